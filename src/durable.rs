@@ -119,6 +119,14 @@ pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Resu
     }
     written
 }
+
+/// Moves a directory to a new name in the same file system.
+pub(crate) fn move_directory(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync_directory(parent(to))?;
+    sync_directory(parent(from))
+}
+
 /// Removes a directory. A crash never leaves an incomplete directory under its name.
 pub(crate) fn remove_directory(directory: &Path) -> io::Result<()> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();

@@ -15,7 +15,7 @@ macro_rules! embedded {
 }
 
 /// All agents, the one of the built-in game first.
-pub(crate) const AGENTS: &[ZooAgent] = embedded! { "harvest" "pong" "atari57" };
+pub(crate) const AGENTS: &[ZooAgent] = embedded! { "harvest" "pong" "breakout" "space_invaders" "atari57" };
 
 /// An agent of the zoo.
 #[derive(Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use safetensors::SafeTensors;
+use half::f16;
+use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -63,7 +64,7 @@ fn exported_agents_play_like_their_runs() {
 }
 
 #[test]
-fn sixteen_bit_floats_halve_the_size() {
+fn sixteen_bit_floats_are_the_nearest_and_halve_the_size() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path();
     train("ppo", "harvest", &["ppo.num_steps=16"], path);
@@ -75,7 +76,10 @@ fn sixteen_bit_floats_halve_the_size() {
     assert_eq!(full.len(), half.len());
     for (name, tensor) in full.tensors() {
         let rounded = half.tensor(&name).expect("the same names");
-        assert_eq!((tensor.data().len(), tensor.shape()), (2 * rounded.data().len(), rounded.shape()));
+        assert_eq!((rounded.dtype(), rounded.shape()), (Dtype::F16, tensor.shape()));
+        let values = tensor.data().as_chunks().0.iter().map(|&value| f32::from_le_bytes(value));
+        let nearest: Vec<u8> = values.flat_map(|value| f16::from_f32(value).to_le_bytes()).collect();
+        assert!(rounded.data() == nearest, "{name}");
     }
     evaluated("half.safetensors", path);
 }

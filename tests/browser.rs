@@ -1,7 +1,8 @@
 //! Renders a page of `ale-train report`, and a run in TensorBoard, in headless Chromium and checks the resulting
 //! documents. The screenshots are kept in the target directory, under `tmp/browser/`.
 //!
-//! Skipped without Chromium, or without TensorBoard in `$ALE_TRAIN_TEST_PYTHON` or else python3; `.ci/run` has both.
+//! Skipped without Chromium, or without TensorBoard in `$ALE_TRAIN_TEST_PYTHON` or else python3; `.ci/run` has both, and CI
+//! skips nothing.
 
 mod program;
 mod python;
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use program::{ale_train, succeed};
+use program::{ale_train, skip, succeed};
 use python::python_with;
 
 const WAIT: Duration = Duration::from_mins(3);
@@ -40,7 +41,7 @@ impl Browser {
             |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|it| it.status.success());
         let program = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(works);
         if program.is_none() {
-            eprintln!("skipped: Chromium is not installed (Debian: apt-get install chromium)");
+            skip("Chromium is not installed (Debian: apt-get install chromium)");
         }
         Some(Self { program: program?.into(), profile: TempDir::new().expect("a temporary directory") })
     }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use program::{ale_train, fail, stdout};
+use program::{ale_train, fail, skip, stdout};
 
 fn succeed(arguments: &[&str], directory: &Path) -> String {
     stdout(ale_train().args(arguments).current_dir(directory))
@@ -95,11 +95,11 @@ fn records_whole_screens_and_rejects_wrong_arguments() {
     }
 }
 
-/// Returns true if ffmpeg is installed; CI installs it.
+/// Returns true if ffmpeg is installed, as it must be in CI.
 fn has_ffmpeg() -> bool {
     let found = Command::new("ffmpeg").arg("-version").output().is_ok();
     if !found {
-        eprintln!("skipped: ffmpeg is not installed");
+        skip("ffmpeg is not installed");
     }
     found
 }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 #[cfg(target_os = "linux")]
 use program::is_alive;
-use program::{ALE_TRAIN, ale_train, fail, succeed};
+use program::{ALE_TRAIN, ale_train, fail, skip, succeed};
 
 /// The sequences that switch to the alternate screen and back to the main screen.
 const ALTERNATE: &str = "\x1b[?1049h";
@@ -48,7 +48,7 @@ impl Terminal {
             .stdout(Stdio::piped())
             .spawn()
         else {
-            eprintln!("skipped: `script`, which makes pseudo-terminals, is not installed");
+            skip("`script`, which makes pseudo-terminals, is not installed");
             return None;
         };
         let keyboard = script.stdin.take().expect("a pipe");
@@ -154,7 +154,8 @@ fn the_built_in_game_is_played_with_the_keys_of_the_panel() {
         assert!(last.contains(expected), "no '{expected}' on the screen:\n{last}");
     }
     assert!(output.contains("\x1b[38;2;"), "no colours");
-    assert!(after.contains("Harvest: score 0, best 0"), "{after}");
+    // No game is complete that could be the best.
+    assert!(after.contains("Harvest: score 0\r\n"), "{after:?}");
 }
 
 #[test]
@@ -183,11 +184,22 @@ fn a_key_is_held_until_the_terminal_reports_its_release() {
     );
 }
 
+/// Starts a game and waits for its first screen. Returns its process id too. Its exit status is printed at its end.
+fn started_game() -> Option<(Terminal, u32)> {
+    let temp = TempDir::new().expect("a temporary directory");
+    let pid = temp.path().join("pid");
+    let command = format!("sh -c 'echo $$ > {}; exec {ALE_TRAIN} play'; echo status $?", pid.display());
+    let mut terminal = Terminal::run(&command)?;
+    terminal.answer(PLAIN);
+    terminal.on("you play", "");
+    let pid = std::fs::read_to_string(pid).expect("a file").trim().parse().expect("a process id");
+    Some((terminal, pid))
+}
+
 #[test]
 fn a_signal_restores_the_terminal() {
-    let killed = format!("sh -c '(sleep 3; kill -TERM $$) & exec {ALE_TRAIN} play'; echo status $?");
-    let Some(mut terminal) = Terminal::run(&killed) else { return };
-    terminal.answer(PLAIN);
+    let Some((terminal, pid)) = started_game() else { return };
+    succeed(Command::new("kill").args(["-TERM", &pid.to_string()]));
     let (_, after) = terminal.close();
     assert!(after.contains("status 143"), "{after}");
 }
@@ -195,13 +207,7 @@ fn a_signal_restores_the_terminal() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_closed_terminal_ends_the_game() {
-    let temp = TempDir::new().expect("a temporary directory");
-    let pid = temp.path().join("pid");
-    let command = format!("sh -c 'echo $$ > {}; exec {ALE_TRAIN} play'", pid.display());
-    let Some(mut terminal) = Terminal::run(&command) else { return };
-    terminal.answer(PLAIN);
-    terminal.on("you play", "");
-    let pid = std::fs::read_to_string(pid).expect("a file").trim().parse().expect("a process id");
+    let Some((mut terminal, pid)) = started_game() else { return };
     terminal.script.kill().expect("a running process");
     terminal.script.wait().expect("an exit status");
     let deadline = Instant::now() + Duration::from_secs(20);

@@ -95,6 +95,9 @@ fn runs_lists_the_state_of_every_run() {
     let problem = run("damaged")["problem"].as_str().expect("a problem");
     assert!(problem.contains("learner.bin is damaged: it has 1 bytes"), "{problem}");
 
+    let error = fail(ale_train().arg("eval").arg(of("stopped")).args(["--sticky", "0.25"]), 2);
+    assert!(error.contains("--sticky is not possible: CartPole-v1 is not an Atari game"), "{error}");
+
     let table = stdout(ale_train().arg("runs").arg(temp.path()));
     running.kill().expect("a running process");
     running.wait().expect("the run ends");

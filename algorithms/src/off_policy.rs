@@ -250,25 +250,29 @@ impl<E: ActionElement> OffPolicy<E> {
         }
     }
 
-    /// Restores the replay buffer, whose frames are in `bytes`, and the schedule.
+    /// Restores the replay buffer, whose frames are in `bytes`, and the schedule. Without a replay buffer, the gradient
+    /// steps that were due are dropped, so that learning waits until the replay buffer is filled again.
     pub(crate) fn restore(
         &mut self,
         replay: Option<ReplayState<'_, E>>,
         bytes: &[u8],
         due: f64,
     ) -> Result<(), LearnerError> {
+        if !due.is_finite() {
+            return Err(bad("the number of due gradient steps is not finite"));
+        }
         match replay {
             Some(replay) => {
                 let (frames, rest) = decode_frames(bytes)?;
                 end(rest)?;
                 self.replay.restore(&self.spec, replay, &frames).map_err(bad)?;
+                self.due = due;
             }
-            None => end(bytes)?,
+            None => {
+                end(bytes)?;
+                self.due = due.fract();
+            }
         }
-        if !due.is_finite() {
-            return Err(bad("the number of due gradient steps is not finite"));
-        }
-        self.due = due;
         Ok(())
     }
 }

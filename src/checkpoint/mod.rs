@@ -4,6 +4,7 @@
 //! the previous one intact. Loading verifies every byte against the manifest.
 
 mod amendments;
+mod lock;
 mod manifest;
 mod presence;
 mod store;
@@ -21,10 +22,13 @@ use crate::telemetry::{FilePositions, Moment};
 use manifest::Manifest;
 
 pub(crate) use amendments::{Amendment, are_published, publish};
+pub(crate) use lock::is_locked;
 pub(crate) use presence::Presence;
-pub(crate) use store::{PROVENANCE, create_run, is_before_first_checkpoint, load, load_latest, unusable};
+pub(crate) use store::{
+    PROVENANCE, create_run, create_unused, is_before_first_checkpoint, load, load_latest, unusable,
+};
 pub(crate) use summary::{Summary, summary_of_newest};
-pub(crate) use writer::{CheckpointWriter, chosen, is_locked};
+pub(crate) use writer::{CheckpointWriter, chosen};
 
 /// The state of a run between two steps.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,5 @@
 use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 
 /// Whether the directory of a run that is being trained still exists.
@@ -15,7 +16,9 @@ impl Presence {
     /// Checks whether `path` still refers to the open file `held`.
     pub(super) fn of(held: &File, path: &Path) -> Self {
         match fs::metadata(path) {
-            Err(_) => Self::Missing,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Missing,
+            // A file system that fails for a moment.
+            Err(_) => Self::Present,
             Ok(there) => match held.metadata() {
                 Ok(held) if !is_same(&held, &there) => Self::Replaced,
                 _ => Self::Present,

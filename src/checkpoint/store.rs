@@ -4,34 +4,69 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::lock;
 use super::manifest::Manifest;
 use super::{CONFIG, Checkpoint, LearnerState};
 use crate::durable;
 
 /// The subdirectory of a run that contains its checkpoints.
 const CHECKPOINTS: &str = "checkpoints";
+/// The subdirectory of a run for checkpoints that it no longer continues from.
+const ABANDONED: &str = "abandoned";
 /// Prefix of the names of checkpoints, before the number of updates.
 const PREFIX: &str = "update-";
 
 /// The file with the provenance of a run.
 pub(crate) const PROVENANCE: &str = "run.json";
 
+/// Creates an empty directory with this name, or with a number after it if there is one already. Two processes never get
+/// the same directory.
+pub(crate) fn create_unused(run_dir: &Path) -> Result<PathBuf> {
+    let numbered = (2..).map(|number| {
+        let mut name = run_dir.as_os_str().to_owned();
+        name.push(format!("-{number}"));
+        PathBuf::from(name)
+    });
+    let create = || -> io::Result<PathBuf> {
+        if let Some(parent) = run_dir.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        for directory in std::iter::once(run_dir.to_owned()).chain(numbered) {
+            match fs::create_dir(&directory) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => return created.map(|()| directory),
+            }
+        }
+        unreachable!("the names never end")
+    };
+    create().with_context(|| cannot_create(run_dir))
+}
+
 /// Creates the directory of a new run with its configuration and provenance. Fails if the directory contains a run.
 pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Result<()> {
     let file = run_dir.join(CONFIG);
-    ensure!(
-        !file.exists(),
-        "{} contains a run; continue it with `ale-train resume {0}`, or choose another --run-dir",
-        run_dir.display()
-    );
+    let check = || -> Result<()> {
+        ensure!(
+            !file.exists(),
+            "{} contains a run; continue it with `ale-train resume {0}`, or choose another --run-dir",
+            run_dir.display()
+        );
+        Ok(())
+    };
+    check()?;
+    fs::create_dir_all(run_dir).with_context(|| cannot_create(run_dir))?;
+    // Another process may be creating a run there.
+    let _lock = lock::acquire(run_dir)?;
+    check()?;
     let write = || -> Result<()> {
-        fs::create_dir_all(run_dir)?;
         durable::write(&run_dir.join(PROVENANCE), provenance.as_bytes())?;
         durable::write(&file, config.as_bytes())
     };
-    write().with_context(|| {
-        format!("cannot write the run directory {}; choose another with --run-dir", run_dir.display())
-    })
+    write().with_context(|| cannot_create(run_dir))
+}
+
+fn cannot_create(run_dir: &Path) -> String {
+    format!("cannot write the run directory {}; choose another with --run-dir", run_dir.display())
 }
 
 /// Returns the directory with the checkpoints of a run.
@@ -51,8 +86,8 @@ pub(super) fn save(run_dir: &Path, checkpoint: &Checkpoint<impl LearnerState>) -
     Ok(directory)
 }
 
-/// Returns an unused directory for the checkpoint after `updates` updates. A run that was resumed from an older
-/// checkpoint reaches the same update again; its checkpoint has a longer name, which sorts after the first.
+/// Returns an unused directory for the checkpoint after `updates` updates. A changed setting writes the checkpoint of
+/// the same update again, under a longer name.
 fn unused_directory(parent: &Path, updates: u64) -> PathBuf {
     let again = (1..).map(|time| format!("{PREFIX}{updates:08}.{time:03}"));
     let names = std::iter::once(format!("{PREFIX}{updates:08}")).chain(again);
@@ -87,10 +122,39 @@ pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", run_dir.display())),
     };
-    let names = checkpoints.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with(PREFIX)).collect();
-    names.sort_unstable_by(|a, b| b.cmp(a));
-    Ok(names.into_iter().map(|name| checkpoints_of(run_dir).join(name)).collect())
+    let paths = checkpoints.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut numbered: Vec<_> = paths.filter_map(|path| Some((number(&path)?, path))).collect();
+    numbered.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(numbered.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Returns the number of updates in the name of a checkpoint, and how many checkpoints of this update came before it.
+/// Later checkpoints have greater numbers.
+fn number(checkpoint: &Path) -> Option<(u64, u64)> {
+    let name = checkpoint.file_name()?.to_str()?.strip_prefix(PREFIX)?;
+    let (updates, again) = name.split_once('.').unwrap_or((name, "0"));
+    Some((updates.parse().ok()?, again.parse().ok()?))
+}
+
+/// Moves the checkpoints of a run that are newer than `checkpoint` into another subdirectory. A run that continues from
+/// an older checkpoint would otherwise take them for its newest ones. Returns their new paths.
+pub(super) fn abandon_newer(run_dir: &Path, checkpoint: &Path) -> Result<Vec<PathBuf>> {
+    let Some(own) = number(checkpoint).filter(|_| checkpoints_of(run_dir).is_dir()) else {
+        return Ok(Vec::new());
+    };
+    let parent = run_dir.join(ABANDONED);
+    let abandon = |(number, directory): ((u64, u64), PathBuf)| -> Result<PathBuf> {
+        let to = unused_directory(&parent, number.0);
+        fs::create_dir_all(&parent).and_then(|()| durable::move_directory(&directory, &to)).with_context(
+            || format!("cannot move the checkpoint {} to {}", directory.display(), to.display()),
+        )?;
+        Ok(to)
+    };
+    let all = newest_first(run_dir)?.into_iter();
+    all.filter_map(|path| Some((number(&path)?, path)))
+        .take_while(|(number, _)| *number > own)
+        .map(abandon)
+        .collect()
 }
 
 /// Reads the newest checkpoint of a run, or `path` if it is a checkpoint. If the newest checkpoint of a run is damaged,
@@ -176,6 +240,32 @@ mod tests {
     }
 
     #[test]
+    fn checkpoints_are_ordered_by_their_number_of_updates() {
+        let run = TempDir::new().unwrap();
+        for updates in [99_999_999, 100_000_000] {
+            save(run.path(), &checkpoint(updates)).unwrap();
+        }
+        assert!(latest(run.path()).unwrap().ends_with("update-100000000"));
+    }
+
+    #[test]
+    fn newer_checkpoints_are_abandoned() {
+        let run = TempDir::new().unwrap();
+        let saved = [1, 4, 4, 6].map(|updates| save(run.path(), &checkpoint(updates)).unwrap());
+        let abandoned = run.path().join(ABANDONED);
+        let moved = abandon_newer(run.path(), &saved[1]).unwrap();
+        assert_eq!(moved, ["update-00000006", "update-00000004"].map(|name| abandoned.join(name)));
+        assert_eq!(newest_first(run.path()).unwrap(), [saved[1].clone(), saved[0].clone()]);
+        assert_eq!(load(&moved[0]).unwrap(), checkpoint(6));
+        // Again, after the run has reached the same update.
+        save(run.path(), &checkpoint(6)).unwrap();
+        let moved = abandon_newer(run.path(), &saved[0]).unwrap();
+        assert_eq!(moved, ["update-00000006.001", "update-00000004.001"].map(|name| abandoned.join(name)));
+        assert_eq!(abandon_newer(run.path(), &saved[0]).unwrap(), [""; 0].map(PathBuf::from));
+        assert_eq!(latest(run.path()).unwrap(), saved[0]);
+    }
+
+    #[test]
     fn any_changed_byte_is_detected() {
         let run = TempDir::new().unwrap();
         let directory = save(run.path(), &checkpoint(1)).unwrap();
@@ -229,6 +319,26 @@ mod tests {
         // The remains of a crash are ignored.
         fs::create_dir(temp.path().join(CHECKPOINTS).join(".partial-x")).unwrap();
         assert!(message(temp.path()).contains("has no checkpoint yet"));
+    }
+
+    #[test]
+    fn unused_directories_are_numbered() {
+        let temp = TempDir::new().unwrap();
+        let run = temp.path().join("runs/pong");
+        let created = [(); 3].map(|()| create_unused(&run).unwrap());
+        assert_eq!(created, ["pong", "pong-2", "pong-3"].map(|name| temp.path().join("runs").join(name)));
+    }
+
+    #[test]
+    fn processes_that_create_the_same_run_do_not_mix_their_files() {
+        let temp = TempDir::new().unwrap();
+        let run = temp.path().join("run");
+        let held = lock::acquire(temp.path()).unwrap();
+        let error = create_run(temp.path(), "x = 1", "{}").unwrap_err().to_string();
+        assert!(error.starts_with("another process is training the run"), "{error}");
+        assert!(!temp.path().join(CONFIG).exists() && !temp.path().join(PROVENANCE).exists());
+        drop(held);
+        create_run(&run, "x = 1", "{}").unwrap();
     }
 
     #[test]

@@ -1,21 +1,15 @@
 use std::cmp::Reverse;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
-use super::{CONFIG, Checkpoint, LearnerState, PROGRESS, Presence, Progress, store};
+use super::{CONFIG, Checkpoint, LearnerState, PROGRESS, Presence, Progress, lock, store};
 use crate::config::CheckpointSettings;
 use crate::durable;
 use crate::interval::{Interval, Timer};
 use crate::telemetry::Moment;
-
-/// The file that is locked by the process that writes to a run.
-const LOCK: &str = "run.lock";
-/// The number of attempts to lock it.
-const LOCK_ATTEMPTS: usize = 5;
 
 /// Writes the checkpoints of a run when they are due, and removes old ones.
 pub(crate) struct CheckpointWriter {
@@ -40,7 +34,7 @@ impl CheckpointWriter {
         frames: u64,
         saved: Option<Moment>,
     ) -> Result<Self> {
-        let lock = lock(run_dir)?;
+        let lock = lock::acquire(run_dir)?;
         let checkpoints = store::checkpoints_of(run_dir);
         durable::remove_remains(&checkpoints)
             .with_context(|| format!("cannot clean up {}", checkpoints.display()))?;
@@ -66,7 +60,7 @@ impl CheckpointWriter {
 
     /// Looks for the directory of the run.
     pub(crate) fn presence(&self) -> Presence {
-        Presence::of(&self.lock, &self.run_dir.join(LOCK))
+        Presence::of(&self.lock, &lock::file(&self.run_dir))
     }
 
     /// Remembers the configuration and the provenance of the run, as far as they exist.
@@ -79,9 +73,15 @@ impl CheckpointWriter {
     pub(crate) fn create_directory_again(&mut self) -> Result<()> {
         fs::create_dir_all(&self.run_dir)
             .with_context(|| format!("cannot write the run directory {}", self.run_dir.display()))?;
-        self.lock = lock(&self.run_dir)?;
+        self.lock = lock::acquire(&self.run_dir)?;
         self.saved = None;
         self.files.iter().try_for_each(|(name, contents)| durable::write(&self.run_dir.join(name), contents))
+    }
+
+    /// Moves the checkpoints that are newer than the one from which the run continues out of its way. Returns their new
+    /// paths.
+    pub(crate) fn abandon_newer_than(&self, checkpoint: &Path) -> Result<Vec<PathBuf>> {
+        store::abandon_newer(&self.run_dir, checkpoint)
     }
 
     /// Returns true if a checkpoint is due because of the time since the last one.
@@ -143,28 +143,6 @@ fn best_of(checkpoints: &[PathBuf]) -> Option<&PathBuf> {
     first_of_equals.map(|(_, (directory, _))| directory)
 }
 
-fn lock(run_dir: &Path) -> Result<File> {
-    let path = run_dir.join(LOCK);
-    let cannot = || format!("cannot write the run directory {}", run_dir.display());
-    let file = File::options().create(true).truncate(false).write(true).open(path).with_context(cannot)?;
-    for _ in 0..LOCK_ATTEMPTS {
-        match file.try_lock() {
-            // `is_locked` may hold a shared lock at this moment.
-            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
-            // Train anyway on file systems without locks.
-            Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
-        }
-    }
-    bail!("another process is training the run {}", run_dir.display())
-}
-
-/// Returns true if a process writes to a run.
-pub(crate) fn is_locked(run_dir: &Path) -> bool {
-    let Ok(file) = File::open(run_dir.join(LOCK)) else { return false };
-    // A shared lock, which closing the file ends: several processes may look at once.
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
-}
-
 #[cfg(test)]
 mod tests {
     use tempfile::TempDir;
@@ -222,9 +200,9 @@ mod tests {
         let first = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();
         let error = CheckpointWriter::new(run.path(), &settings, 0, None).err().unwrap().to_string();
         assert!(error.starts_with("another process is training the run"), "{error}");
-        assert!(is_locked(run.path()));
+        assert!(lock::is_locked(run.path()));
         drop(first);
-        assert!(!is_locked(run.path()) && !is_locked(&run.path().join("nowhere")));
+        assert!(!lock::is_locked(run.path()) && !lock::is_locked(&run.path().join("nowhere")));
         assert!(CheckpointWriter::new(run.path(), &settings, 0, None).is_ok());
     }
 }

@@ -9,7 +9,12 @@ use crate::threads::too_many_threads;
 impl Experiment {
     /// Returns a sentence for each probable mistake.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let found = [too_many_threads(self.run.num_threads), self.late_start(), self.unscaled_clipping()];
+        let found = [
+            too_many_threads(self.run.num_threads),
+            self.late_start(),
+            self.unscaled_clipping(),
+            self.unused_stickiness(),
+        ];
         self.notes.iter().cloned().chain(found.into_iter().flatten()).collect()
     }
 
@@ -25,6 +30,20 @@ impl Experiment {
                 starts.saturating_mul(frames_per_step)
             )
         })
+    }
+
+    /// Warns if sticky actions are set for tasks that do not have them.
+    fn unused_stickiness(&self) -> Option<String> {
+        let keys = [
+            ("environments", Some(self.environments.repeat_action_probability)),
+            ("evaluation", self.evaluation.repeat_action_probability),
+        ];
+        let is_atari = matches!(self.games, Games::Atari(_));
+        let (section, _) =
+            keys.into_iter().find(|(_, value)| !is_atari && value.is_some_and(|value| value > 0.0))?;
+        Some(format!(
+            "{section}.repeat_action_probability has no effect: only Atari games have sticky actions"
+        ))
     }
 
     /// Warns if values are clipped to a range that is made for clipped rewards.

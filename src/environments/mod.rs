@@ -125,6 +125,10 @@ impl Builder {
             }
         };
         let settings = experiment.environments.clone();
+        let is_sticky = overrides.repeat_action_probability.is_some_and(|probability| probability > 0.0);
+        if let Tasks::Registered(ids) = &tasks {
+            ensure!(!is_sticky, "--sticky is not possible: {} is not an Atari game", ids[0]);
+        }
         let stickiness =
             overrides.repeat_action_probability.or(experiment.evaluation.repeat_action_probability);
         Ok(Self {
@@ -271,13 +275,9 @@ impl Builder {
         self.first_env(seed, |options| options)
     }
 
-    /// Returns a single environment of the first game with all actions, for a person.
+    /// Returns a single environment of the first game with all actions, for a person and an agent.
     pub(crate) fn playable_env(&self, seed: u64) -> Result<AtariEnv> {
-        self.first_env(seed, |options| AtariOptions {
-            full_action_space: true,
-            fire_after_lost_life: false,
-            ..options
-        })
+        self.first_env(seed, |options| AtariOptions { full_action_space: true, ..options })
     }
 
     fn first_env(&self, seed: u64, change: impl FnOnce(AtariOptions) -> AtariOptions) -> Result<AtariEnv> {

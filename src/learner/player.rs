@@ -6,7 +6,7 @@ pub(crate) trait Player {
     /// Returns an action for each environment of a batch.
     fn act(&mut self, batch: &Batch) -> Result<ActionBuffer, LearnerError>;
 
-    /// Returns the outputs of the network for each environment of the batch that was last acted on.
+    /// Returns the outputs of the network for each environment of the batch that it would act on next.
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError>;
 }
 

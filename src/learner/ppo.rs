@@ -163,7 +163,7 @@ impl Learner for Ppo {
         let rng = ChaCha8Rng::seed_from_u64(seed);
         let policy = self.policy(spec)?;
         let state = policy.initial_state();
-        Ok(Box::new(PolicyPlayer { policy, previous: state.clone(), state, greedy, rng }))
+        Ok(Box::new(PolicyPlayer { policy, state, greedy, rng }))
     }
 }
 
@@ -184,22 +184,19 @@ impl Learner for Overlapped<Ppo> {
 /// Samples actions from a policy, or takes the most probable ones.
 struct PolicyPlayer {
     policy: Policy,
-    /// The recurrent state.
+    /// The recurrent state after the last action.
     state: RecurrentState,
-    /// The recurrent state that the last action was chosen with.
-    previous: RecurrentState,
     greedy: bool,
     rng: ChaCha8Rng,
 }
 
 impl Player for PolicyPlayer {
     fn act(&mut self, batch: &Batch) -> Result<ActionBuffer, LearnerError> {
-        self.previous.clone_from(&self.state);
         self.policy.act(batch, &mut self.state, self.greedy, &mut self.rng)
     }
 
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
-        let (log_probs, values) = self.policy.log_probs_and_values(batch, &self.previous)?;
+        let (log_probs, values) = self.policy.log_probs_and_values(batch, &self.state)?;
         let reading = |(log_probs, value): (Vec<f32>, f32)| {
             let probabilities = log_probs.into_iter().map(f32::exp).collect();
             Reading::Policy { probabilities, value }
@@ -240,4 +237,43 @@ fn samples_of_tasks(metrics: &PpoMetrics, spec: &VectorSpec) -> impl Iterator<It
         ];
         values.map(|(metric, value)| Sample::of_task(metric, &task.name, f64::from(value)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use algorithms::Task;
+    use rl_env::{AutoresetMode, Space};
+
+    use super::*;
+
+    #[test]
+    fn readings_of_a_recurrent_agent_belong_to_the_next_action() {
+        let tasks = vec![Task::new("task", 5)];
+        let spec = VectorSpec {
+            observation_space: Space::floats(3, -1.0, 1.0),
+            shared_outputs: 5,
+            tasks,
+            task_ids: vec![0; 4],
+            autoreset_mode: AutoresetMode::SameStep,
+        };
+        let policy = PolicyConfig { lstm: 8, ..PolicyConfig::default() };
+        let ppo = Ppo::new(PpoConfig::default(), policy, spec.clone(), &Device::flex(), 3).unwrap();
+        let mut player = Learner::player(&ppo, &spec, true, 1).unwrap();
+        let mut batch = Batch::new(4, spec.observation_space.byte_len(), true);
+        for step in 0..40 {
+            for (row, bytes) in batch.observations.rows_mut().enumerate() {
+                for (column, number) in bytes.as_chunks_mut().0.iter_mut().enumerate() {
+                    let angle = (step * 7 + row * 3 + column * 5) as f32;
+                    *number = angle.sin().to_ne_bytes();
+                }
+            }
+            let readings = player.readings(&batch).unwrap();
+            let actions = player.act(&batch).unwrap();
+            for (reading, &action) in readings.iter().zip(actions.discrete().unwrap()) {
+                let Reading::Policy { probabilities, .. } = reading else { panic!("{reading:?}") };
+                let chosen = probabilities[action as usize];
+                assert!(probabilities.iter().all(|&other| other <= chosen), "{probabilities:?}, {action}");
+            }
+        }
+    }
 }

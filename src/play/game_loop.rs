@@ -35,14 +35,15 @@ impl GameLoop {
         &self.session
     }
 
-    /// Plays, one step per `period`, until the player quits or a signal arrives. Returns the best score.
+    /// Plays, one step per `period`, until the player quits or a signal arrives. Returns the best score of a complete
+    /// episode, if there is one.
     pub(super) fn run(
         &mut self,
         mut terminal: Terminal,
         period: Duration,
         interrupt: &Interrupt,
-    ) -> Result<f64> {
-        let mut best = 0.0f64;
+    ) -> Result<Option<f64>> {
+        let mut best: Option<f64> = None;
         let (mut next, mut drawn) = (Instant::now() + period, None);
         let mut over_since: Option<Instant> = None;
         while !interrupt.is_requested() {
@@ -50,7 +51,9 @@ impl GameLoop {
                 break;
             }
             self.step(Instant::now())?;
-            best = best.max(self.session.score());
+            if self.session.is_over() {
+                best = Some(best.map_or(self.session.score(), |best| best.max(self.session.score())));
+            }
             let now = Instant::now();
             over_since = self.session.is_over().then(|| over_since.unwrap_or(now));
             if self.controller == Controller::Agent

@@ -47,7 +47,8 @@ pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Res
     let mut game = GameLoop::new(session, first, terminal.reports_releases());
     let best = game.run(terminal, period, &interrupt).context(AtWork { doing: "the game failed" })?;
     let session = game.session();
-    writeln!(out, "{}: score {}, best {best}", session.game().title, session.score())?;
+    let best = best.map_or(String::new(), |best| format!(", best {best}"));
+    writeln!(out, "{}: score {}{best}", session.game().title, session.score())?;
     match interrupt.signal() {
         Some(signal) => Err(Interrupted { signal, again: None }.into()),
         None => Ok(()),

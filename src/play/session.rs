@@ -40,6 +40,8 @@ impl Session {
     /// Starts another episode.
     pub(super) fn restart(&mut self) {
         self.env.reset(None, self.batch.observations.row_mut(0));
+        // Resets the memory of a recurrent agent.
+        self.batch.terminated[0] = true;
         (self.score, self.action, self.is_over) = (0.0, Action::NOOP, false);
     }
 
@@ -54,6 +56,7 @@ impl Session {
             rl_env::Action::Discrete(std::slice::from_ref(&index)),
             self.batch.observations.row_mut(0),
         )?;
+        self.batch.terminated[0] = false;
         self.score += f64::from(step.raw_reward);
         self.action = action;
         self.is_over = step.ends_episode();

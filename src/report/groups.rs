@@ -6,8 +6,14 @@ use super::labels::labels;
 use super::runs::{RunHistory, Settings};
 
 /// Keys and sections that do not change the experiment: runs that differ only in these belong to one group.
-const INCIDENTAL: [&str; 4] =
-    ["experiment.seed", "experiment.num_threads", "environments.halves", "checkpoints"];
+const INCIDENTAL: [&str; 6] = [
+    "experiment.seed",
+    "experiment.num_threads",
+    "environments.halves",
+    "checkpoints",
+    "replay.folder",
+    "distributed.report_ranks",
+];
 
 /// The games of a run. They do not change the experiment of runs with a single game, such as those of a benchmark that trains
 /// an agent for each game.
@@ -122,10 +128,12 @@ mod tests {
         let other_seed =
             "[ppo]\ngamma = 0.9\n[experiment]\nseed = 2\nnum_threads = 1\n[checkpoints]\nkeep_last = 9";
         let high = "[ppo]\ngamma = 0.99";
-        let runs = [("a", low), ("b", high), ("c", other_seed)].map(|(name, config)| run(name, config));
+        let elsewhere = "[ppo]\ngamma = 0.9\n[replay]\nfolder = 'b'\n[distributed]\nreport_ranks = true";
+        let runs = [("a", low), ("b", high), ("c", other_seed), ("d", elsewhere)]
+            .map(|(name, config)| run(name, config));
         let groups = grouped(runs.into());
         let names = |group: &Group| group.runs.iter().map(|run| run.name.clone()).collect::<Vec<_>>();
-        assert_eq!(groups.iter().map(names).collect::<Vec<_>>(), [vec!["a", "c"], vec!["b"]]);
+        assert_eq!(groups.iter().map(names).collect::<Vec<_>>(), [vec!["a", "c", "d"], vec!["b"]]);
         assert_eq!(games(&groups).into_iter().collect::<Vec<_>>(), ["harvest"]);
     }
 

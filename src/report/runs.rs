@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -60,7 +61,11 @@ impl RunHistory {
         let text = fs::read_to_string(run_dir.join(CONFIG)).with_context(unreadable)?;
         let experiment =
             config::from_toml(&text).and_then(config::Config::resolve).with_context(unreadable)?;
-        let metrics = fs::read_to_string(run_dir.join(METRICS_FILE)).with_context(unreadable)?;
+        let metrics = match fs::read_to_string(run_dir.join(METRICS_FILE)) {
+            // The run has only just started.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            metrics => metrics.with_context(unreadable)?,
+        };
         let mut run = Self::new(name(run_dir), experiment)?;
         run.provenance = Provenance::read(run_dir);
         // Runs of earlier versions do not say when they started. Their configuration was written then.

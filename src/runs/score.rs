@@ -37,12 +37,22 @@ impl Score {
                 saved.map(|returns| (!returns.is_empty()).then(|| mean(returns.iter().copied()))).collect();
             means.filter(|means| means.len() == names.len())
         };
-        evaluated.map(|returns| of(Origin::Evaluation, returns)).or_else(|| {
+        // The end of long curves may lie after the newest evaluation.
+        let saved = || Some(Self::saved(games, progress?.evaluation?.score));
+        evaluated.map(|returns| of(Origin::Evaluation, returns)).or_else(saved).or_else(|| {
             curves
                 .newest(Metric::RecentReturn, &names)
                 .or_else(recent)
                 .map(|returns| of(Origin::Training, returns))
         })
+    }
+
+    /// Returns the score of an evaluation in a checkpoint.
+    fn saved(games: &Games, value: f64) -> Self {
+        let names = games.names();
+        let is_normalised = |name: &&str| games.human_normalised(name, 0.0).is_some();
+        let human_normalised = names.len() > 1 && names.iter().all(is_normalised);
+        Self { value, origin: Origin::Evaluation, human_normalised }
     }
 
     fn of(games: &Games, origin: Origin, returns: &[f64]) -> Self {
@@ -53,5 +63,22 @@ impl Score {
         let pairs = || names.iter().copied().zip(returns.iter().copied());
         let human_normalised = pairs().all(|(name, value)| games.human_normalised(name, value).is_some());
         Self { value: games.score(pairs()), origin, human_normalised }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::Evaluated;
+
+    #[test]
+    fn an_evaluation_before_the_end_of_the_curves_is_the_score() {
+        let evaluation = Some(Evaluated { frames: 8, score: 0.75 });
+        let progress = Progress { evaluation, recent_returns: vec![vec![9.0]; 2], ..Progress::default() };
+        for (ids, human_normalised) in [(&["pong", "breakout"][..], true), (&["pong"], false)] {
+            let games = Games::Atari(ids.iter().map(|id| ale::game(id).unwrap()).collect());
+            let score = Score::newest(&games, &Curves::default(), Some(&progress));
+            assert_eq!(score, Some(Score { value: 0.75, origin: Origin::Evaluation, human_normalised }));
+        }
     }
 }

@@ -1,7 +1,8 @@
 use std::fs;
+use std::io;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::Scores;
@@ -26,6 +27,23 @@ impl FinalScores {
         serde_json::from_slice(&text).ok().filter(|scores: &Self| scores.frames == frames)
     }
 
+    /// Removes the scores of a run if they were reached after `frames` frames or later.
+    pub(crate) fn remove_from(run_dir: &Path, frames: u64) -> Result<()> {
+        let path = run_dir.join(Self::FILE);
+        let is_later = |text: Vec<u8>| {
+            serde_json::from_slice::<Self>(&text).is_ok_and(|scores: Self| scores.frames >= frames)
+        };
+        if !fs::read(&path).is_ok_and(is_later) {
+            return Ok(());
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove {}", path.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn write(&self, run_dir: &Path) -> Result<()> {
         durable::write(&run_dir.join(Self::FILE), &serde_json::to_vec_pretty(self)?)
     }
@@ -47,6 +65,11 @@ mod tests {
             (FinalScores::read(run.path(), 8), FinalScores::read(run.path(), 9)),
             (Some(scores), None)
         );
+        FinalScores::remove_from(run.path(), 9).unwrap();
+        assert!(FinalScores::read(run.path(), 8).is_some());
+        FinalScores::remove_from(run.path(), 8).unwrap();
+        FinalScores::remove_from(run.path(), 8).unwrap();
+        assert_eq!(FinalScores::read(run.path(), 8), None);
         fs::write(run.path().join(FinalScores::FILE), "{").unwrap();
         assert_eq!(FinalScores::read(run.path(), 8), None);
     }

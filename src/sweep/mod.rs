@@ -108,7 +108,9 @@ fn create_or_match(args: &SweepArgs, file: &Path) -> Result<()> {
     experiment.notes.iter().for_each(|line| Printer::Plain.warn(line));
     let experiment = experiment.to_toml()?;
     if let Ok(before) = fs::read_to_string(file) {
-        let changed = config::changed_keys(&before, &experiment)?;
+        let mut changed = config::changed_keys(&before, &experiment)?;
+        // It does not affect the results.
+        changed.retain(|key| key != "experiment.num_threads");
         let directory = args.run_dir.display();
         ensure!(
             changed.is_empty(),
@@ -228,20 +230,22 @@ fn print(sweep: &Path, settings: &[Setting], seeds: &[u64], out: &mut impl Write
                 RunHistory::read(&sweep.join(run_name(setting, seed))).map(|run| run.score()).transpose()
             })
             .collect::<Result<_>>()?;
-        let ends = [f64::min, f64::max].map(|pick| scores.iter().copied().reduce(pick).unwrap_or(f64::NAN));
-        rows.push((setting, scores.len(), mean(scores), ends));
+        let summary = (!scores.is_empty()).then(|| {
+            let [low, high] = [f64::min, f64::max].map(|pick| scores.iter().copied().fold(scores[0], pick));
+            [mean(scores.iter().copied()), low, high]
+        });
+        rows.push((setting, scores.len(), summary));
     }
-    rows.sort_by(|(_, _, a, _), (_, _, b, _)| b.total_cmp(a));
+    // Settings without a score come last.
+    let key = |summary: &Option<[f64; 3]>| summary.map_or(f64::NEG_INFINITY, |[mean, ..]| mean);
+    rows.sort_by(|(_, _, a), (_, _, b)| key(b).total_cmp(&key(a)));
     let cells: Vec<Vec<String>> = rows
         .into_iter()
-        .map(|(setting, seeds, mean, [low, high])| {
-            vec![
-                label(setting),
-                seeds.to_string(),
-                format!("{mean:.3}"),
-                format!("{low:.3}"),
-                format!("{high:.3}"),
-            ]
+        .map(|(setting, seeds, summary)| {
+            let numbers = summary.map_or([(); 3].map(|()| "-".to_owned()), |numbers| {
+                numbers.map(|number| format!("{number:.3}"))
+            });
+            [label(setting), seeds.to_string()].into_iter().chain(numbers).collect()
         })
         .collect();
     table::print(&["setting", "seeds", "score", "lowest", "highest"], &cells, out)

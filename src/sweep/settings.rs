@@ -33,6 +33,12 @@ pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Set
     }
 }
 
+/// Keys that cannot be varied, and why.
+const FIXED: [(&str, &str); 2] = [
+    ("experiment.seed", "--seeds gives the seeds of each setting"),
+    ("experiment.num_threads", "it does not affect the results"),
+];
+
 /// A varied key.
 struct Varied<'a> {
     name: &'a str,
@@ -67,7 +73,11 @@ impl<'a> Varied<'a> {
             }
             None => Values::List(values.split(',').collect()),
         };
-        Ok(Self { name: name.trim(), values })
+        let name = name.trim();
+        if let Some((_, reason)) = FIXED.iter().find(|(key, _)| *key == name) {
+            bail!("--vary {vary}: {name} cannot be varied: {reason}")
+        }
+        Ok(Self { name, values })
     }
 
     /// Fails if a value is invalid for the key or repeats an earlier one.
@@ -119,16 +129,32 @@ impl Range {
         })
     }
 
-    /// Draws a value: an integer, or a number with three digits.
+    /// Draws a value: an integer, or a number with as many digits as the width of the range requires.
     fn draw(&self, rng: &mut impl Rng) -> String {
         match *self {
             Self::Integer(from, to) => rng.random_range(from..=to).to_string(),
-            Self::Linear(from, to) => format!("{:.2e}", rng.random_range(from..=to)),
+            Self::Linear(from, to) => rounded(rng.random_range(from..=to), from, to),
             Self::Log { from, to, is_whole } => {
                 let drawn = rng.random_range(from.ln()..=to.ln()).exp();
-                if is_whole { drawn.round().to_string() } else { format!("{drawn:.2e}") }
+                if is_whole { drawn.round().to_string() } else { rounded(drawn, from, to) }
             }
         }
+    }
+}
+
+/// Returns a number in a range with three digits, and more in a range that is narrow for its numbers, so that about a
+/// hundred values or more are possible. Never leaves the range.
+fn rounded(value: f64, from: f64, to: f64) -> String {
+    let narrowness = (from.abs().max(to.abs()) / (to - from)).log10().max(0.0);
+    let digits = 2 + narrowness as usize;
+    let text = format!("{value:.digits$e}");
+    let nearest: f64 = text.parse().unwrap_or(value);
+    if nearest < from {
+        from.to_string()
+    } else if nearest > to {
+        to.to_string()
+    } else {
+        text
     }
 }
 
@@ -221,6 +247,18 @@ mod tests {
     }
 
     #[test]
+    fn values_of_a_narrow_range_stay_in_it_and_differ() {
+        for (from, to) in [(0.995, 0.9999), (0.9995, 0.9999), (-1.2345, -1.2344), (1e-9, 1e3)] {
+            let drawn = settings(&[&format!("ppo.gamma={from}..{to}")], Some(30)).unwrap();
+            for setting in &drawn {
+                let value: f64 = setting[0]["ppo.gamma=".len()..].parse().unwrap();
+                assert!((from..=to).contains(&value), "{setting:?}");
+            }
+        }
+        assert_eq!(rounded(0.999_96, 0.0, 0.999_97), "0.99997", "three digits would be 1");
+    }
+
+    #[test]
     fn rejects_invalid_ranges() {
         for (vary, random, expected) in [
             ("ppo.gamma=0.9..0.99", None, "a range requires --random"),
@@ -245,6 +283,8 @@ mod tests {
             (&["ppo.num_steps=1_000,1k"], "ppo.num_steps=1k repeats ppo.num_steps=1_000"),
             (&["ppo.gamma=0.9", "ppo.gamma=0.99"], "--vary ppo.gamma is repeated"),
             (&["ppo.gama=0.9"], "did you mean 'ppo.gamma'?"),
+            (&["experiment.seed=1,2"], "experiment.seed cannot be varied: --seeds gives the seeds"),
+            (&["experiment.num_threads=1,2"], "cannot be varied: it does not affect the results"),
             (
                 &["ppo.num_steps=8,x"],
                 "ppo.num_steps = \"x\" is not possible: it must be a whole number, 2 or more",

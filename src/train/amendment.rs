@@ -60,7 +60,7 @@ impl Run {
                 frames: self.progress.moment.frames,
                 changes: self.changes.clone(),
             });
-            if let InitialState::Restored(environments) = &self.initial_state {
+            if let InitialState::Restored { environments, .. } = &self.initial_state {
                 telemetry.show(&self.progress.moment, &hyperparameters::text(&self.experiment)?);
                 self.progress.telemetry = telemetry.positions();
                 writer.write(&Checkpoint {

@@ -66,6 +66,16 @@ impl Run {
         }
     }
 
+    /// Removes final scores that this process is about to replace: of later training, which is repeated, or of the
+    /// evaluation of a finished run, whose settings have changed.
+    pub(super) fn discard_stale_scores(&self) -> Result<()> {
+        let frames = self.progress.moment.frames;
+        FinalScores::remove_from(
+            &self.directory,
+            if self.learner.is_complete() { frames } else { frames + 1 },
+        )
+    }
+
     /// Returns the scores of a finished run, as far as they are known: none if its evaluation is still missing.
     pub(super) fn known_scores(&self) -> Option<FinalScores> {
         let frames = self.progress.moment.frames;

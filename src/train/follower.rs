@@ -19,7 +19,7 @@ impl Run {
     }
 
     fn follow_until_the_end(&mut self, heard: &Interrupt) -> Result<()> {
-        if !self.changes.is_empty() && matches!(self.initial_state, InitialState::Restored(_)) {
+        if !self.changes.is_empty() && matches!(self.initial_state, InitialState::Restored { .. }) {
             // The leader records them in a checkpoint.
             SharedState::new(self.learner.as_ref()).take_part()?;
         }

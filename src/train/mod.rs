@@ -64,6 +64,10 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     }
     if !cluster::is_follower() {
         let origin = source.as_ref().map(|(_, origin)| origin);
+        if args.run_dir.is_none() {
+            // Another run may have started in the same second.
+            run.directory = checkpoint::create_unused(&run.directory)?;
+        }
         checkpoint::create_run(
             &run.directory,
             &run.experiment.to_toml()?,
@@ -138,7 +142,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         "{}: its learner was trained in environments that differ from those of its configuration",
         agent.unusable()
     );
-    let StoredAgent { checkpoint, experiment, .. } = agent;
+    let StoredAgent { checkpoint, experiment, directory, .. } = agent;
     let run = Run {
         experiment,
         directory: run_dir,
@@ -146,7 +150,10 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         environments,
         learner,
         device,
-        initial_state: InitialState::Restored(checkpoint.environments),
+        initial_state: InitialState::Restored {
+            environments: checkpoint.environments,
+            checkpoint: directory,
+        },
         progress: checkpoint.progress,
         changes,
         scores: Vec::new(),

@@ -36,7 +36,7 @@ pub(super) enum InitialState {
     /// The first episodes of an agent with the weights of another one.
     Transferred,
     /// The state in a checkpoint.
-    Restored(Vec<u8>),
+    Restored { environments: Vec<u8>, checkpoint: PathBuf },
 }
 
 /// A run that is ready to train.
@@ -85,7 +85,7 @@ impl Run {
         let printer = Printer::new(output.quiet);
         let interrupt = Interrupt::to_be_asked(printer.clone(), STOPPING);
         let mut writer = self.checkpoint_writer()?;
-        if let InitialState::Restored(_) = self.initial_state
+        if let InitialState::Restored { .. } = self.initial_state
             && self.learner.is_complete()
             && self.changes.is_empty()
             && let Some(scores) = self.known_scores()
@@ -98,6 +98,9 @@ impl Run {
         let forecast =
             self.present(&printer, &interrupt).context(AtWork { doing: "the measurement failed" })?;
         let progress_line = ProgressLine::new(printer.clone(), self.extent(forecast)?, output.per_game);
+        self.abandon_newer_checkpoints(&writer, &printer)
+            .and_then(|()| self.discard_stale_scores())
+            .context(AtWork { doing: "the run cannot continue" })?;
         let mut telemetry =
             Telemetry::open(&self.directory, &self.progress.telemetry, progress_line, output.json)?;
         self.record_changes(&mut telemetry, &mut writer, &printer)
@@ -163,13 +166,29 @@ impl Run {
     }
 
     fn checkpoint_writer(&self) -> Result<CheckpointWriter> {
-        let saved = matches!(self.initial_state, InitialState::Restored(_)).then_some(self.progress.moment);
+        let saved =
+            matches!(self.initial_state, InitialState::Restored { .. }).then_some(self.progress.moment);
         CheckpointWriter::new(
             &self.directory,
             &self.experiment.checkpoints,
             self.progress.moment.frames,
             saved,
         )
+    }
+
+    /// Sets the checkpoints that are newer than the one from which the run continues aside, before the curves are
+    /// truncated to it.
+    fn abandon_newer_checkpoints(&self, writer: &CheckpointWriter, printer: &Printer) -> Result<()> {
+        let InitialState::Restored { checkpoint, .. } = &self.initial_state else { return Ok(()) };
+        let abandoned = writer.abandon_newer_than(checkpoint)?;
+        if let Some(directory) = abandoned.first().and_then(|first| first.parent()) {
+            printer.say(&format!(
+                "the run continues from {}; its newer checkpoints are now in {}",
+                checkpoint.display(),
+                directory.display()
+            ));
+        }
+        Ok(())
     }
 
     /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end. `heard`
@@ -258,7 +277,7 @@ impl Run {
 
     /// Shows the settings at the beginning of the curves of a new run.
     fn show_beginning(&self, telemetry: &mut Telemetry) -> Result<()> {
-        if matches!(self.initial_state, InitialState::Restored(_)) {
+        if matches!(self.initial_state, InitialState::Restored { .. }) {
             return Ok(());
         }
         for media in [hyperparameters::text(&self.experiment)?, hyperparameters::session(&self.experiment)?] {
@@ -273,8 +292,8 @@ impl Run {
             InitialState::Fresh | InitialState::Transferred => {
                 self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
             }
-            InitialState::Restored(snapshot) => {
-                self.environments.restore(snapshot)?;
+            InitialState::Restored { environments, .. } => {
+                self.environments.restore(environments)?;
             }
         }
         let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);

@@ -36,6 +36,14 @@ fn likely_mistakes_cause_a_warning_of_one_line() {
         (&["--games", "pong", "--set", unclipped[0], "--set", unclipped[1]], &["ppo.clip_vloss = true"]),
         (&["--games", "pong", "--set", unclipped[0], "--set", "ppo.clip_vloss=false"], &[]),
         (&["--games", "pong", "--set", unclipped[0], "--set", "policy.value_scale=h"], &[]),
+        (
+            &["--games", "CartPole-v1", "--set", "environments.repeat_action_probability=0.25"],
+            &["environments.repeat_action_probability has no effect: only Atari games"],
+        ),
+        (
+            &["--games", "CartPole-v1", "--set", "evaluation.repeat_action_probability=0.25"],
+            &["evaluation.repeat_action_probability has no effect"],
+        ),
         (&["--games", "ALE/Pong-v5,Breakout"], &["ALE/Pong-v5 selects the game pong; settings"]),
         (&[], &[]),
     ] {

@@ -33,6 +33,13 @@ pub(crate) fn fail(command: &mut Command, status: i32) -> String {
     stderr
 }
 
+/// Reports on standard error that a test is skipped because a program or package is missing. Panics in CI (if `CI` is set),
+/// where everything must be installed.
+pub(crate) fn skip(missing: &str) {
+    assert!(std::env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{missing}, but CI skips nothing");
+    eprintln!("skipped: {missing}");
+}
+
 /// Returns true if a process runs, false if it has ended, even if its parent has not waited for it.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_alive(process: u32) -> bool {

@@ -2,14 +2,16 @@
 
 use std::process::Command;
 
+use crate::program::skip;
+
 /// Returns `$ALE_TRAIN_TEST_PYTHON`, or else `python3`, if that can import these modules (separated by commas). Otherwise
-/// says on standard error that the test is skipped.
+/// [skips](skip) the test.
 pub(crate) fn python_with(modules: &str) -> Option<String> {
     let python = std::env::var("ALE_TRAIN_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let imported = Command::new(&python).args(["-c", &format!("import {modules}")]).output();
     if imported.is_ok_and(|output| output.status.success()) {
         return Some(python);
     }
-    eprintln!("skipped: {python} cannot import {modules}");
+    skip(&format!("{python} cannot import {modules}"));
     None
 }

@@ -1,7 +1,8 @@
 //! Files of a run: permissions, full disks, deletions and damage.
 
+use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
@@ -108,6 +109,36 @@ fn refusal(run: &Path) -> String {
 }
 
 #[test]
+fn a_run_continues_from_an_older_checkpoint_and_keeps_the_new_ones() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let interval = ["--set", "checkpoints.interval_frames=9000", "--set", "checkpoints.keep_last=4"];
+    succeed(&mut train(&run, "1", &[&CART_POLE[..], &interval].concat()));
+    let whole = outcome(&run);
+    let before = checkpoints(&run);
+    let [older, newer @ ..] = &before[..] else { panic!("no checkpoints") };
+    assert!(newer.len() >= 2, "{before:?}");
+
+    // One checkpoint is kept: those of before the interruption would otherwise displace each new one.
+    let mut resume = ale_train();
+    resume.arg("resume").arg(older).args(["--set", "checkpoints.keep_last=1"]);
+    resume.args(["--set", "checkpoints.keep_best=false"]);
+    let said = String::from_utf8(succeed(&mut resume).stderr).expect("text");
+    assert!(said.contains(&format!("continues from {}; its newer checkpoints", older.display())), "{said}");
+    assert_eq!(checkpoints(&run), [newer.last().expect("a checkpoint").clone()]);
+    let names =
+        |paths: &[PathBuf]| paths.iter().filter_map(|path| path.file_name()).map(Into::into).collect();
+    let abandoned: Vec<PathBuf> = fs::read_dir(run.join("abandoned"))
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    let [mut abandoned, expected]: [Vec<OsString>; 2] = [names(&abandoned), names(newer)];
+    abandoned.sort();
+    assert_eq!(abandoned, expected);
+    assert!(outcome(&run) == whole, "the results differ");
+}
+
+#[test]
 fn damaged_and_changed_runs_have_different_errors() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
@@ -136,7 +167,8 @@ fn damaged_and_changed_runs_have_different_errors() {
     assert!(stderr.contains("learner.bin is damaged") && stderr.contains("is used instead"), "{stderr}");
     let again = checkpoints(&run).pop().expect("a checkpoint");
     assert_eq!(fs::read(again.join("learner.bin")).expect("a learner"), learner);
-    assert!(refusal(&newest).contains("learner.bin is damaged"));
+    let damaged = run.join("abandoned").join(newest.file_name().expect("a name"));
+    assert!(refusal(&damaged).contains("learner.bin is damaged"));
 
     // A later format.
     let manifest = fs::read_to_string(older.join("manifest.json")).expect("a manifest");

@@ -89,4 +89,18 @@ fn a_finished_run_repeats_its_scores_and_makes_up_for_an_interrupted_evaluation(
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
     let extend = format!("extend it with `ale-train resume {} --total-frames N`", run.display());
     assert!(said.contains("is finished: it has trained for all of its") && said.contains(&extend), "{said}");
+
+    // An evaluation with other settings replaces the scores, even if it is interrupted.
+    let mut again = ale_train();
+    again.arg("resume").arg(&run).args(["--set", "evaluation.episodes=4001"]);
+    let mut stopped = again.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    let has_changed =
+        || fs::read_to_string(run.join("config.toml")).is_ok_and(|text| text.contains("episodes = 4001"));
+    wait_for(&mut stopped, "change", has_changed);
+    signal(&stopped, "-TERM");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    resume();
+    let scores = fs::read_to_string(run.join("scores.json")).expect("scores");
+    let scores: Value = serde_json::from_str(&scores).expect("JSON");
+    assert_eq!(scores["agent"][0]["returns"].as_array().expect("returns").len(), 4001);
 }

@@ -56,7 +56,7 @@ impl MaxPool for Flex {
                     let input = &input[pixel * channels..][..channels];
                     for (output, &input) in output.iter_mut().zip(input) {
                         // Unlike `max`, this propagates NaN.
-                        *output = if input <= *output { *output } else { input };
+                        *output = if input > *output || input.is_nan() { input } else { *output };
                     }
                 }
             }
@@ -146,6 +146,20 @@ mod tests {
 
     fn host(tensor: Tensor<4>) -> Vec<f32> {
         tensor.try_into_vec_as().unwrap()
+    }
+
+    #[test]
+    fn a_window_with_nan_has_the_maximum_nan() {
+        let shape = [1, 4, 4, 1];
+        for place in 0..16 {
+            let mut values = input(shape);
+            values[place] = f32::NAN;
+            let pooled = host(max_pool(Tensor::from_data(TensorData::new(values, shape), &Device::flex())));
+            let windows: Vec<usize> =
+                (0..pooled.len()).filter(|&index| window(index, 4, 4).any(|pixel| pixel == place)).collect();
+            let found: Vec<usize> = (0..pooled.len()).filter(|&index| pooled[index].is_nan()).collect();
+            assert!(!found.is_empty() && found == windows, "NaN at {place}: {found:?}, not {windows:?}");
+        }
     }
 
     /// A scalar function of the output that weights every element differently.

@@ -116,10 +116,13 @@ impl Pqn {
 
     /// Returns the probability of a random action in the current rollout.
     pub fn epsilon(&self) -> f64 {
-        let PqnConfig { start_e, end_e, exploration_fraction, .. } = self.config;
-        let updates = (f64::from(exploration_fraction) * self.num_updates() as f64) as u64;
-        LinearSchedule { start: start_e.into(), end: end_e.into(), steps: updates }
-            .value(self.on_policy.updates)
+        let PqnConfig { start_e, end_e, exploration_fraction, num_steps, .. } = self.config;
+        // The decay is counted in steps, because it may end within a rollout.
+        let batch_size = (self.spec().num_envs() * num_steps) as u64;
+        let total_steps = self.num_updates() * batch_size;
+        let steps = (f64::from(exploration_fraction) * total_steps as f64) as u64;
+        LinearSchedule { start: start_e.into(), end: end_e.into(), steps }
+            .value(self.on_policy.updates * batch_size)
     }
 
     /// Learns from the last `num_steps` steps. On an error the weights are those of the last finite

@@ -196,6 +196,20 @@ fn learning_rate_and_epsilon_are_annealed_over_the_planned_updates() {
 }
 
 #[test]
+fn the_decay_of_epsilon_may_end_within_a_rollout() {
+    let mut pqn = learner(vectors(AutoresetMode::NextStep));
+    // Half a rollout, and one and a half.
+    for (fraction, expected) in [(0.1, [1.0, 0.01, 0.01]), (0.3, [1.0, 0.34, 0.01])] {
+        pqn.config.exploration_fraction = fraction;
+        for (updates, expected) in (0..).zip(expected) {
+            pqn.on_policy.updates = updates;
+            let epsilon = pqn.epsilon();
+            assert!((epsilon - expected).abs() < 1e-6, "{epsilon} after {updates} updates with {fraction}");
+        }
+    }
+}
+
+#[test]
 fn reset_rows_are_not_learned_from() {
     let run = |disturb: bool| {
         let spec = vectors(AutoresetMode::NextStep);

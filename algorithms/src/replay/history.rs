@@ -247,6 +247,11 @@ impl<E: ActionElement> History<E> {
         &self.steps[(number - self.oldest) as usize]
     }
 
+    /// Returns the newest step.
+    pub(super) fn last_step(&self) -> &Step {
+        self.step(self.newest_end() - 1)
+    }
+
     /// Returns the elements of a step's action, padded with 0.
     pub(super) fn action(&self, number: u64) -> Vec<E> {
         let start = (number - self.oldest) as usize * self.action_width;

@@ -269,6 +269,8 @@ impl<E: ActionElement> ReplayBuffer<E> {
         for ((row, env), action) in self.own().enumerate().zip(actions.chunks_exact(width)) {
             let position = self.push(env, batch.observations.row(row));
             self.histories[env].begin(position, action);
+            // The new frames may have replaced those of the oldest steps.
+            self.update_entries(env);
         }
         self.acting = true;
     }
@@ -456,6 +458,13 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.rows(draws, |history, number| history.step(number).observation)
     }
 
+    /// Returns the observation before the last step of one of this process's environments, which must have made one.
+    pub(crate) fn last_observation(&self, env: usize) -> Vec<u8> {
+        let mut row = Vec::with_capacity(self.stack.row_bytes());
+        self.read(env, self.histories[env].last_step().observation, &mut row);
+        row
+    }
+
     /// Returns the observations after the last step of each return. For a terminated return, whose discount
     /// is 0, it is an arbitrary observation.
     pub(crate) fn successors(&self, draws: &[Draw]) -> Vec<u8> {
@@ -466,11 +475,15 @@ impl<E: ActionElement> ReplayBuffer<E> {
     fn rows(&self, draws: &[Draw], position: impl Fn(&History<E>, u64) -> u64) -> Vec<u8> {
         let mut rows = Vec::with_capacity(draws.len() * self.stack.row_bytes());
         for draw in draws {
-            let history = &self.histories[draw.env];
-            let bytes = &self.frames.bytes()[self.regions[draw.env].clone()];
-            history.frames.read(position(history, draw.number), self.stack, bytes, &mut rows);
+            self.read(draw.env, position(&self.histories[draw.env], draw.number), &mut rows);
         }
         rows
+    }
+
+    /// Appends the observation at `position` of one of this process's environments to `rows`.
+    fn read(&self, env: usize, position: u64, rows: &mut Vec<u8>) {
+        let bytes = &self.frames.bytes()[self.regions[env].clone()];
+        self.histories[env].frames.read(position, self.stack, bytes, rows);
     }
 
     /// Returns the number of steps of a task that can be drawn.

@@ -185,15 +185,17 @@ impl Sac {
         self.statistics = statistics;
     }
 
-    /// Adds the observations of a batch to the statistics, shard by shard. Observations from the replay buffer are
-    /// normalised by the current statistics in each gradient step.
+    /// Adds the observations before the steps that `batch` ended to the statistics, shard by shard. Rows that are not
+    /// steps do not count: an environment that has used up its steps repeats its observation. Observations from the
+    /// replay buffer are normalised by the current statistics in each gradient step.
     fn observe_statistics(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         let Some(mut statistics) = self.statistics.clone() else { return Ok(()) };
-        let OffPolicy { spec, layout, cluster, .. } = &self.off_policy;
+        let OffPolicy { spec, layout, cluster, replay, .. } = &self.off_policy;
         let observation =
-            |row: &BatchRow| (spec.task_ids[row.env], layout.values(batch.observations.row(row.row)));
-        let rows = rows(batch);
-        let shards = cluster.split(&rows, spec.num_envs()).into_iter();
+            |row: &BatchRow| (spec.task_ids[row.env], layout.values(&replay.last_observation(row.env)));
+        let mut steps = rows(batch);
+        steps.retain(|row| !batch.autoreset[row.row]);
+        let shards = cluster.split(&steps, spec.num_envs()).into_iter();
         let shards: Vec<_> = shards.map(|rows| statistics.moments(rows.iter().map(observation))).collect();
         let shards = cluster.gather_values(&shards)?;
         shards.iter().flatten().for_each(|moments| statistics.add(moments));
@@ -245,7 +247,6 @@ impl Learner for Sac {
             let rate = self.config.policy_lr;
             self.actor.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
         })?;
-        self.observe_statistics(batch)?;
         self.actions.clear();
         let spec = &self.off_policy.spec;
         for (env, components) in own.zip(chosen.chunks_exact(spec.max_components())) {
@@ -259,7 +260,8 @@ impl Learner for Sac {
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         self.off_policy.check_observe()?;
         self.acting.check_complete(batch, &self.off_policy.replay.own())?;
-        self.off_policy.observe(batch)
+        self.off_policy.observe(batch)?;
+        self.observe_statistics(batch)
     }
 
     fn can_act(&self, _: &Batch) -> bool {

@@ -25,4 +25,6 @@ pub use games::{GAME_SETS, Game, GameSet, game, game_named, games};
 pub use ids::register;
 pub use palette::Palette;
 pub use powered_game::PoweredGame;
+pub use preprocess::SCREEN_WIDTH;
 pub use settings::AleSettings;
+pub use vcs::RAM;

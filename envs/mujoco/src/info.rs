@@ -1,17 +1,17 @@
-/// The largest number of values, that of Humanoid.
-const CAPACITY: usize = 13;
-
 /// The contents of Gymnasium's `info`, and the reward in full precision.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Info {
     /// The reward of the last step; 0 after a reset.
     pub reward: f64,
     names: &'static [&'static str],
-    values: [f64; CAPACITY],
+    values: [f64; Info::CAPACITY],
     len: usize,
 }
 
 impl Info {
+    /// The largest number of values, that of Humanoid.
+    pub const CAPACITY: usize = 13;
+
     /// Creates an info with values for the first of the names.
     pub(crate) fn new(names: &'static [&'static str], reward: f64, values: &[f64]) -> Self {
         let mut info = Self { reward, names, len: values.len(), ..Self::default() };

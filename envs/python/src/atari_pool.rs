@@ -84,6 +84,12 @@ impl AtariPool {
         self.envs.lock(py).was_reset()
     }
 
+    /// The environments in flight.
+    #[getter]
+    fn in_flight(&self, py: Python<'_>) -> Vec<usize> {
+        self.envs.lock(py).in_flight()
+    }
+
     /// The handle that names the environments in calls of XLA.
     #[getter]
     fn xla_handle(&self) -> [u8; 8] {

@@ -1,11 +1,8 @@
 //! The entries of the info dictionaries, the same for NumPy and for XLA.
 
-use ale::AtariInfo;
+use ale::{AtariInfo, RAM};
 use rl_env::{Batch, EpisodeStats, VectorEnv};
 use vector::AtariVectorEnv;
-
-/// The size of RAM.
-pub(crate) const RAM_BYTES: usize = 128;
 
 /// A batch with what the entries are computed from.
 pub(crate) struct Rows<'a> {
@@ -31,9 +28,9 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns the RAM of a row's environment.
-    pub(crate) fn ram(&self, row: usize) -> [u8; RAM_BYTES] {
+    pub(crate) fn ram(&self, row: usize) -> [u8; RAM] {
         // Only environments of later batches are in flight.
-        self.env.with_env(self.batch.env_ids[row], |env| *env.ale().ram()).unwrap_or([0; RAM_BYTES])
+        self.env.with_env(self.batch.env_ids[row], |env| *env.ale().ram()).unwrap_or([0; RAM])
     }
 
     fn episode(&self, row: usize) -> EpisodeStats {

@@ -54,6 +54,12 @@ impl<E: Env> State<E> {
         self.first_seeds.is_empty()
     }
 
+    /// Returns the environments in flight.
+    pub(crate) fn in_flight(&self) -> Vec<usize> {
+        let in_flight = self.env.in_flight();
+        (0..in_flight.len()).filter(|&env| in_flight[env]).collect()
+    }
+
     /// Resets all environments, or those selected by `mask`, with a seed for each of them.
     pub(crate) fn reset(&mut self, seeds: &[Option<u64>], mask: Option<&[bool]>) -> Result<(), VectorError> {
         let seeds = self.with_first_seeds(seeds);

@@ -62,7 +62,7 @@ fn array<'py>(py: Python<'py>, rows: &Rows<'_>, values: &Values) -> PyResult<Bou
         }
         Values::Ram => {
             let bytes: Vec<u8> = all.flat_map(|row| rows.ram(row)).collect();
-            PyArray1::from_vec(py, bytes).reshape([rows.len(), columns::RAM_BYTES])?.into_any()
+            PyArray1::from_vec(py, bytes).reshape([rows.len(), ale::RAM])?.into_any()
         }
     })
 }

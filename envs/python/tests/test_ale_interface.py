@@ -144,6 +144,25 @@ def test_values_of_settings(name: str) -> None:
         assert_same(values(ours), values(theirs))
 
 
+@pytest.mark.parametrize(
+    "value", [0.0, -0.0, 1 / 3, 0.1234567, 1e-7, 0.0001, 0.00009999999, 999999.5, 1000005.0, 1000015.0, -2.5, 1e38]
+)
+def test_numbers_have_six_digits(value: float) -> None:
+    def values(ale: Any) -> list[Any]:
+        return [getattr(ale, f"get{kind}")("repeat_action_probability") for kind in ("Int", "Float", "String")]
+
+    both = [package.ALEInterface() for package in PACKAGES]
+    for ale in both:
+        ale.setFloat("repeat_action_probability", value)
+    assert_same(values(both[0]), values(both[1]))
+
+
+def test_the_probability_of_an_environment_has_six_digits() -> None:
+    both = [package.AtariEnv("breakout", repeat_action_probability=1 / 3).ale for package in PACKAGES]
+    ours, theirs = (ale.getString("repeat_action_probability") for ale in both)
+    assert ours == theirs == "0.333333"
+
+
 def test_values_of_the_wrong_python_type() -> None:
     for package in PACKAGES:
         ale = package.ALEInterface()

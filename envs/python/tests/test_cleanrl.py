@@ -19,8 +19,6 @@ import pytest
 from ale_train.cleanrl import CleanRLVectorEnv
 from ale_train.vector_env import AtariVectorEnv
 
-pytestmark = pytest.mark.frameworks
-
 MIGRATION = Path(__file__).parents[3] / "docs" / "src" / "python" / "migrate.md"
 #: CleanRL's last release allows Python up to 3.10, but its script runs with every Python.
 RELEASE = ["cleanrl==1.2.0", "--no-deps", "--only-binary=:all:", "--python-version=3.10"]
@@ -58,6 +56,7 @@ def test_no_diff_has_more_than_three_new_lines() -> None:
     assert [sum(line[0] == "+" for line in diff) for diff in diffs()] == [3, 2]
 
 
+@pytest.mark.frameworks
 def test_the_script_of_the_release_trains(script: str, tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -135,6 +134,7 @@ def wrapper(env: Any, kind: type) -> Any:
     return env
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize("game", ["Breakout", "Seaquest"])
 def test_games_play_as_with_the_wrappers_of_the_script(script: str, game: str) -> None:
     import cv2
@@ -169,6 +169,13 @@ def test_games_play_as_with_the_wrappers_of_the_script(script: str, game: str) -
     assert lost == {"Breakout": 4, "Seaquest": 3}[game]
     assert info["final_info"][0]["lives"] == 0 and info["_final_info"][0]
     assert info["final_info"][0]["episode"]["r"] == their_info["episode"]["r"]
+
+
+@pytest.mark.parametrize("mode", ["NextStep", gymnasium.vector.AutoresetMode.DISABLED])
+def test_other_autoreset_modes_are_errors(mode: Any) -> None:
+    with pytest.raises(ValueError, match="CleanRLVectorEnv requires SameStep"):
+        CleanRLVectorEnv("harvest", 1, autoreset_mode=mode)
+    CleanRLVectorEnv("harvest", 1, autoreset_mode="SameStep")
 
 
 def test_infos_have_the_form_of_gymnasium_0_29() -> None:

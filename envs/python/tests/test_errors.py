@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from ale_train import arguments
 from ale_train.errors import ActionError, GameError
 from ale_train.vector_env import AtariVectorEnv
 
@@ -166,6 +167,17 @@ def test_masks(mask: Any, error: type[Exception], message: str) -> None:
     env.reset()
     with pytest.raises(error, match=message):
         env.reset(options={"reset_mask": mask})
+
+
+def test_every_nonzero_byte_of_a_mask_counts_as_true() -> None:
+    env, same = make(), make()
+    env.reset(seed=1)
+    same.reset(seed=1)
+    mask = np.array([2, 0], np.uint8).view(bool)
+    normalized = arguments.reset_mask({"reset_mask": mask}, 2)
+    assert normalized is not None and normalized.view(np.uint8).tolist() == [1, 0]
+    observations, _ = env.reset(seed=5, options={"reset_mask": mask})
+    assert np.array_equal(observations, same.reset(seed=5, options={"reset_mask": np.array([True, False])})[0])
 
 
 def test_the_first_reset_must_include_all_environments() -> None:

@@ -72,9 +72,13 @@ def test_stable_baselines3_steps_as_the_vector_environment(life_loss_info: bool)
 def test_other_methods_of_stable_baselines3() -> None:
     from ale_train.stable_baselines3 import AtariVecEnv
 
+    assert AtariVecEnv("harvest", 1).render_mode == "rgb_array"
     env = AtariVecEnv("pong", 3)
-    env.seed(1)
+    assert env.seed(2**32 - 2) == [2**31 - 2, 2**31 - 1, 0]
     env.reset()
+    assert env.seed(1) == [1, 2, 3]
+    env.reset()
+    assert env.render().shape[2] == 3
     assert [image.shape for image in env.get_images()] == [(210, 160, 3)] * 3
     assert [ram.shape for ram in env.env_method("getRAM", indices=[0, 2])] == [(128,)] * 2
     assert env.get_attr("num_actions", indices=1) == [[6, 6, 6]]

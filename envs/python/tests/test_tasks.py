@@ -66,6 +66,8 @@ def test_actions_that_are_not_finite_are_errors(id, bad):
         ("Pendulum-v1", {"g": "low"}, TypeError, "g of Pendulum-v1 must be a finite number"),
         ("Pendulum-v1", {"g": {1}}, TypeError, "g of Pendulum-v1 must be .* not set"),
         ("FrozenLake-v1", {"map_name": "5x5"}, ValueError, 'map_name is "5x5", but must be 4x4 or 8x8'),
+        ("FrozenLake-v1", {"desc": None, "map_name": None}, ValueError, "map_name is None, but without desc"),
+        ("Pendulum-v1", {"g": None}, TypeError, "g of Pendulum-v1 must be a finite number"),
         ("FrozenLake-v1", {"success_rate": 2}, ValueError, "success_rate is 2, but must be between 0 and 1"),
         ("FrozenLake-v1", {"desc": ["FF", "FG"]}, ValueError, "needs an S"),
         ("FrozenLake-v1", {"is_slippery": 1.5}, TypeError, "must be True or False"),
@@ -160,6 +162,15 @@ def test_snapshots_continue_exactly():
         assert (again == observations).all() and (repeated == rewards).all()
 
 
+def test_pending_results_cannot_be_saved():
+    env, whole = TaskVectorEnv("Pendulum-v1", 4, batch_size=2), TaskVectorEnv("Pendulum-v1", 4)
+    env.reset(seed=1)
+    whole.reset(seed=1)
+    for call in (env.snapshot, lambda: env.restore(whole.snapshot())):
+        with pytest.raises(RuntimeError, match="batch_size is 2 and num_envs is 4"):
+            call()
+
+
 def test_arrays_belong_to_the_caller():
     for id in ("CartPole-v1", "Pendulum-v1", "FrozenLake-v1"):
         env = TaskVectorEnv(id, 4)
@@ -197,6 +208,20 @@ def test_every_task_has_the_interface_of_envpool(id):
     assert len(partial) == 1 and info["env_id"].tolist() == [1]
     with pytest.raises(NotImplementedError, match=f"not for {id}"):
         env.xla()
+
+
+def test_the_type_of_an_entry_does_not_depend_on_the_first_row():
+    env = ale_train.make("FrozenLake-v1", num_envs=8, seed=1)
+    _, info = env.reset()
+    assert info["prob"].dtype == np.float64 and (info["prob"] == 1).all()
+    resets = 0
+    for _ in range(50):
+        info = env.step(np.full(8, 2))[4]
+        is_first = info["elapsed_step"] == 0
+        resets += is_first[0] and not is_first.all()
+        assert info["prob"].dtype == np.float64
+        assert np.allclose(info["prob"], np.where(is_first, 1, 1 / 3))
+    assert resets > 0
 
 
 def test_the_interface_of_dm():

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import ale_train
 from ale_train.errors import ActionError
 from ale_train.vector_env import AtariVectorEnv
 
@@ -162,6 +163,20 @@ def test_first_come_batches() -> None:
         handle, batch = step(handle, np.array([1, 2]))
         seen |= set(batch[4]["env_id"].tolist())
     assert seen == {0, 1, 2, 3}
+
+
+def test_functions_and_methods_of_an_envpool_alternate() -> None:
+    env = ale_train.make("Harvest-v5", num_envs=4)
+    handle, recv, send, step = env.xla()
+    env.async_reset()
+    handle, _ = jax.block_until_ready(recv(handle))
+    assert env.reset()[1]["env_id"].tolist() == [0, 1, 2, 3]
+    handle, _ = jax.block_until_ready(step(handle, np.array([1, 1, 1, 1])))
+    assert env.step(np.array([1, 2]), np.array([3, 1]))[4]["env_id"].tolist() == [3, 1]
+    env.send(np.array([1]), np.array([2]))
+    jax.block_until_ready(send(handle, np.array([1]), np.array([0])))
+    observations, *_, info = env.recv()
+    assert len(observations) == 2 and sorted(info["env_id"].tolist()) == [0, 2]
 
 
 def test_the_functions_keep_the_environments_alive() -> None:

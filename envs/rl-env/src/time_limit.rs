@@ -26,11 +26,6 @@ impl<E: Env> TimeLimit<E> {
     pub fn new(env: E, max_episode_steps: u32) -> Self {
         Self { env, max_episode_steps, elapsed: 0 }
     }
-
-    /// Returns the wrapped environment.
-    pub fn inner(&self) -> &E {
-        &self.env
-    }
 }
 
 impl<E> TimeLimit<E> {

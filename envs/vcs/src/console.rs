@@ -473,8 +473,9 @@ impl Console {
         self.machine.tia.damage();
     }
 
-    /// Restores a deserialised state and keeps this console's ROM image. A snapshot of another game or a
-    /// damaged one is an error and leaves the console unchanged.
+    /// Restores a deserialised state and keeps this console's ROM image. A state that is damaged, or that belongs to
+    /// a console with another bank switching scheme, wiring or picture, is an error and leaves the console unchanged. A
+    /// state does not identify the image: the caller must know that it belongs to the same game.
     pub fn restore(&mut self, mut state: Self) -> Result<(), ForeignSnapshot> {
         let (mine, theirs) = (&self.machine, &mut state.machine);
         if self.tv != state.tv
@@ -540,5 +541,45 @@ fn geometry(options: &ConsoleOptions, tv: TvFormat) -> Geometry {
         last_line: if fifty_hertz { LAST_LINE_50_HZ } else { LAST_LINE },
         hmove_blanks: options.hmove_blanks,
         colour_loss: tv == TvFormat::Pal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Console, ConsoleOptions, ForeignSnapshot, TvFormat};
+    use crate::cpu::Bus;
+    use crate::tia::registers::WSYNC;
+    use crate::{Cartridge, Execution};
+
+    fn console() -> Console {
+        let mut rom = vec![0xEA; 4096];
+        // LDA $F3FF,X, JMP $F000.
+        rom[..6].copy_from_slice(&[0xBD, 0xFF, 0xF3, 0x4C, 0x00, 0xF0]);
+        rom[0xFFC..0xFFE].copy_from_slice(&[0x00, 0xF0]);
+        let cartridge = Cartridge::detect(rom.into()).expect("the image has 4 KB");
+        let (tv, execution) = (Some(TvFormat::Ntsc), Execution::Eager);
+        Console::new(cartridge, &ConsoleOptions { tv, execution, ..ConsoleOptions::default() })
+    }
+
+    /// Native code would read and run code behind the image.
+    #[test]
+    fn a_state_whose_bank_ends_behind_the_image_is_refused() {
+        let mut console = console();
+        let mut damaged = console.clone();
+        damaged.machine.cartridge.window[0] = 3072;
+        assert_eq!(console.restore(damaged.clone()), Err(ForeignSnapshot));
+        damaged.run_frame();
+        assert_eq!(damaged.compiled_regions(), 0, "code of a unit that is not in the image");
+        console.run_frame();
+        assert!(console.restore(console.clone()).is_ok());
+    }
+
+    #[test]
+    fn waiting_for_the_next_line_may_wrap_the_time() {
+        let mut console = console();
+        let machine = &mut console.machine;
+        machine.cycles = u32::MAX - 5;
+        machine.write(WSYNC, 0);
+        assert_eq!(machine.cycles, 0);
     }
 }

@@ -154,7 +154,7 @@ impl Bus for Machine {
     fn write(&mut self, address: u16, value: u8) {
         self.write_anywhere(address, value);
         if Device::at(address) == Device::Tia && address & 0x3F == WSYNC {
-            self.cycles += self.tia.cycles_to_next_line(self.clock());
+            self.tick(self.tia.cycles_to_next_line(self.clock()));
         }
     }
 

@@ -378,6 +378,18 @@ fn a_snapshot_keeps_results_that_were_not_received() {
 }
 
 #[test]
+fn a_snapshot_requires_that_the_last_batch_is_not_in_flight() {
+    let mut env = build(3, 1, AutoresetMode::NextStep);
+    env.reset(ResetSeeds::From(1)).unwrap();
+    let first = env.batch().env_ids.clone();
+    let last = env.recv().unwrap().env_ids.clone();
+    // As many are in flight as after a reset.
+    env.send_to(Actions::Discrete(&[0; 3]), &[first[0], first[1], last[0]]).unwrap();
+    assert_eq!(env.num_in_flight(), NUM_ENVS - 3);
+    assert!(matches!(env.snapshot(), Err(VectorError::OutOfOrder(_))));
+}
+
+#[test]
 fn equals_a_single_environment() {
     let mut env = build(2, 2, AutoresetMode::NextStep);
     let traces = traces(&mut env, 5, 30);

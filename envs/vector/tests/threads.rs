@@ -95,7 +95,8 @@ fn pins_threads_to_cores() {
         }
         env.infos()[0].clone()
     };
-    let count = thread::available_parallelism().unwrap().get();
+    // The cores of the pool. A quota lowers the available parallelism, not this number.
+    let count = core_affinity::get_core_ids().expect("cores").len();
     let bound: Vec<usize> = (0..count).map(|offset| cores_of(Some(offset)).parse().unwrap()).collect();
     let mut distinct = bound.clone();
     distinct.sort_unstable();

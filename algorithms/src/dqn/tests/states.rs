@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, weights};
 use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, spec};
-use crate::{Learner, LearnerError, ReplayStorage};
+use crate::{Learner, LearnerError, ReplayStorage, VectorSpec};
 
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
@@ -125,29 +125,42 @@ fn settings_that_shape_the_state_are_fixed() {
 
 #[test]
 fn states_can_be_written_between_act_and_observe() {
-    let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
-    for _ in 0..10 {
-        dqn.act(&envs.batch).unwrap();
-        let mut other = restored(&dqn, true);
-        assert!(matches!(state_without_replay(&dqn), Err(LearnerError::OutOfOrder(_))));
-        envs.step();
-        for dqn in [&mut dqn, &mut other] {
-            dqn.observe(&envs.batch).unwrap();
-            if dqn.is_ready() {
-                dqn.update().unwrap();
+    let images = spec(Space::bytes([4, 36, 40]), AutoresetMode::SameStep);
+    let one = VectorSpec { tasks: vec![images.tasks[0].clone()], task_ids: vec![0], ..images };
+    // With episodes of one step there is room for 19 steps of four frames, after which each observation replaces the
+    // frames of an earlier one.
+    let small = DqnConfig { buffer_size: 64, prioritized: true, ..config() };
+    for (config, spec, are_short, steps) in [(config(), vectors(), false, 10), (small, one, true, 24)] {
+        let (mut dqn, mut envs) = (learner(config, spec.clone()), RandomEnvs::new(spec));
+        for _ in 0..steps {
+            dqn.act(&envs.batch).unwrap();
+            let mut other = restored(&dqn, true);
+            assert!(matches!(state_without_replay(&dqn), Err(LearnerError::OutOfOrder(_))));
+            envs.step();
+            if are_short {
+                envs.batch.terminated.fill(true);
             }
+            for dqn in [&mut dqn, &mut other] {
+                dqn.observe(&envs.batch).unwrap();
+                if dqn.is_ready() {
+                    dqn.update().unwrap();
+                }
+            }
+            assert!(dqn.state().unwrap() == other.state().unwrap());
         }
-        assert!(dqn.state().unwrap() == other.state().unwrap());
     }
 }
 
 #[test]
 fn a_lost_replay_buffer_is_refilled_before_learning_continues() {
-    let config = DqnConfig { learning_starts: 40, ..config() };
+    let config = DqnConfig { learning_starts: 40, train_ratio: 8.0, ..config() };
     let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
     while dqn.updates() < 10 {
         step(&mut dqn, &mut envs);
     }
+    // The gradient steps of a stopped update are still due.
+    envs.act_until_ready(&mut dqn, 1.0);
+    assert_eq!(dqn.update_unless(&|| true).unwrap(), None);
     let mut other = restored(&dqn, false);
     assert_eq!(weights(&other.training.network).unwrap(), weights(&dqn.training.network).unwrap());
     let (updates, steps) = (other.updates(), other.off_policy.steps);

@@ -75,19 +75,22 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 
 #[test]
 fn states_can_be_written_between_act_and_observe() {
-    let (mut sac, mut envs) = (learner((config(), small()), vectors()), RandomEnvs::new(vectors()));
-    for _ in 0..10 {
-        sac.act(&envs.batch).unwrap();
-        let mut other = restored(&sac.state().unwrap());
-        assert!(matches!(state_without_replay(&sac), Err(LearnerError::OutOfOrder(_))));
-        envs.step();
-        for sac in [&mut sac, &mut other] {
-            sac.observe(&envs.batch).unwrap();
-            if sac.is_ready() {
-                sac.update().unwrap();
+    for normalize_observations in [false, true] {
+        let policy = PolicyConfig { normalize_observations, ..small() };
+        let (mut sac, mut envs) = (learner((config(), policy), vectors()), RandomEnvs::new(vectors()));
+        for _ in 0..10 {
+            sac.act(&envs.batch).unwrap();
+            let mut other = restored(&sac.state().unwrap());
+            assert!(matches!(state_without_replay(&sac), Err(LearnerError::OutOfOrder(_))));
+            envs.step();
+            for sac in [&mut sac, &mut other] {
+                sac.observe(&envs.batch).unwrap();
+                if sac.is_ready() {
+                    sac.update().unwrap();
+                }
             }
+            assert!(sac.state().unwrap() == other.state().unwrap());
         }
-        assert!(sac.state().unwrap() == other.state().unwrap());
     }
 }
 
@@ -224,17 +227,42 @@ fn other_algorithms_have_no_layers_in_common() {
 }
 
 #[test]
-fn statistics_are_those_of_all_observations_and_belong_to_the_exported_weights() {
+fn statistics_count_the_observation_before_every_step() {
+    let settings = variants().pop().unwrap();
+    for mode in MODES {
+        let spec = numbers(mode);
+        let (mut sac, mut envs) = (learner(settings.clone(), spec.clone()), RandomEnvs::new(spec));
+        let mut expected = ObservationStatistics::new(2, 3);
+        for number in 0..40 {
+            let before = envs.batch.clone();
+            sac.act(&before).unwrap();
+            envs.step();
+            if number >= 20 {
+                // The last environment has used up its steps and repeats its observation.
+                let batch = &mut envs.batch;
+                batch.observations.row_mut(3).copy_from_slice(before.observations.row(3));
+                (batch.autoreset[3], batch.terminated[3], batch.truncated[3]) = (true, false, false);
+            }
+            let steps = (0..4).filter(|&env| !envs.batch.autoreset[env]);
+            let row = |env| (envs.spec.task_ids[env], before.observations.row_f32(env).to_vec());
+            expected.add(&expected.moments(steps.map(row)));
+            sac.observe(&envs.batch).unwrap();
+            assert_eq!(sac.statistics.as_ref(), Some(&expected));
+            if sac.is_ready() {
+                sac.update().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn statistics_belong_to_the_exported_weights() {
     let (config, policy) = variants().pop().unwrap();
     let (mut sac, mut envs) =
         (learner((config.clone(), policy.clone()), vectors()), RandomEnvs::new(vectors()));
-    let mut expected = ObservationStatistics::new(2, 3);
     for _ in 0..40 {
-        let row = |(env, &task): (usize, &usize)| (task, envs.batch.observations.row_f32(env).to_vec());
-        expected.add(&expected.moments(envs.spec.task_ids.iter().enumerate().map(row)));
         step(&mut sac, &mut envs);
     }
-    assert_eq!(sac.statistics, Some(expected));
     let source = TrainedNetwork { description: sac.description(), weights: sac.torch_weights().unwrap() };
     let started = |policy: PolicyConfig| {
         let mut started = learner((config.clone(), policy), vectors());

@@ -20,7 +20,7 @@ use crate::palette::Palette;
 use pool::Pool;
 use pooled::{Frames, Pooled};
 pub(crate) use resize::{Resizer, Size};
-pub(crate) use screen::SCREEN_WIDTH;
+pub use screen::SCREEN_WIDTH;
 use screen::rows;
 pub(crate) use stack::FrameStack;
 

@@ -3,9 +3,10 @@
 use mujoco::{Info, Installation, MujocoEnv, Task, Value};
 use rl_env::{Action, Env, Pcg64, Space, Step, TimeLimit};
 
-/// The number of terminations and truncations in a trace.
+/// The number of steps, terminations and truncations in a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
+    pub(crate) steps: usize,
     pub(crate) terminations: usize,
     pub(crate) truncations: usize,
 }
@@ -71,6 +72,7 @@ impl Player {
             "step" => {
                 let gymnasium_truncates = words[2] == "1";
                 let step = self.step();
+                counts.steps += 1;
                 counts.terminations += usize::from(step.terminated);
                 counts.truncations += usize::from(step.truncated);
                 // Only Gymnasium sets both flags.

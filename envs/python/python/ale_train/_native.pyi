@@ -34,6 +34,8 @@ class AtariPool:
     @property
     def action_codes(self) -> list[bytes]: ...
     @property
+    def in_flight(self) -> list[int]: ...
+    @property
     def num_threads(self) -> int: ...
     @property
     def observation_shape(self) -> list[int]: ...
@@ -66,6 +68,8 @@ class TaskPool:
     """Environments of Gymnasium other than Atari games, on a work-stealing pool."""
 
     def __new__(cls, settings: dict[str, Any], python: str) -> TaskPool: ...
+    @property
+    def in_flight(self) -> list[int]: ...
     @property
     def num_threads(self) -> int: ...
     @property
@@ -150,7 +154,7 @@ class ALEInterface:
             RuntimeError: There is no such setting, it has another type, or it is not available.
         """
     def setFloat(self, key: str, value: float) -> None:
-        """Sets a number.
+        """Sets a number, which is rounded to six significant digits as in ale-py.
 
         The number is ``repeat_action_probability``.
 

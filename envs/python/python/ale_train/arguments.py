@@ -153,7 +153,9 @@ def reset_mask(options: dict[str, Any] | None, num_envs: int) -> np.ndarray | No
         raise TypeError(f"`reset_mask` must be a boolean numpy array, got {type(mask)} with dtype {dtype}")
     if mask.shape != (num_envs,):
         raise ValueError(f"`reset_mask` must have shape ({num_envs},), got {mask.shape}")
-    return mask
+    # The bytes of an array viewed as bool may have any value, but Rust requires 0 or 1.
+    normalized: np.ndarray = mask.view(np.uint8) != 0
+    return normalized
 
 
 def pool_seeds(seed: int, env_seed: Sequence[int], num_envs: int) -> np.ndarray:

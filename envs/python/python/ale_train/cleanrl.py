@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from ale_train import arguments
 from ale_train.names import game_of
 from ale_train.vector_env import AtariVectorEnv
 
@@ -30,14 +31,19 @@ class CleanRLVectorEnv(AtariVectorEnv):
             env_id: ``"BreakoutNoFrameskip-v4"``, ``"ALE/Breakout-v5"`` or ``"breakout"``. Only the options determine
                 how the game is played.
             num_envs: Number of environments.
-            options: Other parameters of ``AtariVectorEnv``; by default ``autoreset_mode="SameStep"``,
-                ``fill_stack=True``, ``life_loss_info=True``, ``fire_after_lost_life=True`` and ``extra_info=True``.
+            options: Other parameters of ``AtariVectorEnv``; by default ``fill_stack=True``, ``life_loss_info=True``,
+                ``fire_after_lost_life=True`` and ``extra_info=True``. ``autoreset_mode`` must be ``"SameStep"``, its
+                default here.
 
         Raises:
             GameError: The game is unknown.
+            ValueError: ``autoreset_mode`` is not ``"SameStep"``.
         """
+        mode = arguments.autoreset_mode(options.pop("autoreset_mode", AutoresetMode.SAME_STEP))
+        if mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(f"autoreset_mode is {mode.value}, but CleanRLVectorEnv requires SameStep")
         as_the_scripts_do = {
-            "autoreset_mode": AutoresetMode.SAME_STEP,
+            "autoreset_mode": mode,
             "fill_stack": True,
             "life_loss_info": True,
             "fire_after_lost_life": True,

@@ -316,8 +316,8 @@ class EnvPool:
             games = config.make()
             self._envs, self.spec = games, config.spec(games)
         self._seeds = config.seeds()
-        #: The environments that were sent to since the last batch.
-        self._sent: list[int] = []
+        #: The environments in the order in which they were last sent to, except by the functions of ``xla``.
+        self._sent: dict[int, None] = {}
 
     @property
     def config(self) -> dict[str, Any]:
@@ -351,7 +351,7 @@ class EnvPool:
         self._envs._open_pool().send_reset(ids.tolist(), seeds)
         # Later resets continue the random number generators.
         self._seeds[ids] = -1
-        self._sent += ids.tolist()
+        self._note_sent(ids.tolist())
 
     def _reset(self, env_id: Sequence[int] | np.ndarray | None) -> Results:
         ids = self.all_env_ids
@@ -381,7 +381,13 @@ class EnvPool:
             # The first action is ignored and resets the environment, like an action after the end of an episode.
             return self.async_reset()
         self._envs.send(self._whole_numbers(np.asarray(action)), env_id)
-        self._sent += self.all_env_ids.tolist() if env_id is None else np.asarray(env_id).tolist()
+        self._note_sent((self.all_env_ids if env_id is None else np.atleast_1d(env_id)).tolist())
+
+    def _note_sent(self, ids: list[int]) -> None:
+        """Moves environments to the end of ``_sent``."""
+        for env in ids:
+            self._sent.pop(env, None)
+            self._sent[env] = None
 
     def _whole_numbers(self, actions: np.ndarray) -> np.ndarray:
         """Converts discrete actions, which EnvPool also accepts as floats, to integers."""
@@ -391,9 +397,13 @@ class EnvPool:
         return actions.astype(np.int64) if whole and actions.dtype != np.int32 else actions
 
     def _recv(self) -> Results:
-        sent, self._sent = self._sent, []
         # In an asynchronous pool, an environment may be in flight for any number of batches.
-        if self.is_async or not sent:
+        if self.is_async:
+            return self._results(self._envs.recv())
+        # The functions of xla send and receive, too, so the pool knows which environments are in flight.
+        in_flight = dict.fromkeys(self._envs._open_pool().in_flight)
+        sent = [env for env in {**self._sent, **in_flight} if env in in_flight]
+        if not sent:
             return self._results(self._envs.recv())
         if len(sent) < self.num_envs:
             # The others are in the batch, too.

@@ -40,13 +40,23 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
         )
         if self.envs.batch_size != num_envs:
             raise ValueError("batch_size must be 0: Stable-Baselines3 steps all environments together")
-        self.render_mode: str | None = "rgb_array"
-        self._actions = np.zeros(num_envs, np.int64)
+        # VecEnv takes its render_mode from the environments.
+        self.envs.render_mode = "rgb_array"
         super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
         # The names of Gym's vector environments, which had the same interface.
         self.single_observation_space, self.single_action_space = self.observation_space, self.action_space
         if seed is not None:
             self.seed(seed)
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Sets the seeds of the next reset and returns them. Only the lower 31 bits of larger seeds count.
+
+        Args:
+            seed: ``s`` for the seeds ``s, s + 1, ...``; None draws one.
+        """
+        seeds = super().seed(seed)
+        self._seeds = [one & arguments.LARGEST if one > arguments.LARGEST else one for one in seeds]
+        return self._seeds
 
     def reset(self) -> np.ndarray:
         """Starts new episodes, with the seeds of ``seed`` if it was called before, and returns the observations."""

@@ -200,12 +200,13 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         return self._result(self._open_pool().recv())
 
     def snapshot(self) -> bytes:
-        """Returns the complete state of all environments.
+        """Returns the complete state of all environments. Every batch must hold all of them.
 
         Raises:
-            RuntimeError: An environment is in flight.
+            RuntimeError: There was no ``reset``, an environment is in flight, or ``batch_size`` is less than
+                ``num_envs``.
         """
-        return self._open_pool().snapshot()
+        return self._pool_of_whole_batches("snapshot").snapshot()
 
     def restore(self, state: bytes) -> tuple[Any, dict[str, Any]]:
         """Restores a state from ``snapshot``, to environments with the same options, and returns it as ``reset`` does.
@@ -214,9 +215,10 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             state: The state.
 
         Raises:
+            RuntimeError: An environment is in flight, or ``batch_size`` is less than ``num_envs``.
             ValueError: The state is damaged or belongs to other environments; nothing changes.
         """
-        return self._open_pool().restore(state)
+        return self._pool_of_whole_batches("restore").restore(state)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stops the threads and frees the environments. Returned arrays stay valid."""
@@ -226,6 +228,19 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         if self._pool is None:
             raise gymnasium.error.ClosedEnvironmentError("the vector environment is closed")
         return self._pool
+
+    def _pool_of_whole_batches(self, call: str) -> _native.TaskPool:
+        """Returns the pool if every batch holds all environments.
+
+        Otherwise results are pending between batches, and a state has neither their float64 rewards nor their infos.
+        """
+        pool = self._open_pool()
+        if self.batch_size < self.num_envs:
+            raise RuntimeError(
+                f"{call} requires that a batch holds all environments, but batch_size is {self.batch_size} and "
+                f"num_envs is {self.num_envs}"
+            )
+        return pool
 
     def _actions(self, actions: Any, rows: int) -> np.ndarray:
         """Returns the actions in a type that the pool accepts."""

@@ -313,11 +313,14 @@ class AtariVectorEnv(VectorEnv):
     def snapshot(self, env_ids: Sequence[int] | np.ndarray | None = None) -> bytes:
         """Returns the complete state of all or some environments.
 
+        If ``batch_size`` is less than ``num_envs``, all environments can be saved only while those of the last batch
+        are idle and all others in flight, and some only while they are in the last batch and idle.
+
         Args:
             env_ids: The environments; None stands for all.
 
         Raises:
-            RuntimeError: An environment is in flight.
+            RuntimeError: There was no ``reset``, or an environment is in flight; for smaller batches see above.
         """
         pool = self._open_pool()
         return pool.snapshot(None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs))

@@ -7,7 +7,7 @@ mod settings;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ale::{Action, Ale, AleError, AtariEnv, PoweredGame};
+use ale::{Action, Ale, AleError, AtariEnv, PoweredGame, RAM};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
@@ -113,9 +113,9 @@ impl AleInterface {
         self.lock(py).settings.set(key, Kind::Int, value.to_string())
     }
 
-    /// Sets a number.
+    /// Sets a number, which is rounded to six significant digits as in ale-py.
     fn setFloat(&self, py: Python<'_>, key: &str, value: f32) -> PyResult<()> {
-        self.lock(py).settings.set(key, Kind::Float, value.to_string())
+        self.lock(py).settings.set(key, Kind::Float, settings::general(value))
     }
 
     /// Sets a boolean.
@@ -271,7 +271,7 @@ impl AleInterface {
 
     /// Returns the number of bytes of RAM.
     fn getRAMSize(&self) -> usize {
-        screen::RAM
+        RAM
     }
 
     /// Writes a byte of RAM.

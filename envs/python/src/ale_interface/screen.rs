@@ -4,18 +4,13 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use ale::Ale;
+use ale::{Ale, RAM, SCREEN_WIDTH};
 use numpy::ndarray::IxDyn;
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors;
-
-/// Bytes of RAM.
-pub(super) const RAM: usize = 128;
-/// Pixels of a row of the screen.
-const WIDTH: usize = 160;
 
 /// The contents of an array: the screen in one of its formats, or RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +42,8 @@ impl View {
     /// Returns the shape of the array.
     fn shape(self, ale: &Ale) -> Vec<usize> {
         match self {
-            Self::Palette | Self::Grayscale => vec![ale.height(), WIDTH],
-            Self::Rgb => vec![ale.height(), WIDTH, 3],
+            Self::Palette | Self::Grayscale => vec![ale.height(), SCREEN_WIDTH],
+            Self::Rgb => vec![ale.height(), SCREEN_WIDTH, 3],
             Self::Ram => vec![RAM],
         }
     }
@@ -106,7 +101,7 @@ impl View {
 /// Writes the screen to a PNG file. Pixels are doubled in width, as in ale-py.
 pub(super) fn save_png(ale: &Ale, path: &Path) -> PyResult<()> {
     let file = File::create(path).map_err(|error| errors::of_file(path, &error))?;
-    let mut encoder = png::Encoder::new(BufWriter::new(file), 2 * WIDTH as u32, ale.height() as u32);
+    let mut encoder = png::Encoder::new(BufWriter::new(file), 2 * SCREEN_WIDTH as u32, ale.height() as u32);
     encoder.set_color(png::ColorType::Rgb);
     let pixels: Vec<u8> =
         ale.screen_rgb().as_chunks::<3>().0.iter().flat_map(|pixel| [*pixel; 2]).flatten().collect();

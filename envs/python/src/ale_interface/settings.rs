@@ -57,6 +57,23 @@ const TABLE: [(&str, Kind, &str, Effect); 26] = [
     ("run_length_encoding", Kind::Bool, "1", Effect::Nothing),
 ];
 
+/// Formats a number with six significant digits, as `%g` does in C.
+pub(super) fn general(value: f32) -> String {
+    let scientific = format!("{value:.5e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else {
+        // Infinity or NaN.
+        return scientific.to_lowercase();
+    };
+    let exponent: i32 = exponent.parse().expect("the exponent is an integer");
+    let is_fixed = (-4..6).contains(&exponent);
+    let mut digits =
+        if is_fixed { format!("{value:.*}", (5 - exponent) as usize) } else { digits.to_owned() };
+    if digits.contains('.') {
+        digits.truncate(digits.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    if is_fixed { digits } else { format!("{digits}e{exponent:+03}") }
+}
+
 /// The values of the settings, as text in the order of the table.
 #[derive(Clone, Debug)]
 pub(super) struct Settings(Vec<String>);

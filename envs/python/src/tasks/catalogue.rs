@@ -94,6 +94,10 @@ fn lake(given: &Given, default: &[&str]) -> PyResult<Recipe> {
         Some(other) => return Err(given.invalid(&format!("map_name is {other:?}, but must be 4x4 or 8x8"))),
     };
     let own: Option<Vec<&str>> = given.texts("desc")?.map(|rows| rows.iter().map(String::as_str).collect());
+    if own.is_none() && given.is_none("map_name") {
+        // A random map in Gymnasium.
+        return Err(given.invalid("map_name is None, but without desc it must be 4x4 or 8x8"));
+    }
     let options = FrozenLakeOptions {
         desc: own.as_deref().unwrap_or(named),
         is_slippery: given.flag("is_slippery", true)?,

@@ -1,9 +1,6 @@
 use classic_control::ControlInfo;
 use toy_text::{TabularInfo, TaxiInfo};
 
-/// The largest number of values, that of Humanoid.
-const CAPACITY: usize = 13;
-
 /// Data about a step that [`rl_env::Step`] has no room for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Details {
@@ -13,7 +10,7 @@ pub(crate) struct Details {
     pub(crate) truncated: bool,
     /// The number of steps of the episode.
     pub(crate) elapsed: u32,
-    values: [f64; CAPACITY],
+    values: [f64; mujoco::Info::CAPACITY],
     len: usize,
 }
 

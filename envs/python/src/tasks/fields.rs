@@ -55,9 +55,14 @@ impl Field {
         details.values().get(self.first..self.first + self.len.unwrap_or(1))
     }
 
-    /// Returns the array of an entry, zero in rows without values.
-    fn array<'py>(&self, py: Python<'py>, rows: &[Option<&Details>]) -> PyResult<Bound<'py, PyAny>> {
-        match self.kind {
+    /// Returns the array of an entry with elements of this kind, zero in rows without values.
+    fn array<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &[Option<&Details>],
+        kind: Kind,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match kind {
             Kind::F64 => self.converted(py, rows, |value| value),
             Kind::F32 => self.converted(py, rows, |value| value as f32),
             Kind::I64 => self.converted(py, rows, |value| value as i64),
@@ -98,7 +103,7 @@ pub(crate) fn add(info: &Bound<'_, PyDict>, fields: &[Field], rows: &[Option<&De
         let has = |row: Option<&Details>| row.is_some_and(|details| field.of_row(details).is_some());
         let mask: Vec<bool> = rows.iter().map(|row| has(*row)).collect();
         if mask.contains(&true) {
-            info.set_item(PyString::intern(py, &field.name), field.array(py, rows)?)?;
+            info.set_item(PyString::intern(py, &field.name), field.array(py, rows, field.kind)?)?;
             info.set_item(format!("_{}", field.name), received::column(py, mask))?;
         }
     }
@@ -112,7 +117,9 @@ pub(crate) fn add_without_masks(
     rows: &[Option<&Details>],
 ) -> PyResult<()> {
     for field in fields {
-        info.set_item(PyString::intern(info.py(), &field.name), field.array(info.py(), rows)?)?;
+        // The type of an entry does not depend on the rows.
+        let kind = if field.kind == Kind::F64ExceptReset { Kind::F64 } else { field.kind };
+        info.set_item(PyString::intern(info.py(), &field.name), field.array(info.py(), rows, kind)?)?;
     }
     Ok(())
 }

@@ -16,7 +16,8 @@ pub(crate) enum Argument {
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     id: String,
-    values: Vec<(String, Argument)>,
+    /// The names and values, which are `None` for Python's None.
+    values: Vec<(String, Option<Argument>)>,
 }
 
 impl Given {
@@ -35,8 +36,8 @@ impl Given {
         Ok(Self { id: id.to_owned(), values: values.collect::<PyResult<_>>()? })
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Argument)> {
-        self.values.iter().map(|(name, value)| (name.as_str(), value))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, Option<&Argument>)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_ref()))
     }
 
     /// Raises a `TypeError` for an argument whose name is not in `known`.
@@ -52,8 +53,13 @@ impl Given {
         Err(PyTypeError::new_err(format!("{id} has no argument {name:?}; {known}")))
     }
 
-    fn find(&self, name: &str) -> Option<&Argument> {
-        self.iter().find(|(given, _)| *given == name).map(|(_, value)| value)
+    fn find(&self, name: &str) -> Option<&Option<Argument>> {
+        self.values.iter().find(|(given, _)| given == name).map(|(_, value)| value)
+    }
+
+    /// Returns true if an argument was given as None.
+    pub(crate) fn is_none(&self, name: &str) -> bool {
+        matches!(self.find(name), Some(None))
     }
 
     fn must_be(&self, name: &str, expected: &str) -> PyErr {
@@ -64,7 +70,7 @@ impl Given {
     pub(crate) fn number(&self, name: &str, default: f64) -> PyResult<f64> {
         match self.find(name) {
             None => Ok(default),
-            Some(Argument::Number(number)) if number.is_finite() => Ok(*number),
+            Some(Some(Argument::Number(number))) if number.is_finite() => Ok(*number),
             Some(_) => Err(self.must_be(name, "a finite number")),
         }
     }
@@ -81,23 +87,25 @@ impl Given {
     pub(crate) fn flag(&self, name: &str, default: bool) -> PyResult<bool> {
         match self.find(name) {
             None => Ok(default),
-            Some(Argument::Flag(flag)) => Ok(*flag),
+            Some(Some(Argument::Flag(flag))) => Ok(*flag),
             Some(_) => Err(self.must_be(name, "True or False")),
         }
     }
 
+    /// Returns a text, or `None` if it was not given or given as None.
     pub(crate) fn text(&self, name: &str) -> PyResult<Option<&str>> {
         match self.find(name) {
-            None => Ok(None),
-            Some(Argument::Text(text)) => Ok(Some(text)),
+            None | Some(None) => Ok(None),
+            Some(Some(Argument::Text(text))) => Ok(Some(text)),
             Some(_) => Err(self.must_be(name, "a str")),
         }
     }
 
+    /// Returns a list of texts, or `None` if it was not given or given as None.
     pub(crate) fn texts(&self, name: &str) -> PyResult<Option<&[String]>> {
         match self.find(name) {
-            None => Ok(None),
-            Some(Argument::Texts(texts)) => Ok(Some(texts)),
+            None | Some(None) => Ok(None),
+            Some(Some(Argument::Texts(texts))) => Ok(Some(texts)),
             Some(_) => Err(self.must_be(name, "a list of str")),
         }
     }

@@ -34,13 +34,15 @@ fn installation() -> Result<Installation, MujocoError> {
     }
 }
 
-fn converted(id: &str, name: &str, value: &Argument) -> PyResult<Value> {
+fn converted(id: &str, name: &str, value: Option<&Argument>) -> PyResult<Value> {
+    let cannot_be = |kind| Err(PyTypeError::new_err(format!("{name} of {id} cannot be {kind}")));
     match value {
-        Argument::Flag(flag) => Ok((*flag).into()),
-        Argument::Number(number) => Ok((*number).into()),
-        Argument::Text(text) => Ok(text.as_str().into()),
-        Argument::Pair([low, high]) => Ok((*low, *high).into()),
-        Argument::Texts(_) => Err(PyTypeError::new_err(format!("{name} of {id} cannot be a list of str"))),
+        Some(Argument::Flag(flag)) => Ok((*flag).into()),
+        Some(Argument::Number(number)) => Ok((*number).into()),
+        Some(Argument::Text(text)) => Ok(text.as_str().into()),
+        Some(Argument::Pair([low, high])) => Ok((*low, *high).into()),
+        Some(Argument::Texts(_)) => cannot_be("a list of str"),
+        None => cannot_be("None"),
     }
 }
 

@@ -112,6 +112,12 @@ impl TaskPool {
         self.envs.lock(py).was_reset()
     }
 
+    /// The environments in flight.
+    #[getter]
+    fn in_flight(&self, py: Python<'_>) -> Vec<usize> {
+        self.envs.lock(py).in_flight()
+    }
+
     /// Resets all environments, or those selected by `mask`. A seed of `None` continues the random number generator.
     #[pyo3(signature = (seeds, mask = None))]
     fn reset<'py>(

@@ -1,7 +1,7 @@
 //! The results of calls: a batch as a list of arrays.
 
 use super::call::{Element, Failure, Flag, Results};
-use crate::columns::{self, Column, RAM_BYTES, Rows, Values};
+use crate::columns::{self, Column, Rows, Values};
 use crate::environments::Environments;
 
 /// An array in the results: its place in Python's result, its element type as NumPy names it, and its shape.
@@ -136,7 +136,7 @@ fn put_columns(rows: &Rows<'_>, columns: &[Column], sink: &mut impl Sink) -> Res
                 let width = masks.first().map_or(0, |mask| mask.len());
                 sink.put(&path, len, &[width], masks.concat().into_iter().map(Flag::from))?;
             }
-            Values::Ram => sink.put(&path, len, &[RAM_BYTES], all.flat_map(|row| rows.ram(row)))?,
+            Values::Ram => sink.put(&path, len, &[ale::RAM], all.flat_map(|row| rows.ram(row)))?,
         }
     }
     Ok(())

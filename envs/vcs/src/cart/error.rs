@@ -10,7 +10,10 @@ pub enum CartridgeError {
     #[error("the ROM image is empty")]
     Empty,
     /// No known cartridge has this size.
-    #[error("no cartridge has {size} bytes; known sizes are 2048, 4096, 8192, 10495, 12288, 16384 and 32768")]
+    #[error(
+        "no cartridge has {size} bytes; known sizes are 2048, 4096, 8192, 10240, 10495, 10496, 12288, 16384, 32768 \
+         and, for scheme 3F only, 65536, 131072, 262144 and 524288"
+    )]
     UnknownSize {
         /// Size of the image in bytes.
         size: usize,

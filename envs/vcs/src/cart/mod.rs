@@ -140,7 +140,21 @@ impl Cartridge {
             && state.ram.len() == self.ram.len()
             && state.ram_page < 4
             && state.dpc.is_some() == self.dpc.is_some()
-            && state.window.iter().all(|&offset| offset as usize + SLICE <= self.rom.len())
+            && self.accepts_window(&state.window)
+    }
+
+    /// Returns true if a window consists of whole banks of the image where the scheme switches them, and of the same
+    /// slices as now elsewhere.
+    fn accepts_window(&self, window: &[u32; 4]) -> bool {
+        let (banks, slices) = self.scheme.switched_banks();
+        let size = slices * SLICE;
+        let is_bank = |slots: &[u32]| {
+            let start = slots[0] as usize / size * size;
+            start < self.rom.len() / size * size
+                && slots.iter().zip((start..).step_by(SLICE)).all(|(&slot, offset)| slot as usize == offset)
+        };
+        let (switched, fixed) = window.split_at(banks * slices);
+        switched.chunks(slices).all(is_bank) && fixed == &self.window[banks * slices..]
     }
 
     /// Resets the cartridge with the console: selects the start banks and randomises the RAM.

@@ -124,6 +124,26 @@ impl Scheme {
         }
     }
 
+    /// The number of banks that the window shows at a time, from its start on, and the number of slices in each. The
+    /// rest of the window is never switched.
+    pub(super) fn switched_banks(self) -> (usize, usize) {
+        match self {
+            Self::Rom2K | Self::Rom4K | Self::Cv | Self::Fe => (0, 4),
+            Self::E0 => (3, 1),
+            Self::E7 | Self::Tigervision => (1, 2),
+            Self::F8
+            | Self::F8Sc
+            | Self::F6
+            | Self::F6Sc
+            | Self::F4
+            | Self::F4Sc
+            | Self::Fa
+            | Self::Ua
+            | Self::Econobanking
+            | Self::Dpc => (1, 4),
+        }
+    }
+
     pub(super) fn start_bank(self) -> usize {
         match self {
             Self::F8 | Self::F8Sc | Self::Dpc => 1,

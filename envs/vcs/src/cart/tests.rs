@@ -121,6 +121,91 @@ fn units_and_cartridges_agree_on_the_index_of_code() {
     }
 }
 
+/// A12 is clear there, whatever the other address lines are.
+#[test]
+fn units_have_no_bytes_outside_of_the_cartridge() {
+    for (scheme, kilobytes) in [(Scheme::Rom2K, 2), (Scheme::F6, 16), (Scheme::E0, 8), (Scheme::Fe, 8)] {
+        let cartridge = cartridge(scheme, kilobytes);
+        let unit = cartridge.unit(0xF000).expect("the scheme is translated");
+        assert!(unit.offset(0xF200).is_some(), "{scheme}");
+        for address in (0..=0xFFFF).filter(|address| address & 0x1000 == 0) {
+            assert_eq!(unit.offset(address), None, "{scheme} {address:04X}");
+        }
+    }
+}
+
+const ALL_SCHEMES: [Scheme; 17] = [
+    Scheme::Rom2K,
+    Scheme::Rom4K,
+    Scheme::F8,
+    Scheme::F8Sc,
+    Scheme::F6,
+    Scheme::F6Sc,
+    Scheme::F4,
+    Scheme::F4Sc,
+    Scheme::Fa,
+    Scheme::Tigervision,
+    Scheme::Cv,
+    Scheme::E7,
+    Scheme::Ua,
+    Scheme::Econobanking,
+    Scheme::E0,
+    Scheme::Fe,
+    Scheme::Dpc,
+];
+
+#[test]
+fn every_window_that_bank_switching_leads_to_is_accepted() {
+    for scheme in ALL_SCHEMES {
+        for &size in scheme.sizes() {
+            let start = Cartridge::new(vec![0; size].into(), scheme).expect("the scheme has the size");
+            let mut cartridge = start.clone();
+            let mut windows = std::collections::HashSet::from([start.window]);
+            for address in 0..=0x1FFF {
+                for value in [address as u8, 0xFF] {
+                    if address & 0x1000 != 0 {
+                        cartridge.read(address, 0);
+                        cartridge.write(address, value);
+                    } else if cartridge.snoops() {
+                        cartridge.snoop(address, None);
+                        cartridge.snoop(address, Some(value));
+                    }
+                    windows.insert(cartridge.window);
+                    assert!(start.accepts(&cartridge), "{scheme}, {size} bytes: {:?}", cartridge.window);
+                }
+            }
+            let switches = scheme.switched_banks().0 > 0;
+            assert_eq!(windows.len() > 1, switches, "{scheme}, {size} bytes: {windows:?}");
+        }
+    }
+}
+
+#[test]
+fn windows_that_bank_switching_cannot_lead_to_are_refused() {
+    for scheme in ALL_SCHEMES {
+        for &size in scheme.sizes() {
+            let cartridge = Cartridge::new(vec![0; size].into(), scheme).expect("the scheme has the size");
+            for slot in 0..4 {
+                let mut wrong = vec![cartridge.window[slot] + 1, size as u32 / 1024 * 1024, u32::MAX];
+                if scheme != Scheme::E0 || slot == 3 {
+                    // A slice of another place in the bank, or of another bank.
+                    wrong.push(cartridge.window[slot] ^ 1024);
+                    wrong.push(cartridge.window[slot] ^ 2048);
+                }
+                for offset in wrong {
+                    let mut damaged = cartridge.clone();
+                    damaged.window[slot] = offset;
+                    assert!(!cartridge.accepts(&damaged), "{scheme}, {size} bytes: {:?}", damaged.window);
+                }
+            }
+        }
+    }
+    let four_kilobytes = cartridge(Scheme::Rom4K, 4);
+    let mut damaged = four_kilobytes.clone();
+    damaged.window[0] = 3072;
+    assert!(!four_kilobytes.accepts(&damaged), "a bank that begins within the image and ends behind it");
+}
+
 #[test]
 fn tigervision_snoops_writes_of_the_first_64_addresses() {
     let mut cartridge = cartridge(Scheme::Tigervision, 8);
@@ -172,6 +257,10 @@ fn images_of_unknown_size_are_refused() {
     let error = |size: usize| Cartridge::detect(vec![0; size].into()).unwrap_err();
     assert_eq!(error(0), CartridgeError::Empty);
     assert_eq!(error(4095), CartridgeError::UnknownSize { size: 4095 });
+    let message = error(1000).to_string();
+    for size in ALL_SCHEMES.iter().flat_map(|scheme| scheme.sizes()) {
+        assert!(message.contains(&format!(" {size}")), "{size}: {message}");
+    }
     let wrong = Cartridge::new(numbered(4), Scheme::F8).unwrap_err();
     assert_eq!(wrong.to_string(), "the ROM image has 4096 bytes, but a cartridge of scheme F8 has 8192");
 }

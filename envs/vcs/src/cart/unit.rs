@@ -35,6 +35,9 @@ pub(crate) enum Mapping {
 impl Unit {
     /// The offset in the image of a plain address of the unit.
     pub(crate) fn offset(&self, address: u16) -> Option<usize> {
+        if address & 0x1000 == 0 {
+            return None;
+        }
         let place = address & 0xFFF;
         match self.mapping {
             Mapping::ByA13 => Some(by_a13(address)),
@@ -47,9 +50,6 @@ impl Unit {
 
     /// Returns the byte that a read of `address` yields, if that is fixed and the read has no side effect.
     pub(crate) fn constant(&self, rom: &[u8], address: u16) -> Option<u8> {
-        if address & 0x1000 == 0 {
-            return None;
-        }
         rom.get(self.offset(address)?).copied()
     }
 

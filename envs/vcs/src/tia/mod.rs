@@ -124,6 +124,31 @@ struct Beam {
     row: usize,
 }
 
+impl Beam {
+    /// Returns true if a frame, or a reset in mid-frame, can lead to these times.
+    fn is_possible(&self, geometry: &Geometry) -> bool {
+        if !(1 - LINE..=0).contains(&self.frame_start) || !(0..=LINE).contains(&self.clocks_left) {
+            return false;
+        }
+        let display_start = self.frame_start + LINE * geometry.ystart;
+        let from_display = self.display_start == display_start
+            && self.display_stop == display_start + LINE * geometry.height
+            && self.begins_at(display_start);
+        // The visible lines are then those of the frame before the reset, at any distance.
+        let from_reset = self.frame_start == 0 && self.begins_at(0);
+        (from_display || from_reset)
+            && (self.drawn_to..=self.display_stop.max(self.drawn_to)).contains(&self.pending_to)
+            && self.pending_before <= self.pending_to
+    }
+
+    /// Returns true if row 0 begins at the colour clock `start`.
+    fn begins_at(&self, start: i32) -> bool {
+        let line_start = i64::from(self.drawn_to) + i64::from(self.clocks_left) - i64::from(LINE);
+        let clocks = line_start - i64::from(start);
+        clocks % i64::from(LINE) == 0 && usize::try_from(clocks / i64::from(LINE)) == Ok(self.row)
+    }
+}
+
 /// The chip and the two screens that it draws alternately.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tia {
@@ -442,13 +467,13 @@ impl Tia {
         }
     }
 
-    /// Returns true if a deserialised state is valid: positions are on the line and sizes within their
-    /// tables, so that drawing needs no checks.
+    /// Returns true if a deserialised state is valid: the beam's times fit together, positions are on the line
+    /// and sizes within their tables, so that drawing needs no checks.
     pub(crate) fn accepts(&self, state: &Self) -> bool {
         let on_line = |position: u8| usize::from(position) < WIDTH;
         state.geometry == self.geometry
             && state.screens.iter().all(|screen| screen.len() == self.geometry.pixels())
-            && (0..=LINE).contains(&state.beam.clocks_left)
+            && state.beam.is_possible(&self.geometry)
             && state.cosmic_ark.counter < 4
             && state
                 .players

@@ -60,11 +60,11 @@ impl Tia {
         if to < beam.display_start || beam.drawn_to >= beam.display_stop || beam.drawn_to >= to {
             return;
         }
-        let start = LINE - beam.clocks_left;
-        let end = start + to - beam.drawn_to;
-        if end <= HBLANK && !self.hmove_blank {
+        let clocks = to - beam.drawn_to;
+        let until_first_pixel = HBLANK - (LINE - beam.clocks_left);
+        if clocks <= until_first_pixel && !self.hmove_blank {
             self.beam.drawn_to = to;
-            self.beam.clocks_left = LINE - end;
+            self.beam.clocks_left -= clocks;
         } else {
             self.draw_lines(to);
         }
@@ -76,7 +76,7 @@ impl Tia {
     fn draw_lines(&mut self, to: i32) {
         loop {
             let start = LINE - self.beam.clocks_left;
-            let line_ends = to > self.beam.drawn_to + self.beam.clocks_left;
+            let line_ends = to - self.beam.drawn_to > self.beam.clocks_left;
             let clocks = if line_ends { self.beam.clocks_left } else { to - self.beam.drawn_to };
             let end = start + clocks;
             if end > HBLANK && end > start {
@@ -169,7 +169,7 @@ impl Tia {
     /// if the span has no pixel on the line.
     fn last_span_start(&self) -> Option<usize> {
         let beam = &self.beam;
-        let line_start = beam.drawn_to + beam.clocks_left - LINE;
+        let line_start = beam.drawn_to - (LINE - beam.clocks_left);
         let begun_here = beam.pending_before >= beam.display_start && beam.pending_before > line_start;
         let start = if begun_here { beam.pending_before - line_start } else { 0 };
         (beam.drawn_to == beam.pending_to).then(|| (start.max(HBLANK) - HBLANK) as usize)

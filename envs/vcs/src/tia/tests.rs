@@ -10,7 +10,7 @@ use super::registers::{
     COLUBK, COLUP0, COLUP1, CTRLPF, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMM0, HMOVE, HMP0, NUSIZ0, NUSIZ1,
     PF0, PF1, PF2, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
 };
-use super::{Drawing, Geometry, Tia};
+use super::{Beam, Drawing, Geometry, Tia};
 use crate::controllers::{Inputs, Wiring};
 
 /// The chips on one clock: the fast one, drawing by spans, by lines and without painting, and the slow one.
@@ -60,6 +60,7 @@ impl Bench {
 
     fn begin_request(&mut self) {
         assert_eq!(self.fast.is_unfinished(), self.slow.is_unfinished());
+        assert!(self.fast.accepts(&self.fast), "a valid state is refused: {:?}", self.fast.beam);
         let begins = !self.fast.is_unfinished();
         let phase = self.fast.horizontal(self.clock());
         if begins {
@@ -324,4 +325,59 @@ fn hmove_does_not_blank_pixels_that_a_strobe_of_a_player_has_completed() {
     bench.end_request();
     assert_eq!(bench.fast.screen()[row..row + 9], [0x44, 0x66, 0x66, 0, 0, 0, 0, 0, 0x66]);
     assert_eq!(bench.compared, [1, 1]);
+}
+
+const GEOMETRY: Geometry =
+    Geometry { ystart: 2, height: 8, last_line: 80, hmove_blanks: true, colour_loss: false };
+
+#[test]
+fn times_that_do_not_fit_together_are_refused() {
+    let mut bench = Bench::new(GEOMETRY);
+    bench.begin_request();
+    for cycle in [300, 500] {
+        bench.now = cycle;
+        bench.write(GRP0, cycle as u8);
+    }
+    bench.end_request();
+    let chip = bench.fast;
+    assert!(chip.accepts(&chip));
+    let fields: [fn(&mut Beam) -> &mut i32; 7] = [
+        |beam| &mut beam.frame_start,
+        |beam| &mut beam.display_start,
+        |beam| &mut beam.display_stop,
+        |beam| &mut beam.drawn_to,
+        |beam| &mut beam.clocks_left,
+        |beam| &mut beam.pending_to,
+        |beam| &mut beam.pending_before,
+    ];
+    for (index, field) in fields.into_iter().enumerate() {
+        for value in [i32::MIN, i32::MAX] {
+            let mut damaged = chip.clone();
+            *field(&mut damaged.beam) = value;
+            let is_harmless = index == 6 && value == i32::MIN;
+            assert_eq!(chip.accepts(&damaged), is_harmless, "{:?}", damaged.beam);
+        }
+    }
+    for row in [0, 2, usize::MAX] {
+        let mut damaged = chip.clone();
+        damaged.beam.row = row;
+        assert!(!chip.accepts(&damaged), "{:?}", damaged.beam);
+    }
+}
+
+/// After a reset in mid-frame, the visible lines may end at any clock.
+#[test]
+fn a_frame_draws_up_to_the_last_clock_that_there_is() {
+    const LAST: u32 = i32::MAX as u32 / 3;
+    let mut chip = Tia::new(GEOMETRY);
+    chip.reset(0);
+    chip.unfinished = true;
+    (chip.beam.display_start, chip.beam.display_stop) = (i32::MIN, i32::MAX);
+    assert!(chip.accepts(&chip));
+    // The second strobe completes a copy that is being shown.
+    for (cycle, register) in [(LAST - 6, RESP0), (LAST - 3, RESP0), (LAST, PF0)] {
+        chip.write(register, 0xF0, cycle);
+    }
+    chip.end_request(i32::MAX, false);
+    assert!(chip.accepts(&chip), "{:?}", chip.beam);
 }

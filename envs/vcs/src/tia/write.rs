@@ -64,7 +64,7 @@ impl Tia {
     pub(super) fn apply<D: Draw>(&mut self, register: u16, value: u8, now: u32, phase: u32) {
         let clock = (now as i32).wrapping_mul(3);
         let delay: i32 = DELAYS[usize::from(register)][(now.wrapping_add(phase) % 4) as usize].into();
-        D::extend_pending(self, clock + delay);
+        D::extend_pending(self, clock.wrapping_add(delay));
         let bit = |mask: u8| value & mask != 0;
         match register {
             VBLANK if self.vblank != value => {
@@ -314,7 +314,7 @@ impl Tia {
         let starting = copies.iter().any(|copy| (0..4).contains(&since(copy)));
         let showing = copies.iter().any(|copy| (4..4 + width).contains(&since(copy)));
         if showing {
-            D::extend_pending(self, clock + 11);
+            D::extend_pending(self, clock.wrapping_add(11));
         }
         D::flush_object(self, PLAYERS[index]);
         let player = &mut self.players[index];

@@ -366,7 +366,7 @@ impl Emitter<'_> {
                 && offset + usize::from(index) < self.rom.len()
         };
         let last = (0..=0xFF).take_while(follows).last()?;
-        (base & 0x1000 != 0 && last >= SHORTEST - 1).then(|| (self.rom[offset..].as_ptr(), last))
+        (last >= SHORTEST - 1).then(|| (self.rom[offset..].as_ptr(), last))
     }
 
     /// Emits a read of an address known at run time only, which has passed `interpret_unless_simple`.

@@ -190,7 +190,9 @@ impl Translation {
             return Some(code);
         }
         let slots = |pc: u16| self.table(pc).code.as_ptr();
-        let code = machine.cartridge.unit(pc).and_then(|unit| {
+        // Native code reads the unit without checks.
+        let unit = machine.cartridge.unit(pc).filter(|unit| unit.image.end <= self.rom.len());
+        let code = unit.and_then(|unit| {
             let region = Region::discover(&unit, &self.rom, pc)?;
             let function = emit::emit(&region, &unit, &self.rom, native.isa(), &slots).ok()?;
             native.compile(function)

@@ -8,10 +8,16 @@ use cranelift_codegen::{Context, isa};
 use memmap2::{Mmap, MmapMut};
 use wasmtime_internal_jit_icache_coherence::{clear_cache, pipeline_flush_mt};
 
+/// Maximum number of functions: one for every byte of the largest image that is translated. A program has far fewer,
+/// unless it runs the same code at several mirrors of the cartridge.
+const MOST: usize = 32 * 1024;
+
 /// Compiles functions and owns their code.
 pub(super) struct Native {
     isa: OwnedTargetIsa,
     context: Context,
+    /// Maximum number of functions.
+    pub(super) most: usize,
     /// Executable pages. They are never modified, and unmapped only with the translation.
     pages: Vec<Mmap>,
 }
@@ -30,7 +36,7 @@ impl Native {
         flags.set("regalloc_algorithm", "backtracking").ok()?;
         let isa: isa::Builder = cranelift_native::builder().ok()?;
         let isa = isa.finish(settings::Flags::new(flags)).ok()?;
-        Some(Self { isa, context: Context::new(), pages: Vec::new() })
+        Some(Self { isa, context: Context::new(), most: MOST, pages: Vec::new() })
     }
 
     /// The number of compiled functions.
@@ -43,8 +49,11 @@ impl Native {
     }
 
     /// Compiles a function that refers to absolute addresses only, and returns its address. Returns `None`
-    /// if the system refuses executable memory.
+    /// if there are too many functions or the system refuses executable memory.
     pub(super) fn compile(&mut self, function: Function) -> Option<usize> {
+        if self.pages.len() >= self.most {
+            return None;
+        }
         self.context.clear();
         self.context.func = function;
         let code = self.context.compile(&*self.isa, &mut ControlPlane::default()).ok()?;

@@ -38,7 +38,7 @@ fn bank(random: &mut StdRng, size: usize, documented: bool) -> Vec<u8> {
             Mode::Implied | Mode::Accumulator => {}
             Mode::Relative => code.push(random.random_range(-40_i8..40) as u8),
             Mode::Absolute | Mode::AbsoluteX | Mode::AbsoluteY | Mode::Indirect => {
-                let page: u8 = *[0x00, 0x02, 0xF0, 0xF3, 0xF7, 0xFF, 0x01]
+                let page: u8 = *[0x00, 0x02, 0xF0, 0xF3, 0xF7, 0xFF, 0x01, 0xBF]
                     .choose(random)
                     .expect("the list is not empty");
                 code.extend([random.random(), page]);
@@ -183,6 +183,48 @@ fn waits_end_with_the_line_from_every_distance() {
             assert_eq!(count, expected, "after {delay} cycles, {execution:?}");
         }
     }
+}
+
+/// The address after $3FFF, $7FFF or $BFFF is not in the cartridge, although A13 selects the next byte of an FE image.
+#[test]
+fn indexed_reads_leave_an_fe_cartridge() {
+    #[rustfmt::skip]
+    let mut program = vec![
+        0xA9, 0x11, 0x85, 0x90, // LDA #$11, STA $90
+        0xA9, 0x00, 0x85, 0x81, 0x85, 0x82, 0x85, 0x83, // LDA #0, STA $81, STA $82, STA $83
+        0xA2, 0xA0,             // LDX #$A0
+    ];
+    let start = program.len() as u8;
+    // LDA $xFF0,X: a mirror of $90. ORA $81, STA $81, since the interpreter runs the end of the frame, and so on.
+    for (page, place) in [(0x3F, 0x81), (0x7F, 0x82), (0xBF, 0x83)] {
+        program.extend([0xBD, 0xF0, page, 0x05, place, 0x85, place]);
+    }
+    program.extend([0xA9, 0x00, 0x85, 0x00, 0x4C, start, 0xF0]); // LDA #0, STA VSYNC, JMP start
+    let mut rom = vec![0xEE; 8192];
+    rom[..program.len()].copy_from_slice(&program);
+    rom[4092..4096].copy_from_slice(&[0x00, 0xF0, 0x00, 0xF0]);
+    let cartridge = Cartridge::new(rom.into(), Scheme::Fe).expect("the image has 8 KB");
+    for execution in [Execution::Interpreted, Execution::Eager] {
+        let mut console = console(&cartridge, Controller::Joystick, execution);
+        console.run_frame();
+        console.run_frame();
+        assert_eq!(console.ram()[1..4], [0x11; 3], "{execution:?}");
+    }
+}
+
+#[test]
+fn the_number_of_compiled_functions_is_limited() {
+    let Some(mut native) = Native::new() else {
+        return;
+    };
+    native.most = 2;
+    let (unit, rom) = unit_of([0xEA; 3]);
+    let region = Region::discover(&unit, &rom, 0xF000).expect("NOP is supported");
+    let compiled = [(); 3].map(|()| {
+        let function = emit(&region, &unit, &rom, native.isa(), &|_| std::ptr::null());
+        native.compile(function.expect("NOP is supported")).is_some()
+    });
+    assert_eq!((compiled, native.compiled()), ([true, true, false], 2));
 }
 
 /// Runs a few programs on consoles on the heap, where `tests/memcheck` detects accesses outside of them.

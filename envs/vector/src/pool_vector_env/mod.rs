@@ -159,6 +159,11 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         &self.final_infos
     }
 
+    /// Returns true for each environment that has been sent to and whose result has not been received.
+    pub fn in_flight(&self) -> &[bool] {
+        &self.in_flight
+    }
+
     /// Returns the number of environments that have been sent to and whose results have not been received.
     pub fn num_in_flight(&self) -> usize {
         self.num_in_flight

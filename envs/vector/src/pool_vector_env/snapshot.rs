@@ -66,7 +66,9 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.check_ready("snapshot was called before the first reset")?;
         let num_pending = self.num_envs() - self.batch_size();
         let all_received = self.pool.task().takes_turns() && self.num_in_flight == 0;
-        if self.num_in_flight != num_pending && !all_received {
+        // An environment of the last batch that is in flight has two results in the ring, and another environment none.
+        let has_two_results = self.batch().env_ids.iter().any(|&env| self.in_flight[env]);
+        if has_two_results || self.num_in_flight != num_pending && !all_received {
             return Err(VectorError::OutOfOrder("snapshot was called between send and recv"));
         }
         self.wait_for_all();

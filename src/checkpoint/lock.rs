@@ -1,0 +1,39 @@
+//! The file that is locked by the process that writes to a run.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+/// The number of attempts to lock it.
+const ATTEMPTS: usize = 5;
+
+/// Returns the path of the file.
+pub(super) fn file(run_dir: &Path) -> PathBuf {
+    run_dir.join("run.lock")
+}
+
+/// Locks a run for this process, until the file is closed. Fails if another process has locked it.
+pub(super) fn acquire(run_dir: &Path) -> Result<File> {
+    let cannot = || format!("cannot write the run directory {}", run_dir.display());
+    let opened =
+        File::options().create(true).truncate(false).write(true).open(file(run_dir)).with_context(cannot)?;
+    for _ in 0..ATTEMPTS {
+        match opened.try_lock() {
+            // `is_locked` may hold a shared lock at this moment.
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
+            // Train anyway on file systems without locks.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(opened),
+        }
+    }
+    bail!("another process is training the run {}", run_dir.display())
+}
+
+/// Returns true if a process writes to a run.
+pub(crate) fn is_locked(run_dir: &Path) -> bool {
+    let Ok(file) = File::open(file(run_dir)) else { return false };
+    // A shared lock, which closing the file ends: several processes may look at once.
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
