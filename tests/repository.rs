@@ -65,7 +65,9 @@ fn tracked_files() -> Vec<PathBuf> {
         eprintln!("skipped: {ROOT} is not a git checkout");
         return Vec::new();
     }
-    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(ROOT).output().expect("git");
+    // The checkout may belong to another user, for example in a container.
+    let list = ["-c", "safe.directory=*", "ls-files", "-z"];
+    let listed = Command::new("git").args(list).current_dir(ROOT).output().expect("git");
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr).trim());
     let names = String::from_utf8(listed.stdout).expect("file names are UTF-8");
     assert!(!names.is_empty(), "git tracks no files");

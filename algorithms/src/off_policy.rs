@@ -261,17 +261,14 @@ impl<E: ActionElement> OffPolicy<E> {
         if !due.is_finite() {
             return Err(bad("the number of due gradient steps is not finite"));
         }
-        match replay {
-            Some(replay) => {
-                let (frames, rest) = decode_frames(bytes)?;
-                end(rest)?;
-                self.replay.restore(&self.spec, replay, &frames).map_err(bad)?;
-                self.due = due;
-            }
-            None => {
-                end(bytes)?;
-                self.due = due.fract();
-            }
+        if let Some(replay) = replay {
+            let (frames, rest) = decode_frames(bytes)?;
+            end(rest)?;
+            self.replay.restore(&self.spec, replay, &frames).map_err(bad)?;
+            self.due = due;
+        } else {
+            end(bytes)?;
+            self.due = due.fract();
         }
         Ok(())
     }

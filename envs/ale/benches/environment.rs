@@ -14,8 +14,8 @@ use rl_env::{Action as EnvAction, Env, Space};
 
 /// The preprocessing is not public, so it is compiled into this program again.
 #[path = "../src/preprocess/mod.rs"]
-// Much of it is not called here, and its unit tests are compiled but not run.
-#[allow(dead_code, unused_imports)]
+// Much of it is not called here, what the crate exports is private, and its unit tests are compiled but not run.
+#[allow(dead_code, unreachable_pub, unused_imports)]
 mod preprocess;
 
 /// The part of the crate that the preprocessing uses.
