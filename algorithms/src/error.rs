@@ -31,7 +31,7 @@ pub enum LearnerError {
     /// A batch does not come from the vector environment that the learner was made for.
     #[error("the batch has {got} {what}; the learner was made for {expected}")]
     ForeignBatch {
-        /// What differs, such as `rows`.
+        /// The name of the quantity that does not match, such as `rows`.
         what: &'static str,
         /// The number in the batch.
         got: usize,

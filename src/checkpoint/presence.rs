@@ -2,7 +2,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Whether the directory of a run that is being trained still exists.
+/// The state of the directory of a run in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Present,

@@ -24,7 +24,7 @@ use crate::selection;
 use padded::{Padded, length_of};
 use share::Share;
 
-/// What environments are used for.
+/// The purpose of environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     /// Training with the settings of the experiment.

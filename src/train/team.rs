@@ -36,7 +36,7 @@ pub(super) struct Team {
     agreed: Interrupt,
 }
 
-/// What a process reports at a meeting: everything since the last one.
+/// The report of a process at a meeting, which covers the time since the last meeting.
 #[derive(Serialize, Deserialize)]
 struct News {
     log: Log,

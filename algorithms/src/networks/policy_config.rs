@@ -32,13 +32,13 @@ choices! {
 }
 
 choices! {
-    /// How the standard deviations of continuous actions are determined.
+    /// The source of the standard deviations of continuous actions.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Deviation {
-        /// By parameters of each game.
+        /// Parameters of each game.
         #[default]
         Parameter = "parameter",
-        /// By outputs of the network.
+        /// Outputs of the network.
         State = "state",
     }
 }
@@ -69,8 +69,8 @@ settings! {
         /// Size of an LSTM after the last hidden layer; 0 for none. PPO only. Minibatches then consist of whole
         /// environments, of which there must be at least `ppo.num_minibatches`.
         pub lstm: usize = 0; fixed "the shape of the network depends on it",
-        /// How the standard deviations of continuous actions are determined: by parameters of each game, independent of
-        /// the observation, or by outputs of the network next to the means. PPO only.
+        /// The source of the standard deviations of continuous actions: parameters of each game, independent of the
+        /// observation, or outputs of the network next to the means. PPO only.
         pub deviation: Deviation = Deviation::Parameter; fixed "the shape of the network depends on it",
         /// True if continuous actions are tanh of normally distributed numbers, scaled to the bounds of the action
         /// space. Otherwise actions out of bounds are clipped. PPO only; SAC always squashes actions.

@@ -29,7 +29,7 @@ pub struct TrainedNetwork {
 pub struct NetworkDescription {
     /// The name of the algorithm that trained it.
     pub algorithm: String,
-    /// What the outputs mean, such as `51 quantiles of returns`.
+    /// The meaning of the outputs, such as `51 quantiles of returns`.
     pub outputs: String,
     /// The architecture.
     pub policy: PolicyConfig,
@@ -151,7 +151,7 @@ fn settings(name: &str) -> &'static str {
     of_layer.map_or("policy.lstm, policy.hidden_size", |(_, settings)| settings)
 }
 
-/// How the rows of a parameter belong to tasks.
+/// The layout of a parameter's rows by task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// All tasks share the parameter.

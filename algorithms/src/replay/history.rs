@@ -101,7 +101,7 @@ impl FrameRing {
     }
 }
 
-/// Whether and how an episode ended after a step.
+/// The end of an episode after a step, if it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum End {
     /// The episode continues.

@@ -1,4 +1,4 @@
-/// How a row of an image compares with the row above and with the previous image.
+/// The equality of a row with the row above and with the previous image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sameness {
     /// It equals the row above.
