@@ -1,8 +1,9 @@
 //! The dependencies between the crates of the workspace are those drawn in `ARCHITECTURE.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 
-use cargo_metadata::{DependencyKind, MetadataCommand, Package};
+use serde::Deserialize;
 
 /// Every crate of the workspace, with the workspace crates that it depends on.
 const ALLOWED: [(&str, &[&str]); 12] = [
@@ -49,7 +50,7 @@ fn crate_dependencies_match_the_architecture() {
 #[test]
 fn the_pool_builds_without_the_emulator() {
     let packages = workspace_packages();
-    let vector = packages.iter().find(|package| package.name.as_str() == "vector").expect("a crate vector");
+    let vector = packages.iter().find(|package| package.name == "vector").expect("a crate vector");
     let ale = vector.dependencies.iter().find(|dependency| dependency.name == "ale").expect("a dependency");
     assert!(ale.optional, "the feature `atari` of vector turns the emulator on");
 }
@@ -57,10 +58,8 @@ fn the_pool_builds_without_the_emulator() {
 #[test]
 fn the_python_module_builds_without_the_application() {
     let packages = workspace_packages();
-    let python = packages
-        .iter()
-        .find(|package| package.name.as_str() == "ale-train-python")
-        .expect("a crate for Python");
+    let python =
+        packages.iter().find(|package| package.name == "ale-train-python").expect("a crate for Python");
     let application =
         python.dependencies.iter().find(|dependency| dependency.name == "ale-train").expect("a dependency");
     assert!(
@@ -79,16 +78,37 @@ fn only_learners_and_the_application_depend_on_burn() {
     }
 }
 
+/// What `cargo metadata` reports of the workspace.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// `dev` or `build`; none for a normal dependency.
+    kind: Option<String>,
+    optional: bool,
+}
+
 fn workspace_packages() -> Vec<Package> {
-    let metadata = MetadataCommand::new()
-        .manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
-        .no_deps()
-        .exec()
-        .expect("the metadata of the workspace");
-    metadata.packages
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .output()
+        .expect("cargo runs");
+    assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
+    serde_json::from_slice::<Metadata>(&metadata.stdout).expect("the metadata of the workspace").packages
 }
 
 fn normal_dependencies<'a>(package: &'a Package, names: &BTreeSet<&str>) -> BTreeSet<&'a str> {
-    let normal = package.dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal);
+    let normal = package.dependencies.iter().filter(|dependency| dependency.kind.is_none());
     normal.map(|dependency| dependency.name.as_str()).filter(|name| names.contains(name)).collect()
 }

@@ -49,6 +49,7 @@ use crate::version;
     long_version = version::LONG.as_str(),
     propagate_version = true,
     arg_required_else_help = true,
+    max_term_width = 100,
     after_help = EXAMPLES
 )]
 pub(crate) struct Cli {

@@ -18,9 +18,18 @@ use serde_json::Value;
 
 use program::ale_train;
 
-/// A run of the built-in game with about forty updates.
-const HARVEST: [&str; 7] =
-    ["ppo", "--games", "harvest", "--total-frames", "40000", "--set", "ppo.num_steps=32"];
+/// A run of the built-in game with about forty updates, of one epoch each: images make epochs slow.
+const HARVEST: [&str; 9] = [
+    "ppo",
+    "--games",
+    "harvest",
+    "--total-frames",
+    "40000",
+    "--set",
+    "ppo.num_steps=32",
+    "--set",
+    "ppo.update_epochs=1",
+];
 const CART_POLE: [&str; 5] = ["ppo", "--games", "CartPole-v1", "--total-frames", "60000"];
 /// A run whose replay is full before the run ends.
 const DQN: [&str; 9] = [

@@ -4,12 +4,9 @@
 //! hot code is translated.
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use ale::{Action, Ale, AleSettings, AtariEnv, AtariOptions, PoweredGame, game, roms};
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
-use preprocess::{Preprocessing, Preprocessor, Size};
+use divan::Bencher;
 use rl_env::{Action as EnvAction, Env, Space};
 
 /// The preprocessing is not public, so it is compiled into this program again.
@@ -28,12 +25,27 @@ const GAMES: [&str; 5] = ["harvest", "pong", "breakout", "ms_pacman", "beam_ride
 const WARM_UP_FRAMES: usize = 12_000;
 /// The number of frames or steps for which an action is held.
 const HELD: usize = 8;
+/// A benchmark ends after so many samples, or after so many seconds.
+const SAMPLES: u32 = 10_000;
+const MAX_TIME: f64 = 0.5;
 
-/// Returns the games whose ROMs are in the store. Fetches none.
-fn games_at_hand() -> Vec<PoweredGame> {
+fn main() {
+    divan::main();
+}
+
+/// Returns the game if its ROM is in the store. Fetches none.
+fn power(id: &str) -> Option<PoweredGame> {
     let store = roms::RomStore::locate(None).expect("there is a ROM directory");
-    let powered = |id| PoweredGame::new(game(id).ok()?, store.read(id).ok()?).ok();
-    GAMES.into_iter().filter_map(powered).collect()
+    PoweredGame::new(game(id).ok()?, store.read(id).ok()?).ok()
+}
+
+fn powered(id: &str) -> PoweredGame {
+    power(id).expect("a ROM that is in the store")
+}
+
+/// Returns the games whose ROMs are in the store.
+fn games() -> impl Iterator<Item = &'static str> {
+    GAMES.into_iter().filter(|id| power(id).is_some())
 }
 
 /// A game with a fixed sequence of actions.
@@ -63,126 +75,124 @@ impl Play {
 }
 
 /// One frame: emulation and rules, with and without drawing the screen.
-fn frame(criterion: &mut Criterion) {
-    let mut group = group(criterion, "frame");
-    for powered in games_at_hand() {
-        let id = powered.game().id;
+#[divan::bench_group(sample_count = SAMPLES, max_time = MAX_TIME)]
+mod frame {
+    use super::{Ale, Bencher, Play, games, powered};
+
+    #[divan::bench(args = games())]
+    fn drawn(bencher: Bencher<'_, '_>, id: &str) {
+        let mut play = Play::warmed_up(&powered(id));
+        bencher.bench_local(|| play.frame(Ale::act));
+    }
+
+    #[divan::bench(args = games())]
+    fn undrawn(bencher: Bencher<'_, '_>, id: &str) {
+        let mut play = Play::warmed_up(&powered(id));
+        bencher.bench_local(|| play.frame(Ale::act_undrawn));
+    }
+}
+
+/// Preprocessing of the last two frames of a step to 84x84.
+#[divan::bench_group(sample_count = SAMPLES, max_time = MAX_TIME)]
+mod observation {
+    use std::iter::Cycle;
+    use std::slice::Iter;
+
+    use super::preprocess::{Preprocessing, Preprocessor, SCREEN_WIDTH, Size};
+    use super::{Ale, Bencher, GAMES, Play, PoweredGame, games, powered};
+
+    const STEPS: usize = 64;
+
+    /// Little changes from step to step.
+    #[divan::bench(args = games())]
+    fn of_game(bencher: Bencher<'_, '_>, id: &str) {
+        let powered = powered(id);
         let mut play = Play::warmed_up(&powered);
-        group.bench_function(format!("{id}, drawn"), |bencher| bencher.iter(|| play.frame(Ale::act)));
-        group.bench_function(format!("{id}, undrawn"), |bencher| {
-            bencher.iter(|| play.frame(Ale::act_undrawn));
+        let mut screen = |skipped| {
+            (0..=skipped).for_each(|_| play.frame(Ale::act));
+            play.ale.screen().to_vec()
+        };
+        let steps: Vec<_> = (0..STEPS).map(|_| [screen(2), screen(0)]).collect();
+        observe(bencher, &powered, steps.iter().cycle());
+    }
+
+    #[divan::bench]
+    fn of_unrelated_frames(bencher: Bencher<'_, '_>) {
+        let powered = powered(GAMES[0]);
+        let bytes = powered.height() * SCREEN_WIDTH;
+        let screen =
+            |seed: usize| (0..bytes).map(|byte| ((seed * 31 + byte * 7919) >> 3) as u8 & 0xFE).collect();
+        let steps: Vec<_> = (0..STEPS).map(|step| [screen(2 * step), screen(2 * step + 1)]).collect();
+        observe(bencher, &powered, steps.iter().cycle());
+    }
+
+    fn observe(bencher: Bencher<'_, '_>, powered: &PoweredGame, mut steps: Cycle<Iter<'_, [Vec<u8>; 2]>>) {
+        let mut preprocessor = Preprocessor::new(Preprocessing {
+            screen_height: powered.height(),
+            palette: ale::Palette::of(powered.tv()),
+            grayscale: true,
+            maxpool: true,
+            target: Size { height: 84, width: 84 },
+            stack_num: 4,
         });
-    }
-}
-
-/// Preprocessing of the last two frames of a step to 84x84: in games, where little changes from step to step, and with
-/// unrelated frames.
-fn preprocess(criterion: &mut Criterion) {
-    let mut group = group(criterion, "preprocess");
-    for powered in games_at_hand() {
-        let steps = screens(&powered);
-        observe(&mut group, powered.game().id, &powered, &steps);
-    }
-    let powered = &games_at_hand()[0];
-    let bytes = powered.height() * preprocess::SCREEN_WIDTH;
-    let screen = |seed: usize| (0..bytes).map(|byte| ((seed * 31 + byte * 7919) >> 3) as u8 & 0xFE).collect();
-    let steps: Vec<_> = (0..STEPS).map(|step| [screen(2 * step), screen(2 * step + 1)]).collect();
-    observe(&mut group, "unrelated frames", powered, &steps);
-}
-
-const STEPS: usize = 64;
-
-/// Returns the last two screens of successive steps of a game.
-fn screens(powered: &PoweredGame) -> Vec<[Vec<u8>; 2]> {
-    let mut play = Play::warmed_up(powered);
-    let mut screen = |skipped| {
-        (0..=skipped).for_each(|_| play.frame(Ale::act));
-        play.ale.screen().to_vec()
-    };
-    (0..STEPS).map(|_| [screen(2), screen(0)]).collect()
-}
-
-fn observe(
-    group: &mut BenchmarkGroup<'_, WallTime>,
-    name: &str,
-    powered: &PoweredGame,
-    steps: &[[Vec<u8>; 2]],
-) {
-    let mut preprocessor = Preprocessor::new(Preprocessing {
-        screen_height: powered.height(),
-        palette: ale::Palette::of(powered.tv()),
-        grayscale: true,
-        maxpool: true,
-        target: Size { height: 84, width: 84 },
-        stack_num: 4,
-    });
-    let mut steps = steps.iter().cycle();
-    group.bench_function(name, |bencher| {
-        bencher.iter(|| {
+        bencher.bench_local(|| {
             if let Some([before, last]) = steps.next() {
                 preprocessor.process(Some(last), Some(before));
             }
         });
-    });
+    }
 }
 
 /// A step of an environment: four frames, two of them drawn, and the observation.
-fn step(criterion: &mut Criterion) {
-    let mut group = group(criterion, "step");
-    for powered in games_at_hand() {
-        let (mut env, mut observation) = environment(&powered);
-        let &Space::Discrete { n, .. } = env.action_space() else { unreachable!("games have buttons") };
-        let mut steps = 0;
-        let mut step = || {
-            let action = [(steps / HELD % n) as i32];
-            let outcome = env.step(EnvAction::Discrete(&action), &mut observation).expect("an action");
-            if outcome.terminated {
-                env.reset(None, &mut observation);
-            }
-            steps += 1;
-        };
-        (0..WARM_UP_FRAMES / 4).for_each(|_| step());
-        group.bench_function(powered.game().id, |bencher| bencher.iter(&mut step));
-    }
+#[divan::bench(args = games(), sample_count = SAMPLES, max_time = MAX_TIME)]
+fn step(bencher: Bencher<'_, '_>, id: &str) {
+    let (mut env, mut observation) = environment(id);
+    let &Space::Discrete { n, .. } = env.action_space() else { unreachable!("games have buttons") };
+    let mut steps = 0;
+    let mut step = || {
+        let action = [(steps / HELD % n) as i32];
+        let outcome = env.step(EnvAction::Discrete(&action), &mut observation).expect("an action");
+        if outcome.terminated {
+            env.reset(None, &mut observation);
+        }
+        steps += 1;
+    };
+    (0..WARM_UP_FRAMES / 4).for_each(|_| step());
+    bencher.bench_local(step);
 }
 
-/// A reset with its no-ops, seeded (which loads the game again) and unseeded.
-fn reset(criterion: &mut Criterion) {
+/// A reset with its no-ops.
+#[divan::bench_group(sample_count = SAMPLES, max_time = MAX_TIME)]
+mod reset {
+    use super::{Bencher, Env, black_box, environment, games};
+
     const WARM_UP: u64 = 60;
-    let mut group = group(criterion, "reset");
-    for powered in games_at_hand() {
-        let (mut env, mut observation) = environment(&powered);
-        (0..WARM_UP).for_each(|seed| env.reset(Some(seed), &mut observation));
-        let id = powered.game().id;
-        let mut seed = WARM_UP;
-        group.bench_function(format!("{id}, seeded"), |bencher| {
-            bencher.iter(|| {
-                seed += 1;
-                env.reset(Some(seed), &mut observation);
-            });
-        });
-        group.bench_function(format!("{id}, unseeded"), |bencher| {
-            bencher.iter(|| env.reset(None, black_box(&mut observation)));
-        });
+
+    /// Loads the game again.
+    #[divan::bench(args = games())]
+    fn seeded(bencher: Bencher<'_, '_>, id: &str) {
+        let (mut env, mut observation) = environment(id);
+        let mut seed = 0;
+        let mut reset = || {
+            env.reset(Some(seed), &mut observation);
+            seed += 1;
+        };
+        (0..WARM_UP).for_each(|_| reset());
+        bencher.bench_local(reset);
+    }
+
+    #[divan::bench(args = games())]
+    fn unseeded(bencher: Bencher<'_, '_>, id: &str) {
+        let (mut env, mut observation) = environment(id);
+        let mut reset = || env.reset(None, black_box(&mut observation));
+        (0..WARM_UP).for_each(|_| reset());
+        bencher.bench_local(reset);
     }
 }
 
-fn environment(powered: &PoweredGame) -> (AtariEnv, Vec<u8>) {
-    let mut env = AtariEnv::new(powered, AtariOptions::default(), 1).expect("the default options");
+fn environment(id: &str) -> (AtariEnv, Vec<u8>) {
+    let mut env = AtariEnv::new(&powered(id), AtariOptions::default(), 1).expect("the default options");
     let mut observation = vec![0; env.observation_space().byte_len()];
     env.reset(None, &mut observation);
     (env, observation)
 }
-
-/// Returns a benchmark group whose benchmarks take a second or two each.
-fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
-    let mut group = criterion.benchmark_group(name);
-    group
-        .sample_size(20)
-        .warm_up_time(Duration::from_millis(200))
-        .measurement_time(Duration::from_millis(500));
-    group
-}
-
-criterion_group!(benches, frame, preprocess, step, reset);
-criterion_main!(benches);

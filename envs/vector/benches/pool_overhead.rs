@@ -1,10 +1,16 @@
 //! The overhead of the pool per step, measured with environments that do nothing.
 //!
-//! Times are per batch; `elem/s` counts environment steps.
+//! Rows are numbers of threads, and pairs of a batch size and a number of environments. Times are per batch; `item/s` counts
+//! environment steps.
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use divan::Bencher;
+use divan::counter::ItemsCount;
 use rl_env::{Action, Actions, Env, EnvError, ResetSeeds, Space, Step, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
+
+fn main() {
+    divan::main();
+}
 
 /// An environment whose step does nothing.
 struct Idle {
@@ -42,27 +48,20 @@ impl Env for Idle {
     }
 }
 
-fn step(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("idle step");
-    for (num_envs, batch_size) in [(8, 8), (64, 64), (256, 256), (256, 64)] {
-        for num_threads in [1, 2] {
-            let env =
-                || Idle { observation_space: Space::bytes([4, 84, 84]), action_space: Space::discrete(18) };
-            let envs = (0..num_envs).map(|_| ("idle".to_owned(), env())).collect();
-            let options = PoolOptions { batch_size, num_threads, ..PoolOptions::default() };
-            let mut env = PoolVectorEnv::new(envs, options).expect("the environments are equal");
-            env.reset(ResetSeeds::Continue).expect("resets of this environment succeed");
-            let actions = vec![0; batch_size];
-            group.throughput(Throughput::Elements(batch_size as u64));
-            let name =
-                BenchmarkId::new(format!("{num_threads} threads"), format!("{batch_size} of {num_envs}"));
-            group.bench_function(name, |bencher| {
-                bencher.iter(|| env.step(Actions::Discrete(&actions)).expect("every action is valid").len());
-            });
-        }
-    }
-    group.finish();
+/// A step of a batch.
+#[divan::bench(
+    sample_count = 10_000,
+    consts = [1, 2],
+    args = [(8, 8), (64, 64), (256, 256), (64, 256)],
+)]
+fn step<const THREADS: usize>(bencher: Bencher<'_, '_>, (batch_size, num_envs): (usize, usize)) {
+    let env = || Idle { observation_space: Space::bytes([4, 84, 84]), action_space: Space::discrete(18) };
+    let envs = (0..num_envs).map(|_| ("idle".to_owned(), env())).collect();
+    let options = PoolOptions { batch_size, num_threads: THREADS, ..PoolOptions::default() };
+    let mut env = PoolVectorEnv::new(envs, options).expect("the environments are equal");
+    env.reset(ResetSeeds::Continue).expect("resets of this environment succeed");
+    let actions = vec![0; batch_size];
+    bencher
+        .counter(ItemsCount::new(batch_size))
+        .bench_local(|| env.step(Actions::Discrete(&actions)).expect("every action is valid").len());
 }
-
-criterion_group!(benches, step);
-criterion_main!(benches);
