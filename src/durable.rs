@@ -120,11 +120,28 @@ pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Resu
     written
 }
 
-/// Moves a directory to a new name in the same file system.
-pub(crate) fn move_directory(from: &Path, to: &Path) -> io::Result<()> {
-    fs::rename(from, to)?;
+/// Moves a directory of files to a new name.
+pub(crate) fn move_directory(from: &Path, to: &Path) -> Result<()> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            write_directory(to, |partial| copy_files(from, partial))?;
+            return Ok(remove_directory(from)?);
+        }
+        renamed => renamed?,
+    }
     sync_directory(parent(to))?;
-    sync_directory(parent(from))
+    Ok(sync_directory(parent(from))?)
+}
+
+/// Copies the files of a directory into another one and syncs them.
+fn copy_files(from: &Path, to: &Path) -> Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let copy = to.join(entry.file_name());
+        fs::copy(entry.path(), &copy)?;
+        File::open(copy)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// Removes a directory. A crash never leaves an incomplete directory under its name.

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ale::roms::Md5Sum;
 use anyhow::Result;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::checkpoint::PROVENANCE;
 use crate::config::Chosen;
@@ -33,11 +33,17 @@ pub(crate) struct Provenance {
 /// The origin of weights that a run starts from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
+    #[serde(serialize_with = "as_text")]
     pub(crate) path: PathBuf,
     /// The commit of the program that trained or exported them, if it is known.
     pub(crate) commit: Option<String>,
     /// SHA-256 of the names, shapes and values of all weights.
     pub(crate) weights_sha256: String,
+}
+
+/// Serialises a path, whatever its encoding.
+fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 /// A game and the ROM that it was played with.

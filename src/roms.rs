@@ -37,10 +37,10 @@ pub(crate) fn run(args: RomsArgs, global: &Global, out: &mut impl Write) -> Resu
 fn report(store: &RomStore, imported: &Imported, out: &mut impl Write) -> Result<()> {
     let Imported { written, already_present, .. } = imported;
     let (all, directory) = (store.manifest().len(), store.directory().display());
-    let there = store.list()?.iter().filter(|(_, state)| *state == RomState::Present).count();
+    let present = store.list()?.iter().filter(|(_, state)| *state == RomState::Present).count();
     writeln!(
         out,
-        "{} new, {already_present} already present; {directory} has {there} of {all} ROMs",
+        "{} new, {already_present} already present; {directory} has {present} of {all} ROMs",
         written.len()
     )?;
     Ok(())
@@ -50,7 +50,7 @@ fn list(store: &RomStore, json: bool, out: &mut impl Write) -> Result<()> {
     let states = store.list()?;
     if json {
         let roms: Vec<Value> = states.iter().map(|(id, state)| row(store.manifest(), id, state)).collect();
-        let list = json!({ "folder": store.directory(), "roms": roms });
+        let list = json!({ "directory": store.directory().to_string_lossy(), "roms": roms });
         writeln!(out, "{}", serde_json::to_string_pretty(&list)?)?;
         return Ok(());
     }
@@ -65,8 +65,9 @@ fn list(store: &RomStore, json: bool, out: &mut impl Write) -> Result<()> {
         writeln!(out, "{id:width$}  {}{detail}", word(state))?;
     }
     let count = |wanted: &str| states.iter().filter(|(_, state)| word(state) == wanted).count();
-    let (there, missing, damaged) = (count("there"), count("missing"), count("damaged"));
-    writeln!(out, "{there} there, {missing} missing, {damaged} damaged in {}", store.directory().display())?;
+    let (present, missing, damaged) = (count("present"), count("missing"), count("damaged"));
+    let directory = store.directory().display();
+    writeln!(out, "{present} present, {missing} missing, {damaged} damaged in {directory}")?;
     Ok(())
 }
 
@@ -82,7 +83,7 @@ fn row(manifest: &Manifest, id: &str, state: &RomState) -> Value {
 
 fn word(state: &RomState) -> &'static str {
     match state {
-        RomState::Present => "there",
+        RomState::Present => "present",
         RomState::Missing => "missing",
         RomState::Damaged { .. } => "damaged",
     }

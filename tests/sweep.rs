@@ -88,6 +88,23 @@ fn parallel_runs_draw_the_same_settings_and_reach_the_same_scores() {
 }
 
 #[test]
+fn each_setting_has_the_preset_that_fits_it() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let Output { status, stderr, .. } = sweep(&["--vary", "experiment.algorithm=ppo,dqn"], temp.path());
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    for algorithm in ["ppo", "dqn"] {
+        let run = temp.path().join(format!("sweep/algorithm={algorithm}__seed=1"));
+        let alone = temp.path().join(algorithm);
+        let mut train = ale_train();
+        train.args([algorithm, "--games", "CartPole-v1", "--total-frames", "4096", "--seed", "1"]);
+        train.args(["--set", "evaluation.episodes=2", "--run-dir"]).arg(&alone);
+        program::succeed(&mut train);
+        let read = |run: &Path| fs::read_to_string(run.join("config.toml")).expect("a configuration");
+        assert_eq!(read(&run), read(&alone));
+    }
+}
+
+#[test]
 fn no_run_starts_if_any_setting_is_invalid() {
     let temp = TempDir::new().expect("a temporary directory");
     let Output { status, stderr, .. } = sweep(&["--vary", "ppo.gamma=0.9,1.5"], temp.path());

@@ -46,10 +46,10 @@ impl StoredAgent {
 impl From<StoredAgent> for TrainedAgent {
     fn from(StoredAgent { directory, checkpoint, experiment }: StoredAgent) -> Self {
         let frames = checkpoint.progress.moment.frames;
-        let run_dir = directory.ancestors().nth(2);
+        let run_dir = checkpoint::run_of(&directory);
         Self {
-            commit: run_dir.and_then(|run_dir| Provenance::read(run_dir).commit),
-            scores: run_dir.and_then(|run_dir| FinalScores::read(run_dir, frames)),
+            commit: run_dir.as_deref().and_then(|run_dir| Provenance::read(run_dir).commit),
+            scores: run_dir.as_deref().and_then(|run_dir| FinalScores::read(run_dir, frames)),
             origin: directory,
             experiment,
             frames,

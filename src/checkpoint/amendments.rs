@@ -44,10 +44,20 @@ pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) ->
     if are_published(run_dir, amendments) {
         return Ok(());
     }
+    let mut all = published(&provenance(run_dir));
+    let missing: Vec<_> = amendments.iter().filter(|amendment| !all.contains(amendment)).cloned().collect();
+    all.extend(missing);
+    write(run_dir, config, &all)
+}
+
+/// Writes the configuration and the amendments of a checkpoint over those of later training.
+pub(crate) fn revert(run_dir: &Path, config: &str, amendments: &[Amendment]) -> Result<()> {
+    if published(&provenance(run_dir)) == amendments { Ok(()) } else { write(run_dir, config, amendments) }
+}
+
+fn write(run_dir: &Path, config: &str, amendments: &[Amendment]) -> Result<()> {
     let mut provenance = provenance(run_dir);
-    let mut all = published(&provenance);
-    all.extend(amendments.iter().filter(|amendment| !published(&provenance).contains(amendment)).cloned());
-    provenance.insert(KEY.to_owned(), serde_json::to_value(all)?);
+    provenance.insert(KEY.to_owned(), serde_json::to_value(amendments)?);
     let text = format!("{}\n", serde_json::to_string_pretty(&provenance)?);
     let write = || {
         durable::write(&run_dir.join(CONFIG), config.as_bytes())?;
@@ -93,5 +103,10 @@ mod tests {
         let frames: Vec<u64> =
             provenance[KEY].as_array().unwrap().iter().map(|of| of["frames"].as_u64().unwrap()).collect();
         assert_eq!(frames, [5, 9]);
+        revert(run.path(), "x = 4", &[amendment(5), amendment(9)]).unwrap();
+        assert_eq!(read(CONFIG), "x = 3", "nothing was changed later");
+        revert(run.path(), "x = 5", &[amendment(5)]).unwrap();
+        assert!(!are_published(run.path(), &[amendment(9)]) && are_published(run.path(), &[amendment(5)]));
+        assert_eq!(read(CONFIG), "x = 5");
     }
 }

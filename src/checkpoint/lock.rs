@@ -16,7 +16,7 @@ pub(super) fn file(run_dir: &Path) -> PathBuf {
 }
 
 /// Locks a run for this process, until the file is closed. Fails if another process has locked it.
-pub(super) fn acquire(run_dir: &Path) -> Result<File> {
+pub(crate) fn acquire(run_dir: &Path) -> Result<File> {
     let cannot = || format!("cannot write the run directory {}", run_dir.display());
     let opened =
         File::options().create(true).truncate(false).write(true).open(file(run_dir)).with_context(cannot)?;
@@ -36,4 +36,23 @@ pub(crate) fn is_locked(run_dir: &Path) -> bool {
     let Ok(file) = File::open(file(run_dir)) else { return false };
     // A shared lock, which closing the file ends: several processes may look at once.
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn only_one_process_locks_a_run() {
+        let run = TempDir::new().unwrap();
+        let first = acquire(run.path()).unwrap();
+        let error = acquire(run.path()).unwrap_err().to_string();
+        assert!(error.starts_with("another process is training the run"), "{error}");
+        assert!(is_locked(run.path()));
+        drop(first);
+        assert!(!is_locked(run.path()) && !is_locked(&run.path().join("nowhere")));
+        assert!(acquire(run.path()).is_ok());
+    }
 }

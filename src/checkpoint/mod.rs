@@ -21,11 +21,12 @@ use crate::telemetry::{FilePositions, Moment};
 
 use manifest::Manifest;
 
-pub(crate) use amendments::{Amendment, are_published, publish};
-pub(crate) use lock::is_locked;
+pub(crate) use amendments::{Amendment, are_published, publish, revert};
+pub(crate) use lock::{acquire as lock, is_locked};
 pub(crate) use presence::Presence;
 pub(crate) use store::{
-    PROVENANCE, create_run, create_unused, is_before_first_checkpoint, load, load_latest, unusable,
+    PROVENANCE, create_run, create_unused, is_before_first_checkpoint, load, load_latest, run_at, run_of,
+    unusable,
 };
 pub(crate) use summary::{Summary, summary_of_newest};
 pub(crate) use writer::{CheckpointWriter, chosen};

@@ -8,10 +8,12 @@ use super::lock;
 use super::manifest::Manifest;
 use super::{CONFIG, Checkpoint, LearnerState};
 use crate::durable;
+use crate::scores::FinalScores;
+use crate::telemetry::Telemetry;
 
 /// The subdirectory of a run that contains its checkpoints.
 const CHECKPOINTS: &str = "checkpoints";
-/// The subdirectory of a run for checkpoints that it no longer continues from.
+/// The subdirectory of a run for training that it no longer continues from.
 const ABANDONED: &str = "abandoned";
 /// Prefix of the names of checkpoints, before the number of updates.
 const PREFIX: &str = "update-";
@@ -107,10 +109,43 @@ pub(super) fn latest(path: &Path) -> Result<PathBuf> {
         .with_context(|| format!("the run {} has no checkpoint yet", path.display()))
 }
 
-/// Returns true if `path` is a run that has no checkpoint yet.
+/// Returns true if `path` is a run that has no checkpoint yet. A directory of checkpoints that cannot be read, or that
+/// contains something else, is no reason to start again.
 pub(crate) fn is_before_first_checkpoint(path: &Path) -> bool {
-    let is_run = path.join(CONFIG).exists() && !path.join(Manifest::FILE).exists();
-    is_run && newest_first(path).map_or(true, |checkpoints| checkpoints.is_empty())
+    let checkpoints = checkpoints_of(path);
+    let is_hidden = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name().as_encoded_bytes().starts_with(b"."))
+    };
+    // The directory of a checkpoint contains a configuration, but no provenance.
+    [CONFIG, PROVENANCE].iter().all(|name| path.join(name).exists())
+        && match fs::symlink_metadata(&checkpoints) {
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+            Ok(_) => fs::read_dir(&checkpoints).is_ok_and(|mut entries| entries.all(is_hidden)),
+        }
+}
+
+/// Returns the run that `path` refers to: `path` itself, or the run of the checkpoint `path`.
+pub(crate) fn run_at(path: &Path) -> Result<PathBuf> {
+    if !path.join(Manifest::FILE).exists() {
+        return Ok(path.to_owned());
+    }
+    run_of(path).with_context(|| {
+        format!(
+            "the checkpoint {0} is not in the directory of its run; start a new run with its weights: --init-from {0}",
+            path.display()
+        )
+    })
+}
+
+/// Returns the directory of the run that a checkpoint belongs to; none if the checkpoint is elsewhere, as a copy is.
+pub(crate) fn run_of(checkpoint: &Path) -> Option<PathBuf> {
+    let run_above = |checkpoint: &Path| -> Option<PathBuf> {
+        let run = checkpoint.parent().filter(|parent| parent.ends_with(CHECKPOINTS))?.parent()?;
+        let run = if run.as_os_str().is_empty() { Path::new(".") } else { run };
+        run.join(CONFIG).is_file().then(|| run.to_owned())
+    };
+    // The path as it was given, if possible, because messages repeat it.
+    run_above(checkpoint).or_else(|| run_above(&fs::canonicalize(checkpoint).ok()?))
 }
 
 /// Returns the checkpoints of a run, the newest first.
@@ -136,25 +171,37 @@ fn number(checkpoint: &Path) -> Option<(u64, u64)> {
     Some((updates.parse().ok()?, again.parse().ok()?))
 }
 
-/// Moves the checkpoints of a run that are newer than `checkpoint` into another subdirectory. A run that continues from
-/// an older checkpoint would otherwise take them for its newest ones. Returns their new paths.
-pub(super) fn abandon_newer(run_dir: &Path, checkpoint: &Path) -> Result<Vec<PathBuf>> {
-    let Some(own) = number(checkpoint).filter(|_| checkpoints_of(run_dir).is_dir()) else {
-        return Ok(Vec::new());
+/// Moves the checkpoints of a run that are newer than `checkpoint` out of its way, because a run that continues from an
+/// older checkpoint would take them for its newest ones. They become a run of their own in a subdirectory, with copies of
+/// the other files. Returns its directory, if there is a newer checkpoint.
+pub(super) fn abandon_newer(run_dir: &Path, checkpoint: &Path) -> Result<Option<PathBuf>> {
+    // The path may be a symbolic link.
+    let own = fs::canonicalize(checkpoint).ok().and_then(|checkpoint| number(&checkpoint));
+    let Some(own) = own.filter(|_| checkpoints_of(run_dir).is_dir()) else { return Ok(None) };
+    let newer: Vec<PathBuf> = newest_first(run_dir)?
+        .into_iter()
+        .take_while(|path| number(path).is_some_and(|number| number > own))
+        .collect();
+    if newer.is_empty() {
+        return Ok(None);
+    }
+    let abandoned = create_unused(&run_dir.join(ABANDONED).join("run"))?;
+    let set_aside = || -> Result<()> {
+        let checkpoints = checkpoints_of(&abandoned);
+        fs::create_dir_all(&checkpoints)?;
+        for name in [CONFIG, PROVENANCE, FinalScores::FILE].into_iter().chain(Telemetry::FILES) {
+            match fs::copy(run_dir.join(name), abandoned.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        newer
+            .iter()
+            .filter_map(|checkpoint| Some((checkpoint, checkpoint.file_name()?)))
+            .try_for_each(|(checkpoint, name)| durable::move_directory(checkpoint, &checkpoints.join(name)))
     };
-    let parent = run_dir.join(ABANDONED);
-    let abandon = |(number, directory): ((u64, u64), PathBuf)| -> Result<PathBuf> {
-        let to = unused_directory(&parent, number.0);
-        fs::create_dir_all(&parent).and_then(|()| durable::move_directory(&directory, &to)).with_context(
-            || format!("cannot move the checkpoint {} to {}", directory.display(), to.display()),
-        )?;
-        Ok(to)
-    };
-    let all = newest_first(run_dir)?.into_iter();
-    all.filter_map(|path| Some((number(&path)?, path)))
-        .take_while(|(number, _)| *number > own)
-        .map(abandon)
-        .collect()
+    set_aside().with_context(|| format!("cannot move newer checkpoints to {}", abandoned.display()))?;
+    Ok(Some(abandoned))
 }
 
 /// Reads the newest checkpoint of a run, or `path` if it is a checkpoint. If the newest checkpoint of a run is damaged,
@@ -249,20 +296,79 @@ mod tests {
     }
 
     #[test]
-    fn newer_checkpoints_are_abandoned() {
+    fn newer_checkpoints_become_a_run_of_their_own() {
         let run = TempDir::new().unwrap();
         let saved = [1, 4, 4, 6].map(|updates| save(run.path(), &checkpoint(updates)).unwrap());
-        let abandoned = run.path().join(ABANDONED);
-        let moved = abandon_newer(run.path(), &saved[1]).unwrap();
-        assert_eq!(moved, ["update-00000006", "update-00000004"].map(|name| abandoned.join(name)));
-        assert_eq!(newest_first(run.path()).unwrap(), [saved[1].clone(), saved[0].clone()]);
-        assert_eq!(load(&moved[0]).unwrap(), checkpoint(6));
-        // Again, after the run has reached the same update.
+        fs::write(run.path().join(CONFIG), "a = 1").unwrap();
+        fs::write(run.path().join(PROVENANCE), "{}").unwrap();
+        let first = abandon_newer(run.path(), &saved[1]).unwrap().unwrap();
+        assert_eq!(first, run.path().join("abandoned/run"));
+        let names = |run: &Path| -> Vec<String> {
+            let paths = newest_first(run).unwrap();
+            paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&first), ["update-00000006", "update-00000004.001"]);
+        assert_eq!(names(run.path()), ["update-00000004", "update-00000001"]);
+        assert_eq!(load_latest(&first, |line| panic!("{line}")).unwrap().1, checkpoint(6));
+        assert_eq!(fs::read_to_string(first.join(CONFIG)).unwrap(), "a = 1");
+        // Again, after the run has reached the same update; the checkpoint is given by a link.
         save(run.path(), &checkpoint(6)).unwrap();
-        let moved = abandon_newer(run.path(), &saved[0]).unwrap();
-        assert_eq!(moved, ["update-00000006.001", "update-00000004.001"].map(|name| abandoned.join(name)));
-        assert_eq!(abandon_newer(run.path(), &saved[0]).unwrap(), [""; 0].map(PathBuf::from));
+        let chosen = run.path().join("chosen");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&saved[0], &chosen).unwrap();
+        #[cfg(not(unix))]
+        let chosen = saved[0].clone();
+        let second = abandon_newer(run.path(), &chosen).unwrap().unwrap();
+        assert_eq!(names(&second), ["update-00000006", "update-00000004"]);
+        assert_eq!(abandon_newer(run.path(), &saved[0]).unwrap(), None);
         assert_eq!(latest(run.path()).unwrap(), saved[0]);
+    }
+
+    #[test]
+    fn the_run_of_a_checkpoint_is_found_by_any_path_to_it() {
+        let temp = TempDir::new().unwrap();
+        let run = temp.path().join("run");
+        create_run(&run, "x = 1", "{}").unwrap();
+        let saved = save(&run, &checkpoint(1)).unwrap();
+        assert_eq!((run_of(&saved), run_at(&saved).unwrap()), (Some(run.clone()), run.clone()));
+        assert_eq!(run_at(&run).unwrap(), run);
+        #[cfg(unix)]
+        {
+            let link = temp.path().join("best");
+            std::os::unix::fs::symlink(&saved, &link).unwrap();
+            assert_eq!(run_of(&link), Some(fs::canonicalize(&run).unwrap()));
+        }
+        let copy = temp.path().join("copy");
+        fs::rename(&saved, &copy).unwrap();
+        let error = run_at(&copy).unwrap_err().to_string();
+        assert!(
+            error.contains("is not in the directory of its run") && error.contains("--init-from"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_run_starts_again_only_if_it_has_no_checkpoints() {
+        let temp = TempDir::new().unwrap();
+        let run = temp.path().join("run");
+        create_run(&run, "x = 1", "{}").unwrap();
+        assert!(is_before_first_checkpoint(&run));
+        let checkpoints = run.join(CHECKPOINTS);
+        fs::create_dir(&checkpoints).unwrap();
+        fs::create_dir(checkpoints.join(".partial-x")).unwrap();
+        assert!(is_before_first_checkpoint(&run));
+        fs::create_dir(checkpoints.join("renamed")).unwrap();
+        assert!(!is_before_first_checkpoint(&run));
+        fs::remove_dir_all(&checkpoints).unwrap();
+        // A disk that is not mounted.
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(temp.path().join("nowhere"), &checkpoints).unwrap();
+            assert!(!is_before_first_checkpoint(&run));
+        }
+        // A checkpoint whose manifest is missing.
+        fs::remove_file(run.join(PROVENANCE)).unwrap();
+        assert!(!is_before_first_checkpoint(&run));
     }
 
     #[test]

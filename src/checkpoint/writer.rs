@@ -3,8 +3,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
+use super::manifest::Manifest;
 use super::{CONFIG, Checkpoint, LearnerState, PROGRESS, Presence, Progress, lock, store};
 use crate::config::CheckpointSettings;
 use crate::durable;
@@ -26,15 +27,15 @@ pub(crate) struct CheckpointWriter {
 }
 
 impl CheckpointWriter {
-    /// Returns a writer for a run after `frames` frames, whose newest checkpoint was written at `saved`. Fails if another
-    /// process writes to the run.
+    /// Returns a writer for a run after `frames` frames, whose newest checkpoint was written at `saved`. `lock` is the lock
+    /// of the run.
     pub(crate) fn new(
         run_dir: &Path,
+        lock: File,
         settings: &CheckpointSettings,
         frames: u64,
         saved: Option<Moment>,
     ) -> Result<Self> {
-        let lock = lock::acquire(run_dir)?;
         let checkpoints = store::checkpoints_of(run_dir);
         durable::remove_remains(&checkpoints)
             .with_context(|| format!("cannot clean up {}", checkpoints.display()))?;
@@ -79,8 +80,8 @@ impl CheckpointWriter {
     }
 
     /// Moves the checkpoints that are newer than the one from which the run continues out of its way. Returns their new
-    /// paths.
-    pub(crate) fn abandon_newer_than(&self, checkpoint: &Path) -> Result<Vec<PathBuf>> {
+    /// run directory, if there are any.
+    pub(crate) fn abandon_newer_than(&self, checkpoint: &Path) -> Result<Option<PathBuf>> {
         store::abandon_newer(&self.run_dir, checkpoint)
     }
 
@@ -94,7 +95,7 @@ impl CheckpointWriter {
         self.saved.is_some_and(|saved| (saved.updates, saved.steps) == (moment.updates, moment.steps))
     }
 
-    /// Writes a checkpoint, then removes those that are neither among the last ones nor the best one.
+    /// Writes a checkpoint.
     pub(crate) fn write(&mut self, checkpoint: &Checkpoint<impl LearnerState>) -> Result<()> {
         let moment = checkpoint.progress.moment;
         let began = Instant::now();
@@ -102,6 +103,11 @@ impl CheckpointWriter {
         self.timer.restart(began.elapsed());
         saved?;
         self.saved = Some(moment);
+        Ok(())
+    }
+
+    /// Removes the checkpoints that are neither among the last ones nor the best one.
+    pub(crate) fn remove_old(&self) -> Result<()> {
         for directory in self.surplus()? {
             durable::remove_directory(&directory)
                 .with_context(|| format!("cannot remove the old checkpoint {}", directory.display()))?;
@@ -124,29 +130,39 @@ pub(crate) fn chosen(path: &Path, best_of_run: bool) -> Result<PathBuf> {
 
 /// Returns the checkpoint of a run with the highest score.
 fn best(run_dir: &Path) -> Result<PathBuf> {
+    ensure!(
+        !run_dir.join(Manifest::FILE).exists(),
+        "--best requires a run, but {} is a checkpoint",
+        run_dir.display()
+    );
     let all = store::newest_first(run_dir)?;
     let best = best_of(&all)
         .with_context(|| format!("no checkpoint of the run {} has a score yet", run_dir.display()))?;
     Ok(best.clone())
 }
 
-/// Returns the checkpoint with the highest score, the first of several.
-fn best_of(checkpoints: &[PathBuf]) -> Option<&PathBuf> {
-    let score = |directory: &PathBuf| -> Option<f64> {
+/// Returns the checkpoint with the highest score. Of several with the score of an evaluation, that is the one written next
+/// after it, else the newest one.
+fn best_of(newest_first: &[PathBuf]) -> Option<&PathBuf> {
+    let rated = newest_first.iter().rev().filter_map(|directory| {
         let progress = fs::read(directory.join(PROGRESS)).ok()?;
-        serde_json::from_slice::<Progress>(&progress).ok()?.score
-    };
-    let scored = checkpoints.iter().filter_map(|directory| Some((directory, score(directory)?)));
-    let first_of_equals = scored
-        .enumerate()
-        .max_by(|(a, (_, left)), (b, (_, right))| left.total_cmp(right).then(Reverse(a).cmp(&Reverse(b))));
-    first_of_equals.map(|(_, (directory, _))| directory)
+        let progress: Progress = serde_json::from_slice(&progress).ok()?;
+        let age = progress
+            .evaluation
+            .map_or(0, |evaluation| progress.moment.frames.saturating_sub(evaluation.frames));
+        Some((progress.score?, Reverse(age), directory))
+    });
+    // The last of equals.
+    rated
+        .max_by(|(left, age, _), (right, other, _)| left.total_cmp(right).then(age.cmp(other)))
+        .map(|(_, _, directory)| directory)
 }
 
 #[cfg(test)]
 mod tests {
     use tempfile::TempDir;
 
+    use super::super::Evaluated;
     use super::*;
 
     fn checkpoint(updates: u64, score: Option<f64>) -> Checkpoint {
@@ -163,9 +179,11 @@ mod tests {
         let run = TempDir::new().unwrap();
         let settings =
             CheckpointSettings { interval_frames: 10, keep_last, keep_best, ..CheckpointSettings::default() };
-        let mut writer = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();
+        let lock = lock::acquire(run.path()).unwrap();
+        let mut writer = CheckpointWriter::new(run.path(), lock, &settings, 0, None).unwrap();
         for (updates, &score) in (1..).zip(scores) {
             writer.write(&checkpoint(updates, score)).unwrap();
+            writer.remove_old().unwrap();
         }
         let names = fs::read_dir(store::checkpoints_of(run.path())).unwrap();
         let mut names: Vec<String> =
@@ -190,19 +208,21 @@ mod tests {
         for (updates, score) in [(1, None), (2, Some(-20.5)), (3, Some(-21.0))] {
             store::save(run.path(), &checkpoint(updates, score)).unwrap();
         }
-        assert!(best(run.path()).unwrap().ends_with("update-00000002"));
+        let best_of_run = best(run.path()).unwrap();
+        assert!(best_of_run.ends_with("update-00000002"));
+        let error = best(&best_of_run).unwrap_err().to_string();
+        assert!(error.ends_with("update-00000002 is a checkpoint"), "{error}");
     }
 
     #[test]
-    fn only_one_process_writes_to_a_run() {
+    fn of_checkpoints_with_the_same_evaluation_the_best_is_the_evaluated_one() {
         let run = TempDir::new().unwrap();
-        let settings = CheckpointSettings::default();
-        let first = CheckpointWriter::new(run.path(), &settings, 0, None).unwrap();
-        let error = CheckpointWriter::new(run.path(), &settings, 0, None).err().unwrap().to_string();
-        assert!(error.starts_with("another process is training the run"), "{error}");
-        assert!(lock::is_locked(run.path()));
-        drop(first);
-        assert!(!lock::is_locked(run.path()) && !lock::is_locked(&run.path().join("nowhere")));
-        assert!(CheckpointWriter::new(run.path(), &settings, 0, None).is_ok());
+        for (updates, evaluated, score) in [(1, 0, 2.0), (2, 2, 9.0), (3, 2, 9.0), (4, 4, 9.0), (5, 4, 9.0)] {
+            let mut checkpoint = checkpoint(updates, Some(score));
+            checkpoint.progress.moment.frames = updates;
+            checkpoint.progress.evaluation = Some(Evaluated { frames: evaluated, score });
+            store::save(run.path(), &checkpoint).unwrap();
+        }
+        assert!(best(run.path()).unwrap().ends_with("update-00000004"));
     }
 }

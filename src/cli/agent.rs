@@ -64,9 +64,9 @@ pub(crate) struct EvalArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The names and axes are those of the PyTorch modules in CleanRL's ppo_atari.py: network, actor, critic. `actor` has one
-block of rows per game; each block has as many rows as the game with the most actions needs. examples/load_in_pytorch.py
-loads the file.
+The names and axes are those of the PyTorch modules in CleanRL's ppo_atari.py: network, actor, critic. `actor` has \
+one block of rows per game; each block has as many rows as the game with the most actions needs. \
+examples/load_in_pytorch.py loads the file.
 
 Examples:
   ale-train export checkpoints/RUN --out agent.safetensors
@@ -86,8 +86,8 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Records one episode: the screen in colour, with the score, the action and the value estimate below, one frame per step.
-MP4 needs ffmpeg.
+Records one episode: the screen in colour, with the score, the action and the value estimate below, one frame per \
+step. MP4 needs ffmpeg.
 
 Examples:
   ale-train record checkpoints/RUN --out harvest.gif
@@ -119,14 +119,14 @@ pub(crate) struct RecordArgs {
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = "\
-The arrow keys or wasd move the joystick, space is the fire button, p pauses, r restarts, q or Esc quits. With a checkpoint, the
-agent's value estimate and the probability or value of each action are shown, and tab passes the joystick to the agent and
-back.
+The arrow keys or wasd move the joystick, space is the fire button, p pauses, r restarts, q or Esc quits. With a \
+checkpoint, the agent's value estimate and the probability or value of each action are shown, and tab passes the \
+joystick to the agent and back.
 
-Use a large terminal with a small font: each character shows two pixels. Colours are best with $COLORTERM=truecolor;
-otherwise 256 colours are used. If the terminal does not report key releases (terminals with the kitty keyboard protocol
-do), a key counts as held for a moment after each repeat. Without a checkpoint, the game takes an action in every frame;
-with one, it uses the agent's settings, including its frame skip.
+Use a large terminal with a small font: each character shows two pixels. Colours are best with $COLORTERM=truecolor; \
+otherwise 256 colours are used. If the terminal does not report key releases (terminals with the kitty keyboard \
+protocol do), a key counts as held for a moment after each repeat. Without a checkpoint, the game takes an action in \
+every frame; with one, it uses the agent's settings, including its frame skip.
 
 Examples:
   ale-train play
@@ -175,9 +175,9 @@ impl PlayArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Runs that differ only in their seed are combined: curves get a band from the lowest to the highest run, and scores get
-confidence intervals. Other runs are shown side by side, labelled with their algorithm and the few keys in which they
-differ. The page has no external resources, follows the light or dark mode of the system and can be printed.
+Runs that differ only in their seed are combined: curves get a band from the lowest to the highest run, and scores \
+get confidence intervals. Other runs are shown side by side, labelled with their algorithm and the few keys in which \
+they differ. The page has no external resources, follows the light or dark mode of the system and can be printed.
 
 Examples:
   ale-train report checkpoints/RUN

@@ -54,7 +54,7 @@ pub(crate) struct BenchSize {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Measures emulated frames per second of the act loop with random actions, at frame skips of 1 and 4. The screen is
+Measures emulated frames per second of the act loop with random actions, at frame skips of 1 and 4. The screen is \
 rendered after each act. The games run one after the other on one thread; --num-envs and --num-threads can only be 1.
 
 Examples:
@@ -73,10 +73,10 @@ pub(crate) struct BenchEmulatorArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Uses standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4) and random actions. Latency is the time
-from sending the actions of a batch to receiving the next batch. --sweep measures 1, 2, 4, 8, ... ROMs with one
-environment each: every game once, then from the first game again. It reports means over --runs measurements with 95 %
-confidence intervals.
+Uses standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4) and random actions. Latency is the \
+time from sending the actions of a batch to receiving the next batch. --sweep measures 1, 2, 4, 8, ... ROMs with one \
+environment each: every game once, then from the first game again. It reports means over --runs measurements with \
+95 % confidence intervals.
 
 Examples:
   ale-train bench env --games pong --num-envs 32 --num-threads 2
@@ -103,15 +103,16 @@ pub(crate) struct BenchEnvArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Measures samples per second of acting (in batches of all environments) and of updating (a transition counts once for
-each minibatch that contains it), and steps per second of the whole loop, with the settings of a preset. On a device
-other than the CPU, it also counts kernel launches, copies to the device and waits for copies from it, per act and per
-update. The warm-up lasts until the first update: --set dqn.learning_starts=1000 makes it short.
+Measures samples per second of acting (in batches of all environments) and of updating (a transition counts once \
+for each minibatch that contains it), and steps per second of the whole loop, with the settings of a preset. On a \
+device other than the CPU, it also counts kernel launches, copies to the device and waits for copies from it, per act \
+and per update. The warm-up lasts until the first update: --set dqn.learning_starts=1000 makes it short.
 
 Examples:
   ale-train bench learner
   ale-train bench learner --device wgpu --precision f16 --num-envs 128
-  ale-train bench learner --preset rainbow-dqn --set dqn.learning_starts=1000 --set dqn.buffer_size=20000
+  ale-train bench learner --preset rainbow-dqn --set dqn.learning_starts=1000 \\
+      --set dqn.buffer_size=20000
   ale-train bench learner --games pong --num-envs 64 --num-threads 2 --json")]
 pub(crate) struct BenchLearnerArgs {
     #[command(flatten)]
@@ -138,11 +139,11 @@ pub(crate) struct BenchLearnerArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Trains the same experiment with 1, 2, 4, ... of the processes that the launcher has started; the others wait.
-`efficiency` is the speed divided by the speed of one process and by the number of processes. `waiting` is the time
-until the last process reaches an exchange, `exchanging` the time to send messages and add gradients. `hidden` is
-communication that overlaps with the backward pass and therefore costs nothing. The last two columns are the latency of
-a message and the bandwidth of a process, measured with short and long sums.
+Trains the same experiment with 1, 2, 4, ... of the processes that the launcher has started; the others wait. \
+`efficiency` is the speed divided by the speed of one process and by the number of processes. `waiting` is the time \
+until the last process reaches an exchange, `exchanging` the time to send messages and add gradients. `hidden` is \
+communication that overlaps with the backward pass and therefore costs nothing. The last two columns are the latency \
+of a message and the bandwidth of a process, measured with short and long sums.
 
 Examples:
   mpirun -n 2 ale-train bench cluster --games pong --num-envs 32

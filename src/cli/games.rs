@@ -48,8 +48,9 @@ Examples:
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every option that takes a game also accepts its names in Gymnasium, Gym and EnvPool: ALE/Pong-v5, PongNoFrameskip-v4,
-Pong. Such a name selects only the game, not the settings that belong to that name, such as sticky actions.
+Every option that takes a game also accepts its names in Gymnasium, Gym and EnvPool: ALE/Pong-v5, \
+PongNoFrameskip-v4, Pong. Such a name selects only the game, not the settings that belong to that name, such as \
+sticky actions.
 
 Examples:
   ale-train games
@@ -68,12 +69,13 @@ pub(crate) struct GamesArgs {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("acts").args(["actions", "random_actions"]).required(true)))]
 #[command(after_help = "\
-Prints one JSON object per act: frame, action, reward, lives, terminal, truncated, ram (256 hexadecimal digits) and
-screen (CRC-32 of the palette indices of all pixels). A game that has ended is reset before the next act.
+Prints one JSON object per step: frame, action, reward, lives, terminal, truncated, ram (256 hexadecimal digits) \
+and screen (CRC-32 of the palette indices of all pixels). A game that has ended is reset before the next step.
 
 Examples:
   ale-train trace pong --seed 1 --random-actions 7 --steps 1000
-  ale-train trace breakout --seed 1 --actions actions.txt --frame-skip 4 --repeat-action-probability 0")]
+  ale-train trace breakout --seed 1 --actions actions.txt --frame-skip 4 \\
+      --repeat-action-probability 0")]
 pub(crate) struct TraceArgs {
     /// Id of a game, or path of a ROM
     #[arg(value_name = "GAME|ROM_PATH", add = complete::games())]
@@ -87,10 +89,10 @@ pub(crate) struct TraceArgs {
     /// Take random actions: legal[MT19937(SEED).next() mod number of legal actions]
     #[arg(long, value_name = "SEED", requires = "steps", value_parser = number::at_least::<u32>(0))]
     pub(crate) random_actions: Option<u32>,
-    /// Number of acts with --random-actions
+    /// Number of steps with --random-actions
     #[arg(long, value_name = "N", conflicts_with = "actions", value_parser = number::at_least::<u64>(0))]
     pub(crate) steps: Option<u64>,
-    /// Number of frames per act
+    /// Number of frames per step
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = number::at_least::<u32>(1))]
     pub(crate) frame_skip: u32,
     /// Probability that a frame repeats the previous action; 0 by default, as in training, while ale-py defaults to

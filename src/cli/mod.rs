@@ -84,7 +84,7 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 
 const EXAMPLES: &str = "Examples:
   ale-train ppo                          train on the built-in game
-  ale-train ppo --games pong --seed 3    train on Pong; downloads the ROM with pip if it is missing
+  ale-train ppo --games pong --seed 3    train on Pong; downloads a missing ROM with pip
   ale-train dqn                          train with DQN
   ale-train sac --games Pendulum-v1      train with SAC, for continuous actions
   ale-train eval checkpoints/RUN         evaluate the trained agent
@@ -116,11 +116,11 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     /// List the runs below a directory
     Runs(RunsArgs),
-    /// Train with several values of some keys and several seeds
+    /// Train over combinations of hyperparameters and seeds
     Sweep(SweepArgs),
     /// Evaluate a trained agent
     Eval(EvalArgs),
-    /// Export the weights of a trained network as safetensors for PyTorch
+    /// Write an agent to one safetensors file, which PyTorch can load
     Export(ExportArgs),
     /// Record a video of a trained agent
     Record(RecordArgs),
@@ -136,7 +136,7 @@ pub(crate) enum Command {
     Presets(PresetsArgs),
     /// List the built-in trained agents, or print the card of one
     Zoo(ZooArgs),
-    /// Print the state of a game after every act as JSON Lines
+    /// Print the state of a game after every step as JSON Lines
     Trace(TraceArgs),
     /// Print an experiment with every key, or the reference of all keys
     Config(ConfigArgs),

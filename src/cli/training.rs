@@ -42,8 +42,8 @@ pub(crate) struct ExperimentArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The run continues exactly as if it had never stopped, whatever the number of threads. --total-frames and --set change
-its settings from this point on; run.json records the changes, and schedules follow the new total.
+The run continues exactly as if it had never stopped, whatever the number of threads. --total-frames and --set \
+change its settings from this point on; run.json records the changes, and schedules follow the new total.
 
 Examples:
   ale-train resume checkpoints/harvest__ppo__1__1767225600
@@ -78,9 +78,10 @@ pub(crate) struct ResumeArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The state of a run is `running` (a process is writing to it), `finished`, `stopped` (`ale-train resume` continues it),
-`unsaved` (it has no checkpoint yet) or `damaged`. The score is the mean return of the newest evaluation (marked with
-*), or else of the last episodes. For several games, it is the mean over the games, human-normalised if it ends with %.
+The state of a run is `running` (a process is writing to it), `finished`, `stopped` (`ale-train resume` continues \
+it), `unsaved` (it has no checkpoint yet) or `damaged`. The score is the mean return of the newest evaluation (marked \
+with *), or else of the last episodes. For several games, it is the mean over the games, human-normalised if it ends \
+with %.
 
 Examples:
   ale-train runs
@@ -97,17 +98,19 @@ pub(crate) struct RunsArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Trains every combination of the values with every seed, each run in its own directory. With --random N, it trains N
-pseudorandom settings instead, always the same ones. They are drawn from the combinations or, for keys with a range
-LOW..HIGH, from the range; log:LOW..HIGH draws uniformly in the logarithm. A linear range between whole numbers, and any
-range of an integer key, gives whole numbers. Repeating the command continues an interrupted sweep; a larger --random
-extends a sweep that has ranges. At the end, a table ranks the settings by the mean over the games of the final
-evaluation (or of the last episodes), human-normalised where possible.
+Trains every combination of the values with every seed, each run in its own directory. With --random N, it trains N \
+pseudorandom settings instead, always the same ones. They are drawn from the combinations or, for keys with a range \
+LOW..HIGH, from the range; log:LOW..HIGH draws uniformly in the logarithm. A linear range between whole numbers, and \
+any range of an integer key, gives whole numbers. Repeating the command continues an interrupted sweep; a larger \
+--random extends a sweep that has ranges. At the end, a table ranks the settings by the mean over the games of the \
+final evaluation (or of the last episodes), human-normalised where possible.
 
 Examples:
   ale-train sweep --run-dir checkpoints/seeds --games pong --seeds 1..3
-  ale-train sweep --run-dir checkpoints/rates --vary ppo.learning_rate=1e-4,2.5e-4,1e-3 --seeds 1..3
-  ale-train sweep --run-dir checkpoints/random --vary ppo.learning_rate=log:1e-5..1e-2 --vary ppo.clip_coef=0.1,0.2 --random 20 --jobs 4")]
+  ale-train sweep --run-dir checkpoints/rates --vary ppo.learning_rate=1e-4,2.5e-4,1e-3 \\
+      --seeds 1..3
+  ale-train sweep --run-dir checkpoints/random --vary ppo.learning_rate=log:1e-5..1e-2 \\
+      --vary ppo.clip_coef=0.1,0.2 --random 20 --jobs 4")]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,

@@ -189,10 +189,18 @@ fn check_actions(games: &Games, algorithm: Algorithm) -> Result<()> {
             learns(&&algorithm),
             "{algorithm} cannot be trained on {name}, whose actions are {}; use {}",
             kind.name(),
-            others.join(" or ")
+            alternatives(&others)
         );
     }
     Ok(())
+}
+
+/// Returns the items separated by commas, with "or" before the last one.
+fn alternatives(items: &[String]) -> String {
+    match items {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        items => items.concat(),
+    }
 }
 
 /// Fails at the first invalid override for a single game.

@@ -44,7 +44,10 @@ impl ByGames {
             environments.extend(own.clone());
         }
         let environments: EnvironmentSettings = Value::Table(environments).try_into()?;
-        let total = games.iter().map(|game| environments.num_envs_of(game) as u64).sum::<u64>().max(1);
+        let total = games
+            .iter()
+            .fold(0, |sum: u64, game| sum.saturating_add(environments.num_envs_of(game) as u64))
+            .max(1);
 
         let section = algorithm.name();
         let mut keys = vec![
@@ -57,7 +60,7 @@ impl ByGames {
             let samples = chosen.map_or(steps, i64::unsigned_abs).saturating_mul(total);
             keys.push((section, "num_steps", steps));
             let of_minibatch = self.samples_per_minibatch.unwrap_or(samples).max(1);
-            keys.push((section, "num_minibatches", (samples + of_minibatch / 2) / of_minibatch));
+            keys.push((section, "num_minibatches", samples.saturating_add(of_minibatch / 2) / of_minibatch));
         }
         let mut layer = Table::new();
         for (section, key, value) in keys {

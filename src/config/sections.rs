@@ -47,7 +47,7 @@ settings! {
         pub(crate) stack_num: usize = 4 => at_least(1.0); fixed "the network was trained on other observations",
         /// True if a frame of an observation is the pixelwise maximum of the last two emulated frames.
         pub(crate) maxpool: bool = true; fixed "the network was trained on other observations",
-        /// The maximum number of no-op frames at the start of an episode.
+        /// Upper bound (exclusive) of the random number of no-op frames at the start of an episode; 0 and 1 play none.
         pub(crate) noop_max: u32 = 30,
         /// True if an episode starts with the fire button, in games that have it.
         pub(crate) use_fire_reset: bool = true,

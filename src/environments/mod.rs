@@ -272,17 +272,30 @@ impl Builder {
 
     /// Returns a single environment of the first game, for evaluation.
     pub(crate) fn atari_env(&self, seed: u64) -> Result<AtariEnv> {
-        self.first_env(seed, |options| options)
+        self.first_env(seed, |options, _| options)
     }
 
-    /// Returns a single environment of the first game with all actions, for a person and an agent.
+    /// Returns a single environment of the first game with all actions, for a person and an agent. FIRE is pressed for the
+    /// agent only in games in which it has this action.
     pub(crate) fn playable_env(&self, seed: u64) -> Result<AtariEnv> {
-        self.first_env(seed, |options| AtariOptions { full_action_space: true, ..options })
+        self.first_env(seed, |options, game| {
+            let fires = options.full_action_space || game.minimal_actions.contains(&ale::Action::FIRE.code());
+            AtariOptions {
+                full_action_space: true,
+                use_fire_reset: options.use_fire_reset && fires,
+                fire_after_lost_life: options.fire_after_lost_life && fires,
+                ..options
+            }
+        })
     }
 
-    fn first_env(&self, seed: u64, change: impl FnOnce(AtariOptions) -> AtariOptions) -> Result<AtariEnv> {
+    fn first_env(
+        &self,
+        seed: u64,
+        change: impl FnOnce(AtariOptions, &Game) -> AtariOptions,
+    ) -> Result<AtariEnv> {
         let (game, rom) = self.roms().next().context("none of the tasks is an Atari game")?;
-        let options = change(self.options(game.id, Purpose::Evaluation));
+        let options = change(self.options(game.id, Purpose::Evaluation), game);
         Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
     }
 

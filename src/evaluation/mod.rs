@@ -53,7 +53,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     }
     if args.json {
         let report = json!({
-            "checkpoint": trained.origin,
+            "checkpoint": trained.origin.to_string_lossy(),
             "frames": trained.frames,
             "seed": args.seed,
             "greedy": agent.greedy,

@@ -40,7 +40,9 @@ impl Spectator {
             let num_elements = environments.action_spaces()[env].num_elements();
             if let Some((own, rest)) = elements.and_then(|elements| elements.split_at_checked(num_elements)) {
                 elements = Some(rest);
-                if let Some(count) = own.first().and_then(|&action| task.actions.get_mut(action as usize)) {
+                // An environment that was reset or rests ignores its action.
+                let action = own.first().filter(|_| !batch.autoreset[row]);
+                if let Some(count) = action.and_then(|&action| task.actions.get_mut(action as usize)) {
                     *count += 1;
                 }
             }

@@ -150,7 +150,7 @@ impl Minibatches {
         TrialSizes {
             learning_starts,
             // Every game has an equal share, which its environments divide.
-            buffer_size: (spec.tasks.len() * most * TRIAL_STEPS).max(learning_starts),
+            buffer_size: (spec.tasks.len() * most * TRIAL_STEPS.max(self.n_step + 2)).max(learning_starts),
             train_ratio: self.train_ratio.min(TRIAL_UPDATES / num_envs as f64),
         }
     }

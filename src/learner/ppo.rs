@@ -28,7 +28,7 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
         "ale-train ppo --games atari57,-skiing",
         "ale-train ppo --games Acrobot-v1",
         "ale-train ppo --preset machado-ppo --games seaquest --seed 3",
-        "ale-train ppo --games pong --set evaluation.interval_frames=1000000 --json --quiet > curves.jsonl",
+        "ale-train ppo --games pong --set evaluation.interval_frames=1M --json --quiet > curves.jsonl",
     ],
     sections: &[Section::of::<PpoConfig>("ppo")],
     read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
@@ -235,7 +235,9 @@ fn samples_of_tasks(metrics: &PpoMetrics, spec: &VectorSpec) -> impl Iterator<It
             (Metric::ExplainedVariance, metrics.explained_variance),
             (Metric::GradientShare, metrics.gradient_share),
         ];
-        values.map(|(metric, value)| Sample::of_task(metric, &task.name, f64::from(value)))
+        // A game whose environments rest has no samples, and nothing to report.
+        let known = values.into_iter().filter(|(_, value)| !value.is_nan());
+        known.map(|(metric, value)| Sample::of_task(metric, &task.name, f64::from(value)))
     })
 }
 

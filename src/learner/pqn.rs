@@ -16,7 +16,7 @@ use crate::telemetry::{Metric, Sample};
 
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     title: "PQN",
-    about: "Train an agent with PQN: action values from many environments, without a replay",
+    about: "Train an agent with PQN: Q-learning without a replay buffer",
     actions: &[ActionKind::Discrete],
     learning_rate: "learning_rate",
     examples: &["ale-train pqn", "ale-train pqn --games pong --num-envs 32"],

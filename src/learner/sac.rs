@@ -21,7 +21,7 @@ use crate::telemetry::{Metric, Sample};
 
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     title: "SAC",
-    about: "Train an agent with Soft Actor-Critic: continuous actions, from a replay",
+    about: "Train an agent with SAC: off-policy, for continuous actions",
     actions: &[ActionKind::Continuous],
     learning_rate: "q_lr",
     examples: &[

@@ -24,6 +24,8 @@ pub(super) struct Session {
     /// The current observation, as the agent receives it.
     batch: Batch,
     agent: Option<Agent>,
+    /// True if the agent has chosen an action in this episode.
+    agent_has_acted: bool,
     score: f64,
     action: Action,
     is_over: bool,
@@ -34,14 +36,15 @@ impl Session {
     pub(super) fn new(mut env: AtariEnv, agent: Option<Agent>, seed: u64) -> Self {
         let mut batch = Batch::new(1, env.observation_space().byte_len(), false);
         env.reset(Some(seed), batch.observations.row_mut(0));
-        Self { env, batch, agent, score: 0.0, action: Action::NOOP, is_over: false }
+        Self { env, batch, agent, agent_has_acted: false, score: 0.0, action: Action::NOOP, is_over: false }
     }
 
     /// Starts another episode.
     pub(super) fn restart(&mut self) {
         self.env.reset(None, self.batch.observations.row_mut(0));
-        // Resets the memory of a recurrent agent.
+        // Resets the memory of a recurrent agent before its first action, which may come later than a person's.
         self.batch.terminated[0] = true;
+        self.agent_has_acted = false;
         (self.score, self.action, self.is_over) = (0.0, Action::NOOP, false);
     }
 
@@ -56,7 +59,7 @@ impl Session {
             rl_env::Action::Discrete(std::slice::from_ref(&index)),
             self.batch.observations.row_mut(0),
         )?;
-        self.batch.terminated[0] = false;
+        self.batch.terminated[0] &= !self.agent_has_acted;
         self.score += f64::from(step.raw_reward);
         self.action = action;
         self.is_over = step.ends_episode();
@@ -67,6 +70,7 @@ impl Session {
     pub(super) fn agent_action(&mut self) -> Result<Option<Action>> {
         let Some(agent) = &mut self.agent else { return Ok(None) };
         let actions = agent.player.act(&self.batch)?;
+        self.agent_has_acted = true;
         let choice = actions.discrete().and_then(|choices| choices.first().copied());
         Ok(choice.and_then(|choice| Action::new(*agent.codes.get(choice as usize)?)))
     }

@@ -26,7 +26,7 @@ fn object(run: &RunStatus) -> Value {
     let training = run.training.as_ref();
     let of = |value: fn(&Training) -> Value| training.map_or(Value::Null, value);
     json!({
-        "path": run.path,
+        "path": run.path.to_string_lossy(),
         "algorithm": of(|training| json!(training.experiment.run.algorithm)),
         "games": of(|training| json!(training.experiment.games.names())),
         "seed": of(|training| json!(training.experiment.run.seed)),

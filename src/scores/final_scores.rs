@@ -19,7 +19,8 @@ pub(crate) struct FinalScores {
 }
 
 impl FinalScores {
-    const FILE: &str = "scores.json";
+    /// The name of the file.
+    pub(crate) const FILE: &str = "scores.json";
 
     /// Reads the scores of a run after `frames` frames, if they are known.
     pub(crate) fn read(run_dir: &Path, frames: u64) -> Option<Self> {

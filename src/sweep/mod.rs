@@ -7,7 +7,7 @@ mod settings;
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
@@ -20,6 +20,7 @@ use crate::config::{self, Config};
 use crate::durable;
 use crate::failure::{AtWork, Interrupted};
 use crate::interrupt::Interrupt;
+use crate::learner::Algorithm;
 use crate::output::notice;
 use crate::report::RunHistory;
 use crate::signal::Signal;
@@ -32,6 +33,8 @@ use settings::{Setting, settings};
 
 /// The file of the base experiment in the directory of the sweep.
 const EXPERIMENT: &str = "experiment.toml";
+/// The subdirectory of a sweep with the experiment of each setting.
+const SETTINGS: &str = "settings";
 /// The message on the first signal.
 const STOPPING: &str =
     "stopping once the active runs have written checkpoints; signal again to stop at once without them";
@@ -42,23 +45,24 @@ const COMPLETE: &str = "complete";
 pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let settings = settings(&args.vary, args.random)?;
     let file = args.run_dir.join(EXPERIMENT);
-    check(args, &settings)?;
+    let variants = settings.iter().map(|setting| Variant::new(args, setting)).collect::<Result<Vec<_>>>()?;
     create_or_match(args, &file)?;
-    let runs = settings.iter().flat_map(|setting| args.seeds.0.iter().map(move |&seed| (setting, seed)));
+    variants.iter().try_for_each(|variant| variant.write(&args.run_dir))?;
+    let runs = variants.iter().flat_map(|variant| args.seeds.0.iter().map(move |&seed| (variant, seed)));
     let numbered: Vec<_> = (1..).zip(runs).collect();
     let missing = numbered
         .iter()
-        .filter(|(_, (setting, seed))| !args.run_dir.join(run_name(setting, *seed)).join(COMPLETE).exists());
+        .filter(|(_, (variant, seed))| !variant.run_dir(&args.run_dir, *seed).join(COMPLETE).exists());
     let total = numbered.len();
     let interrupt = Interrupt::to_be_asked(Printer::new(global.quiet), STOPPING);
-    run_parallel(args.jobs, missing, |&(number, (setting, seed))| {
+    run_parallel(args.jobs, missing, |&(number, (variant, seed))| {
         if let Some(signal) = interrupt.signal() {
             return Err(stopped(signal));
         }
         if !global.quiet {
-            notice(format_args!("run {number} of {total}: {}", run_name(setting, seed)));
+            notice(format_args!("run {number} of {total}: {}", run_name(variant.setting, seed)));
         }
-        train_run(args, &file, setting, seed, global, &interrupt)
+        train_run(args, variant, seed, global, &interrupt)
     })?;
     print(&args.run_dir, &settings, &args.seeds.0, out)
 }
@@ -89,16 +93,42 @@ fn stopped(signal: Signal) -> anyhow::Error {
     Interrupted { signal, again: Some("the same command".to_owned()) }.into()
 }
 
-/// Checks every setting before the first run starts.
-fn check(args: &SweepArgs, settings: &[Setting]) -> Result<()> {
-    for setting in settings {
+/// The experiment of a setting. Its preset is the one that fits the setting, which may change the algorithm or the games.
+struct Variant<'a> {
+    setting: &'a Setting,
+    algorithm: Algorithm,
+    /// The experiment as TOML.
+    experiment: String,
+}
+
+impl<'a> Variant<'a> {
+    fn new(args: &SweepArgs, setting: &'a Setting) -> Result<Self> {
         let mut experiment: ExperimentArgs = args.experiment.clone();
         experiment.set.extend(setting.iter().cloned());
-        config::from_args(&experiment, None)
+        let experiment = config::from_args(&experiment, None)
             .and_then(Config::resolve)
             .with_context(|| format!("the setting {}", label(setting)))?;
+        Ok(Self { setting, algorithm: experiment.run.algorithm, experiment: experiment.to_toml()? })
     }
-    Ok(())
+
+    fn run_dir(&self, sweep: &Path, seed: u64) -> PathBuf {
+        sweep.join(run_name(self.setting, seed))
+    }
+
+    /// Returns the path of the file with the experiment in the directory of a sweep.
+    fn file(&self, sweep: &Path) -> PathBuf {
+        let assignments: Vec<String> = self.setting.iter().map(|assignment| file_name(assignment)).collect();
+        let name = if assignments.is_empty() { "as-given".to_owned() } else { assignments.join("__") };
+        sweep.join(SETTINGS).join(name + ".toml")
+    }
+
+    fn write(&self, sweep: &Path) -> Result<()> {
+        let file = self.file(sweep);
+        let directory = sweep.join(SETTINGS);
+        fs::create_dir_all(&directory)
+            .with_context(|| format!("cannot write the directory {}", directory.display()))?;
+        durable::write(&file, self.experiment.as_bytes())
+    }
 }
 
 /// Writes the base experiment into the directory of the sweep, or checks that it equals the one there.
@@ -132,37 +162,29 @@ fn label(setting: &Setting) -> String {
 
 /// Returns the name of the directory of a run, such as `gamma=0.9__seed=1`.
 fn run_name(setting: &Setting, seed: u64) -> String {
-    let last = |assignment: &String| {
-        let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
-        let value: String = value
-            .chars()
-            .map(|letter| if letter.is_ascii_alphanumeric() || "-.".contains(letter) { letter } else { '_' })
-            .collect();
-        format!("{}={value}__", key.rsplit('.').next().unwrap_or(key))
-    };
-    format!("{}seed={seed}", setting.iter().map(last).collect::<String>())
+    let assignments = setting.iter().map(|assignment| file_name(assignment) + "__");
+    format!("{}seed={seed}", assignments.collect::<String>())
 }
 
-/// Returns the algorithm of a run: that of the base experiment, unless the setting varies it.
-fn algorithm(file: &Path, setting: &Setting) -> Result<String> {
-    if let Some(varied) =
-        setting.iter().rev().find_map(|assignment| assignment.strip_prefix("experiment.algorithm="))
-    {
-        return Ok(varied.to_owned());
-    }
-    Ok(config::from_toml(&fs::read_to_string(file)?)?.sections.run.algorithm.to_string())
+/// Returns a part of a file name for an assignment, such as `gamma=0.9`.
+fn file_name(assignment: &str) -> String {
+    let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+    let value: String = value
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || "-.".contains(letter) { letter } else { '_' })
+        .collect();
+    format!("{}={value}", key.rsplit('.').next().unwrap_or(key))
 }
 
 /// Trains a run in a child process, resuming it if it has begun.
 fn train_run(
     args: &SweepArgs,
-    file: &Path,
-    setting: &Setting,
+    variant: &Variant<'_>,
     seed: u64,
     global: &Global,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let run_dir = args.run_dir.join(run_name(setting, seed));
+    let run_dir = variant.run_dir(&args.run_dir, seed);
     let program = std::env::current_exe().context("cannot find the running program")?;
     let mut command = match &args.launcher {
         None => Command::new(program),
@@ -175,11 +197,8 @@ fn train_run(
     if run_dir.join(checkpoint::CONFIG).exists() {
         command.arg("resume").arg(&run_dir);
     } else {
-        command.arg(algorithm(file, setting)?).arg("--config").arg(file).args(["--seed", &seed.to_string()]);
-        command.arg("--run-dir").arg(&run_dir);
-        for assignment in setting {
-            command.args(["--set", assignment]);
-        }
+        command.arg(variant.algorithm.name()).arg("--config").arg(variant.file(&args.run_dir));
+        command.args(["--seed", &seed.to_string(), "--run-dir"]).arg(&run_dir);
     }
     if let Some(rom_dir) = &global.rom_dir {
         command.arg("--rom-dir").arg(rom_dir);

@@ -18,7 +18,7 @@ pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Set
     let keys = vary.iter().map(|vary| Varied::parse(vary)).collect::<Result<Vec<_>>>()?;
     keys.iter().try_for_each(Varied::check_values)?;
     if let Some(repeated) = keys.iter().enumerate().find_map(|(index, key)| {
-        keys[..index].iter().any(|before| before.name == key.name).then_some(key.name)
+        keys[..index].iter().any(|before| before.name == key.name).then_some(&key.name)
     }) {
         bail!("--vary {repeated} is repeated; give all its values at once, separated by commas")
     }
@@ -29,9 +29,15 @@ pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Set
             bail!("--vary {}: a range requires --random with the number of settings to draw", key.name)
         }
         (Some(count), None) => sampled(&combinations(&keys), count, rng),
-        (Some(count), Some(_)) => drawn(&keys, count, rng),
+        (Some(count), Some(_)) => {
+            ensure!(count <= MOST, "--random {count} is not possible: {MOST} settings are the most");
+            drawn(&keys, count, rng)
+        }
     }
 }
+
+/// The greatest number of settings that are drawn from ranges.
+const MOST: usize = 10_000;
 
 /// Keys that cannot be varied, and why.
 const FIXED: [(&str, &str); 2] = [
@@ -41,7 +47,8 @@ const FIXED: [(&str, &str); 2] = [
 
 /// A varied key.
 struct Varied<'a> {
-    name: &'a str,
+    /// Without the spaces and quotation marks that TOML allows.
+    name: String,
     values: Values<'a>,
 }
 
@@ -73,7 +80,8 @@ impl<'a> Varied<'a> {
             }
             None => Values::List(values.split(',').collect()),
         };
-        let name = name.trim();
+        let parts: Vec<&str> = name.split('.').map(|part| part.trim().trim_matches(['"', '\''])).collect();
+        let name = parts.join(".");
         if let Some((_, reason)) = FIXED.iter().find(|(key, _)| *key == name) {
             bail!("--vary {vary}: {name} cannot be varied: {reason}")
         }
@@ -119,6 +127,7 @@ impl Range {
         };
         let (from, to) = (number(low)?, number(high)?);
         ensure!(from < to, "the low end must be less than the high end");
+        ensure!((to - from).is_finite(), "the range is too wide");
         ensure!(!is_log || from > 0.0, "a logarithmic range must start above 0");
         let is_whole = config::field(key).is_some_and(|field| field.whole_numbers().is_some());
         Ok(match (whole(low), whole(high)) {
@@ -187,7 +196,7 @@ fn sampled(all: &[Setting], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Set
 fn drawn(keys: &[Varied<'_>], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
     let mut settings = Vec::new();
     // A narrow range of integers has few settings.
-    for _ in 0..1000 * count {
+    for _ in 0..count.saturating_mul(1000) {
         let setting: Setting = keys.iter().map(|key| key.draw(&mut rng)).collect();
         if !settings.contains(&setting) {
             settings.push(setting);
@@ -266,6 +275,8 @@ mod tests {
             ("ppo.gamma=log:0..0.9", Some(1), "must start above 0"),
             ("ppo.gamma=low..0.9", Some(1), "'low' is not a number"),
             ("ppo.num_steps=8..9", Some(3), "only about 2 settings"),
+            ("ppo.ent_coef=-1e308..1e308", Some(1), "the range is too wide"),
+            ("ppo.gamma=0.9..0.99", Some(10_001), "10000 settings are the most"),
             ("ppo.num_steps=8..9.5", Some(3), "both ends must be whole numbers, as ppo.num_steps is one"),
         ] {
             let complaint = complaint(&[vary], random);
@@ -284,6 +295,7 @@ mod tests {
             (&["ppo.gamma=0.9", "ppo.gamma=0.99"], "--vary ppo.gamma is repeated"),
             (&["ppo.gama=0.9"], "did you mean 'ppo.gamma'?"),
             (&["experiment.seed=1,2"], "experiment.seed cannot be varied: --seeds gives the seeds"),
+            (&["experiment . \"seed\"=1,2"], "experiment.seed cannot be varied"),
             (&["experiment.num_threads=1,2"], "cannot be varied: it does not affect the results"),
             (
                 &["ppo.num_steps=8,x"],

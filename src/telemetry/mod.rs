@@ -69,6 +69,9 @@ struct Output {
 }
 
 impl Telemetry {
+    /// The files in the directory of a run.
+    pub(crate) const FILES: [&str; 2] = [JsonLines::FILE, TensorBoard::FILE];
+
     /// Opens the files of `run_dir`, truncated to `positions`. With `json`, records also go to standard output.
     pub(crate) fn open(
         run_dir: &Path,

@@ -13,6 +13,7 @@ use crate::agent::StoredAgent;
 use crate::checkpoint::{self, Amendment, Checkpoint, CheckpointWriter};
 use crate::cli::ResumeArgs;
 use crate::config::{self, Change, Config, Experiment};
+use crate::failure::sentence;
 use crate::telemetry::{Printer, Telemetry};
 use crate::version::COMMIT;
 
@@ -69,6 +70,9 @@ impl Run {
                     learner: &SharedState::new(self.learner.as_ref()),
                     environments: environments.clone(),
                 })?;
+                if let Err(error) = writer.remove_old() {
+                    printer.warn(&sentence(&error));
+                }
             }
         }
         self.publish_changes()

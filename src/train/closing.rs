@@ -28,7 +28,7 @@ impl Run {
         let agent = match mem::take(&mut self.scores) {
             scores if !scores.is_empty() && self.is_evaluated(moment.frames) => Some(scores),
             // A run that was complete when it was resumed: the scores have been recorded.
-            _ if self.is_evaluated(moment.frames) => {
+            _ if self.is_evaluated(moment.frames) && self.changes.is_empty() => {
                 self.play(&|| interrupt.is_requested(), telemetry, None)?
             }
             _ => self.evaluate(&moment, telemetry, interrupt)?,
@@ -69,6 +69,9 @@ impl Run {
     /// Removes final scores that this process is about to replace: of later training, which is repeated, or of the
     /// evaluation of a finished run, whose settings have changed.
     pub(super) fn discard_stale_scores(&self) -> Result<()> {
+        if self.learner.is_complete() && self.experiment.evaluation.episodes == 0 {
+            return Ok(());
+        }
         let frames = self.progress.moment.frames;
         FinalScores::remove_from(
             &self.directory,

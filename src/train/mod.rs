@@ -94,6 +94,7 @@ fn fresh(
     Ok(Run {
         experiment,
         directory,
+        lock: None,
         builder,
         environments,
         learner,
@@ -114,6 +115,10 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let overrides = Overrides { num_threads: args.num_threads, ..Overrides::default() };
     let device = args.device.as_deref().map(DeviceName::parse).transpose()?;
     let output = OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game };
+    let run_dir = checkpoint::run_at(&args.run_dir)?;
+    // Before the newest checkpoint is chosen: another process may still write a newer one.
+    let is_lockable = !cluster::is_follower() && run_dir.join(checkpoint::CONFIG).exists();
+    let lock = is_lockable.then(|| checkpoint::lock(&run_dir)).transpose()?;
     if checkpoint::is_before_first_checkpoint(&args.run_dir) {
         initial_weights::check_absent(&args.run_dir)?;
         let (experiment, changes) = amendment::configured(&args.run_dir, args)?;
@@ -121,10 +126,9 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         let run = fresh(experiment, args.run_dir.clone(), &overrides, device, global)?;
         let directory = args.run_dir.display();
         printer.say(&format!("the run {directory} has no checkpoint yet: it starts from the beginning"));
-        return Run { changes, ..run }.execute(&output, out);
+        return Run { lock, changes, ..run }.execute(&output, out);
     }
     let mut agent = StoredAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
-    let run_dir = run_of(&agent.directory);
     if checkpoint::are_published(&run_dir, &agent.checkpoint.progress.amendments) {
         warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
     }
@@ -146,6 +150,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let run = Run {
         experiment,
         directory: run_dir,
+        lock,
         builder,
         environments,
         learner,
@@ -153,6 +158,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         initial_state: InitialState::Restored {
             environments: checkpoint.environments,
             checkpoint: directory,
+            config: checkpoint.config,
         },
         progress: checkpoint.progress,
         changes,
@@ -175,12 +181,6 @@ fn warn_of_changes(run_dir: &Path, config: &str, printer: &Printer) {
         "{} {changed}; the run continues with the configuration that it started with",
         path.display()
     ));
-}
-
-/// Returns the directory of the run that a checkpoint belongs to.
-fn run_of(checkpoint: &Path) -> PathBuf {
-    let run = checkpoint.parent().and_then(Path::parent);
-    run.filter(|run| !run.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
 }
 
 /// Returns `checkpoints/pong__ppo__1__1767225600`, the naming scheme of `CleanRL`.

@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::io::Write;
 use std::mem;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use super::hyperparameters;
 use super::plan::Subject;
 use super::tally::Tally;
 use super::team::{Decision, SharedState, Team};
-use crate::checkpoint::{Checkpoint, CheckpointWriter, Presence, Progress};
+use crate::checkpoint::{self, Checkpoint, CheckpointWriter, Presence, Progress};
 use crate::cluster;
 use crate::config::{Change, Experiment};
 use crate::environments::{Builder, Environments};
@@ -35,14 +36,16 @@ pub(super) enum InitialState {
     Fresh,
     /// The first episodes of an agent with the weights of another one.
     Transferred,
-    /// The state in a checkpoint.
-    Restored { environments: Vec<u8>, checkpoint: PathBuf },
+    /// The state in a checkpoint, and its configuration.
+    Restored { environments: Vec<u8>, checkpoint: PathBuf, config: String },
 }
 
 /// A run that is ready to train.
 pub(super) struct Run {
     pub(super) experiment: Experiment,
     pub(super) directory: PathBuf,
+    /// The lock of the directory, if this process has it already.
+    pub(super) lock: Option<File>,
     pub(super) builder: Builder,
     pub(super) environments: Box<dyn Environments>,
     pub(super) learner: Box<dyn Learner>,
@@ -165,11 +168,16 @@ impl Run {
         })
     }
 
-    fn checkpoint_writer(&self) -> Result<CheckpointWriter> {
+    fn checkpoint_writer(&mut self) -> Result<CheckpointWriter> {
+        let lock = match self.lock.take() {
+            Some(lock) => lock,
+            None => checkpoint::lock(&self.directory)?,
+        };
         let saved =
             matches!(self.initial_state, InitialState::Restored { .. }).then_some(self.progress.moment);
         CheckpointWriter::new(
             &self.directory,
+            lock,
             &self.experiment.checkpoints,
             self.progress.moment.frames,
             saved,
@@ -177,18 +185,16 @@ impl Run {
     }
 
     /// Sets the checkpoints that are newer than the one from which the run continues aside, before the curves are
-    /// truncated to it.
+    /// truncated to it, and reverts the changes of settings after it.
     fn abandon_newer_checkpoints(&self, writer: &CheckpointWriter, printer: &Printer) -> Result<()> {
-        let InitialState::Restored { checkpoint, .. } = &self.initial_state else { return Ok(()) };
-        let abandoned = writer.abandon_newer_than(checkpoint)?;
-        if let Some(directory) = abandoned.first().and_then(|first| first.parent()) {
-            printer.say(&format!(
-                "the run continues from {}; its newer checkpoints are now in {}",
-                checkpoint.display(),
-                directory.display()
-            ));
-        }
-        Ok(())
+        let InitialState::Restored { checkpoint, config, .. } = &self.initial_state else { return Ok(()) };
+        let Some(abandoned) = writer.abandon_newer_than(checkpoint)? else { return Ok(()) };
+        printer.say(&format!(
+            "the run continues from {}; its newer checkpoints are now the run {}",
+            checkpoint.display(),
+            abandoned.display()
+        ));
+        checkpoint::revert(&self.directory, config, &self.progress.amendments)
     }
 
     /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end. `heard`
@@ -257,7 +263,8 @@ impl Run {
                 self.show_weights(&clock.moment, telemetry)?;
                 self.note_progress(&clock, &tally, telemetry);
                 // A full disk may have space again the next time.
-                if let Err(error) = self.save(team, writer) {
+                let saved = self.save(team, writer).and_then(|()| writer.remove_old());
+                if let Err(error) = saved {
                     printer.warn(&format!("{}; training continues", sentence(&error)));
                 }
             }
@@ -272,7 +279,13 @@ impl Run {
             self.show_weights(&clock.moment, telemetry)?;
         }
         self.note_progress(&clock, &tally, telemetry);
-        if writer.has(&self.progress.moment) { Ok(()) } else { self.save(team, writer) }
+        if !writer.has(&self.progress.moment) {
+            self.save(team, writer)?;
+            if let Err(error) = writer.remove_old() {
+                printer.warn(&sentence(&error));
+            }
+        }
+        Ok(())
     }
 
     /// Shows the settings at the beginning of the curves of a new run.

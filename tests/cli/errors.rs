@@ -51,7 +51,7 @@ fn errors_are_one_line_with_the_allowed_values() {
         ),
         (
             &["sac", "--games", "pong", "--quiet", "--run-dir", run_dir],
-            "sac cannot be trained on pong, whose actions are discrete; use `ale-train ppo` or `ale-train dqn` or \
+            "sac cannot be trained on pong, whose actions are discrete; use `ale-train ppo`, `ale-train dqn` or \
              `ale-train pqn`",
         ),
         (

@@ -37,5 +37,5 @@ fn games_and_roms_are_listed_as_text_and_json() {
     let roms: serde_json::Value =
         serde_json::from_str(&text(&["roms", "list", "--json", "--rom-dir", directory])).expect("JSON");
     assert_eq!(roms["roms"].as_array().map(Vec::len), Some(108));
-    assert!(text(&["roms", "list", "--rom-dir", directory]).contains("0 there, 108 missing, 0 damaged"));
+    assert!(text(&["roms", "list", "--rom-dir", directory]).contains("0 present, 108 missing, 0 damaged"));
 }

@@ -126,16 +126,63 @@ fn a_run_continues_from_an_older_checkpoint_and_keeps_the_new_ones() {
     let said = String::from_utf8(succeed(&mut resume).stderr).expect("text");
     assert!(said.contains(&format!("continues from {}; its newer checkpoints", older.display())), "{said}");
     assert_eq!(checkpoints(&run), [newer.last().expect("a checkpoint").clone()]);
-    let names =
-        |paths: &[PathBuf]| paths.iter().filter_map(|path| path.file_name()).map(Into::into).collect();
-    let abandoned: Vec<PathBuf> = fs::read_dir(run.join("abandoned"))
+    assert!(outcome(&run) == whole, "the results differ");
+
+    // What was newer is a run of its own, with its curves.
+    let abandoned = run.join("abandoned/run");
+    let names = |paths: &[PathBuf]| -> Vec<OsString> {
+        paths.iter().filter_map(|path| path.file_name()).map(Into::into).collect()
+    };
+    assert_eq!(names(&checkpoints(&abandoned)), names(newer));
+    assert!(outcome(&abandoned) == whole, "the results differ");
+    fs::remove_dir_all(newer.last().expect("a checkpoint")).expect("a checkpoint");
+    fs::remove_dir_all(checkpoints(&abandoned).pop().expect("a checkpoint")).expect("a checkpoint");
+    succeed(ale_train().arg("resume").arg(&abandoned));
+    assert!(outcome(&abandoned) == whole, "the results differ");
+}
+
+#[test]
+fn going_back_reverts_later_changes_of_settings() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let interval = ["--set", "checkpoints.interval_frames=2048", "--set", "checkpoints.keep_last=9"];
+    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "6144"];
+    succeed(&mut train(&run, "1", &[&settings[..], &interval].concat()));
+    let read = |name: &str| fs::read_to_string(run.join(name)).expect("a file");
+    let before = [read("config.toml"), read("run.json")];
+    let [first, second, ..] = &checkpoints(&run)[..] else { panic!("too few checkpoints") };
+    // By a link, whose name is not that of a checkpoint.
+    let link = temp.path().join("second");
+    std::os::unix::fs::symlink(second, &link).expect("a link");
+    succeed(ale_train().arg("resume").arg(&link).args(["--set", "ppo.gamma=0.9"]));
+    assert!(read("config.toml").contains("gamma = 0.9\n") && read("run.json").contains("ppo.gamma"));
+    succeed(ale_train().arg("resume").arg(first));
+    assert_eq!(read("config.toml"), before[0]);
+    assert!(!read("run.json").contains("ppo.gamma"));
+    let branch = fs::read_to_string(run.join("abandoned/run-2/config.toml")).expect("a file");
+    assert!(branch.contains("gamma = 0.9\n"), "{branch}");
+}
+
+#[test]
+fn a_run_whose_checkpoints_are_missing_is_not_started_again() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "2048"]));
+    let curves = fs::read(run.join("metrics.jsonl")).expect("curves");
+    // As if they were on a disk that is not mounted.
+    fs::rename(run.join("checkpoints"), temp.path().join("disk")).expect("a directory");
+    std::os::unix::fs::symlink(temp.path().join("nowhere"), run.join("checkpoints")).expect("a link");
+    refusal(&run);
+    assert_eq!(fs::read(run.join("metrics.jsonl")).expect("curves"), curves);
+    // A copy of a checkpoint does not tell where its run is.
+    let [copy] = &fs::read_dir(temp.path().join("disk"))
         .expect("a directory")
         .map(|entry| entry.expect("an entry").path())
-        .collect();
-    let [mut abandoned, expected]: [Vec<OsString>; 2] = [names(&abandoned), names(newer)];
-    abandoned.sort();
-    assert_eq!(abandoned, expected);
-    assert!(outcome(&run) == whole, "the results differ");
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("one checkpoint")
+    };
+    assert!(refusal(copy).contains("is not in the directory of its run"));
 }
 
 #[test]
@@ -167,8 +214,7 @@ fn damaged_and_changed_runs_have_different_errors() {
     assert!(stderr.contains("learner.bin is damaged") && stderr.contains("is used instead"), "{stderr}");
     let again = checkpoints(&run).pop().expect("a checkpoint");
     assert_eq!(fs::read(again.join("learner.bin")).expect("a learner"), learner);
-    let damaged = run.join("abandoned").join(newest.file_name().expect("a name"));
-    assert!(refusal(&damaged).contains("learner.bin is damaged"));
+    assert!(refusal(&run.join("abandoned/run")).contains("learner.bin is damaged"));
 
     // A later format.
     let manifest = fs::read_to_string(older.join("manifest.json")).expect("a manifest");

@@ -59,7 +59,9 @@ impl NullaryFnOnce for ForwardPart<'_> {
         for ((values, output), (mean, scale)) in rows.zip(means.iter_mut().zip(scales)) {
             (*mean, *scale) = mean_and_scale(values);
             for (((output, value), gamma), beta) in output.iter_mut().zip(values).zip(gamma).zip(beta) {
-                *output = ((value - *mean) * *scale * gamma + beta).max(least);
+                let normalised = (value - *mean) * *scale * gamma + beta;
+                // Unlike `max`, this propagates NaN.
+                *output = if normalised < least { least } else { normalised };
             }
         }
     }

@@ -68,3 +68,15 @@ fn constant_rows_become_beta() {
     let output: Vec<f32> = output.try_into_vec_as().unwrap();
     assert_eq!(output, [1.0, 0.0, 3.0, 1.0, 0.0, 3.0]);
 }
+
+#[test]
+fn a_row_with_nan_or_infinity_becomes_nan() {
+    let device = Device::flex();
+    for (odd, rectify) in [f32::NAN, f32::INFINITY].into_iter().flat_map(|odd| [(odd, true), (odd, false)]) {
+        let values = Tensor::from_data([[1.0, odd, 3.0], [1.0, 2.0, 3.0]], &device);
+        let output = layer_norm(values, Tensor::ones([3], &device), Tensor::zeros([3], &device), rectify);
+        let output: Vec<f32> = output.try_into_vec_as().unwrap();
+        let is_nan: Vec<bool> = output.iter().map(|value| value.is_nan()).collect();
+        assert_eq!(is_nan, [true, true, true, false, false, false], "{odd}, {rectify}");
+    }
+}
