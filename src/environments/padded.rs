@@ -48,6 +48,11 @@ impl Env for Padded {
         self.env.reset(seed, own);
     }
 
+    fn autoreset(&mut self, observation: &mut [u8]) {
+        let own = self.pad(observation);
+        self.env.autoreset(own);
+    }
+
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
         let own = self.pad(observation);
         self.env.step(action, own)

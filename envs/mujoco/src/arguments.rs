@@ -155,6 +155,10 @@ fn fault(name: &str, default: &Value, value: &Value) -> Option<&'static str> {
         }
         ("main_body", _, Value::Text(_)) => None,
         ("main_body", _, _) => Some("the index or the name of a body"),
+        ("reset_noise_scale", _, Value::Number(number)) => {
+            let good = number.is_finite() && *number >= 0.0;
+            (!good).then_some("a number of 0 or more")
+        }
         (_, Value::Number(_), Value::Number(number)) => (!number.is_finite()).then_some("a finite number"),
         (_, Value::Number(_), _) => Some("a number"),
         (_, Value::Flag(_), value) => (!matches!(value, Value::Flag(_))).then_some("true or false"),

@@ -1,5 +1,6 @@
 //! Saved states of an emulator.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use ale::SavedState;
@@ -67,6 +68,12 @@ impl AleState {
 
     fn __eq__(&self, other: PyRef<'_, Self>) -> bool {
         self.equals(other)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.bytes().hash(&mut hasher);
+        hasher.finish()
     }
 
     fn __ne__(&self, other: PyRef<'_, Self>) -> bool {

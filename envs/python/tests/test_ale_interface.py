@@ -292,6 +292,7 @@ def test_comparisons_of_states() -> None:
         assert state == ale.cloneState() and state.equals(ale.cloneState())
         assert state != system and system == ale.cloneSystemState()
         assert package.ALEState(state.serialize()) == state
+        assert {state: 1}[state] == 1 and not ale.game_over(False)
         for acts in (1, 2):
             for _ in range(acts):
                 ale.act(0)

@@ -52,6 +52,8 @@ OPTIONS = {
     "continuous, a joystick": ("seaquest", {"continuous": True}),
     "continuous, a paddle": ("breakout", {"continuous": True, "continuous_action_threshold": 0.1}),
     "always sticky": ("pong", {"repeat_action_probability": 1.0}),
+    "probability above one": ("pong", {"repeat_action_probability": 2.0}),
+    "negative probability": ("pong", {"repeat_action_probability": -1.0}),
 }
 
 

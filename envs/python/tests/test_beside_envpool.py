@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import dm_env
+import gymnasium
 import numpy as np
 import pytest
 
@@ -96,6 +98,17 @@ def test_resetting_chosen_environments() -> None:
             assert_same("step", our.step(actions), their.step(actions))
         chosen = np.array(ids, np.int32)
         assert_same(f"reset({ids})", our.reset(chosen), their.reset(chosen))
+
+
+def test_a_reset_starts_a_new_game_where_an_autoreset_continues() -> None:
+    our, their = make_both("Breakout-v5", "gymnasium", num_envs=2, episodic_life=True)
+    assert_same("reset", our.reset(), their.reset())
+    # Until lives are lost, and again after the reset.
+    for round in range(3):
+        for _ in range(60):
+            actions = np.full(2, 3, np.int32)
+            assert_same("step", our.step(actions), their.step(actions))
+        assert_same(f"reset {round}", our.reset(), their.reset())
 
 
 def test_sending_and_receiving() -> None:
@@ -194,3 +207,111 @@ def test_xla() -> None:
         assert_same(f"step {index}", ours_now, their.step(action))
     handle = send(handle, actions[0], np.array([0, 1]))
     assert_same("recv", jax.tree.map(np.asarray, recv(handle)[1]), their.step(actions[0]))
+
+
+@pytest.mark.parametrize("wrapper", [gymnasium.wrappers.vector.RecordEpisodeStatistics, gymnasium.Wrapper])
+def test_wrappers_of_gymnasium(wrapper: Any) -> None:
+    our, their = make_both("Breakout-v5", "gymnasium", max_episode_steps=20)
+    our, their = wrapper(our), wrapper(their)
+    assert_same("reset", our.reset(), their.reset())
+    for actions in np.random.default_rng(1).integers(4, size=(50, 2)).astype(np.int32):
+        (*batch, info), (*expected, their_info) = our.step(actions), their.step(actions)
+        for one in (info, their_info):
+            one.get("episode", {}).pop("t", None)
+        assert_same("step", (*batch, info), (*expected, their_info))
+
+
+def test_statistics_of_one_environment() -> None:
+    our, their = (
+        gymnasium.wrappers.RecordEpisodeStatistics(env)
+        for env in make_both("Breakout-v5", "gymnasium", num_envs=1, max_episode_steps=20)
+    )
+    assert_same("reset", our.reset(), their.reset())
+    for _ in range(30):
+        (*batch, info), (*expected, their_info) = our.step(np.array([1])), their.step(np.array([1]))
+        assert_same("step", tuple(batch), tuple(expected))
+        assert info.get("episode", {}).keys() == their_info.get("episode", {}).keys()
+        if "episode" in info:
+            assert (info["episode"]["r"], info["episode"]["l"]) == (their_info["episode"]["r"], 20)
+
+
+def test_classes() -> None:
+    for env in make_both("Pong-v5", "gymnasium"):
+        assert isinstance(env, gymnasium.vector.VectorEnv) and isinstance(env, gymnasium.Env)
+        assert env.unwrapped is env and not env.closed
+        env.close(x=1)
+        assert env.closed
+    for env in make_both("Pong-v5", "dm"):
+        assert isinstance(env, dm_env.Environment)
+        with env:
+            env.reset()
+    for env in make_both("CartPole-v1", "gymnasium"):
+        with env as entered:
+            assert entered is env
+            env.reset()
+        assert env.closed
+
+
+def test_seeds_after_construction_are_ignored_with_a_warning() -> None:
+    our, their = make_both("Breakout-v5", "gymnasium")
+    for env in (our, their):
+        with pytest.warns(UserWarning):
+            env.seed(1)
+    with pytest.warns(UserWarning):
+        first = our.reset(seed=1)
+    with pytest.warns(UserWarning):
+        assert_same("reset(seed=1)", first, their.reset(seed=1))
+
+
+@pytest.mark.parametrize("mask", [np.array([False, True, True]), [True, False, False], None])
+def test_reset_masks(mask: Any) -> None:
+    our, their = make_both("Breakout-v5", "gymnasium", num_envs=3)
+    assert_same("reset", our.reset(), their.reset())
+    for actions in np.random.default_rng(1).integers(4, size=(10, 3)).astype(np.int32):
+        assert_same("step", our.step(actions), their.step(actions))
+    options = {"reset_mask": mask}
+    assert_same("reset with a mask", our.reset(options=options), their.reset(options=options))
+    assert_same("step", our.step(actions), their.step(actions))
+    for env in (our, their):
+        for wrong in ({"foo": 1}, {"reset_mask": [True]}, {"reset_mask": [False] * 3}):
+            with pytest.raises(ValueError):
+                env.reset(options=wrong)
+        with pytest.raises(ValueError):
+            env.reset(np.array([1]), options={"reset_mask": np.array([True] * 3)})
+
+
+@pytest.mark.parametrize("env_type", ["gymnasium", "dm"])
+def test_receiving_a_reset(env_type: str) -> None:
+    our, their = make_both("Pong-v5", env_type)
+    for env in (our, their):
+        env.async_reset()
+    assert_same("recv(reset=True)", our.recv(reset=True), their.recv(reset=True))
+    for env in (our, their):
+        env.send(np.array([1, 2], np.int32))
+    assert_same("recv(False, False)", our.recv(False, False), their.recv(False, False))
+
+
+def test_options_are_shown() -> None:
+    our, their = make_both("Pong-v5", "gymnasium", env_seed=[3, 4])
+    assert our.spec.config._asdict().keys() == their.spec.config._asdict().keys()
+    for name, value in our.spec.config._asdict().items():
+        assert f"{name}={value!r}" in repr(our) and f"{name}=" in repr(their)
+    assert str(our) == repr(our)
+
+
+@pytest.mark.parametrize("options", [{"episodic_life": True, "max_episode_steps": 53}, {"max_episode_steps": 165}])
+@pytest.mark.parametrize("env_type", ["gymnasium", "dm"])
+def test_ends_in_the_last_step_before_the_limit(env_type: str, options: dict[str, Any]) -> None:
+    our, their = make_both("Breakout-v5", env_type, num_envs=1, **options)
+    assert_same("reset", our.reset(), their.reset())
+    for step in range(options["max_episode_steps"] + 10):
+        actions = np.array([1 if step % 7 == 0 else 3], np.int32)
+        assert_same(f"step {step}", our.step(actions), their.step(actions))
+
+
+@pytest.mark.parametrize("seeds", [{"seed": -5}, {"seed": [-3, 7]}, {"env_seed": [-2, 2]}, {"seed": 2**31 - 2}])
+@pytest.mark.parametrize("probability", [0.0, 0.25])
+def test_any_seed(seeds: dict[str, Any], probability: float) -> None:
+    our, their = make_both("Breakout-v5", "gymnasium", repeat_action_probability=probability, **seeds)
+    play(our, their, 60)
+    assert_same("reset", our.reset(), their.reset())

@@ -80,8 +80,9 @@ def test_errors() -> None:
     env.reset()
     with pytest.raises(AttributeError, match="continuous=True"):
         env.get_keys_to_action()
-    for wrong in (1, [1, 0, 0], np.array([1.0, 0, 0]), np.array([2, 0, 0], np.float32), np.array([1, 0], np.float32)):
-        with pytest.raises(AssertionError, match="must be an array in Box"):
+    short, not_finite = np.array([1, 0], np.float32), np.array([np.nan, 0, 0], np.float32)
+    for wrong in (1, [1, 0, 0], np.array([1.0, 0, 0]), short, not_finite):
+        with pytest.raises(AssertionError, match="must be a float32 array of three finite numbers"):
             env.step(wrong)
 
 

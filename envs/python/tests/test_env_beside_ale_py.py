@@ -228,6 +228,16 @@ def test_continuous_actions_at_the_thresholds() -> None:
                 pair.step(np.array([radius, angle, fire], np.float32))
 
 
+@pytest.mark.parametrize("game", ["breakout", "seaquest"])
+def test_continuous_actions_outside_the_space(game: str) -> None:
+    pair = Pair(game, continuous=True)
+    pair.reset(seed=1)
+    for action in ([1, 4, 1], [2, 0.5, 1], [1, 0.5, -1], [-1, 0.5, 1], [-3, 9, 7]) * 3:
+        for _ in range(4):
+            pair.step(np.array(action, np.float32))
+            assert_same(pair.ours.ale.getRAM(), pair.theirs.ale.getRAM())
+
+
 def test_the_analogue_stick_has_the_same_positions() -> None:
     for position in [(x, y, fire) for x in (-1, 0, 1) for y in (-1, 0, 1) for fire in (False, True)]:
         assert ale_train.AtariEnv.map_action_idx(*position).name == ale_py.AtariEnv.map_action_idx(*position).name

@@ -39,7 +39,6 @@ CONSTRUCTION: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"img_height": 84.0}, TypeError, "img_height must be an int"),
     ({"img_width": 2**40}, ValueError, "img_width is 1099511627776"),
     ({"max_num_frames_per_episode": 0}, ValueError, "max_num_frames_per_episode is 0"),
-    ({"repeat_action_probability": 2.0}, ValueError, "repeat_action_probability is 2"),
     ({"repeat_action_probability": float("nan")}, ValueError, "repeat_action_probability is NaN"),
     ({"game": None}, TypeError, "either game= or games="),
     ({"games": ["pong"]}, TypeError, "either game= or games="),

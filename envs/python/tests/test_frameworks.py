@@ -55,12 +55,13 @@ def test_stable_baselines3_steps_as_the_vector_environment(life_loss_info: bool)
         assert np.array_equal(dones, terminated | truncated)
         for index in range(3):
             one = infos[index]
-            assert one["lives"] == info["lives"][index]
+            over = "_episode" in info and info["_episode"][index]
+            assert one["lives"] == (info["final_info"] if over else info)["lives"][index]
             assert ("terminal_observation" in one) == dones[index]
             if dones[index]:
                 assert np.array_equal(one["terminal_observation"], info["final_obs"][index])
                 assert one["TimeLimit.truncated"] == truncated[index]
-                assert ("episode" in one) == ("_episode" in info and info["_episode"][index])
+                assert ("episode" in one) == over
             if "episode" in one:
                 ends += 1
                 assert one["episode"]["r"] == info["episode"]["r"][index]

@@ -9,6 +9,8 @@ from pathlib import Path
 import gymnasium
 import pytest
 
+import ale_train  # noqa: F401 - registers its environments before a test saves the registry
+
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = [
     ("README.md", 1),

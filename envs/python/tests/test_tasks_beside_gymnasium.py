@@ -1,9 +1,13 @@
 """Classic control, toy text and MuJoCo equal Gymnasium's SyncVectorEnv in every bit."""
 
+import copy
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import RecordEpisodeStatistics
 
 import ale_train
 from ale_train import TaskVectorEnv
@@ -138,6 +142,76 @@ def test_make_vec_of_gymnasium_finds_the_environments(id):
     compare(ours, gymnasium.make_vec(id, num_envs=3, vectorization_mode="sync"), 30)
     again = gymnasium.make_vec(ours.spec)
     assert again.num_envs == 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"vectorization_mode": "async", "vector_kwargs": {"context": "spawn"}}, {"wrappers": [RecordEpisodeStatistics]}],
+)
+def test_make_vec_of_gymnasium_takes_single_environments(options):
+    options = {"num_envs": 2, "vectorization_mode": "sync", **options}
+    ours, theirs = (gymnasium.make_vec(id, **options) for id in ("ale_train/CartPole-v1", "CartPole-v1"))
+    ours.reset(seed=1)
+    theirs.reset(seed=1)
+    for actions in np.random.default_rng(1).integers(0, 2, (60, 2)):
+        (*batch, info), (*expected, their_info) = ours.step(actions), theirs.step(actions)
+        assert_same(batch, expected)
+        assert info.keys() == their_info.keys()
+    ours.close()
+    theirs.close()
+
+
+def in_memory(env):
+    return pickle.loads(pickle.dumps(env))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, in_memory])
+@pytest.mark.parametrize("id", ["CartPole-v1", "Taxi-v4", "Blackjack-v1", "Pendulum-v1", "FrozenLake-v1", "Hopper-v5"])
+def test_copies_continue_the_episode(id, copied):
+    ours, theirs = gymnasium.make(f"ale_train/{id}", max_episode_steps=20), gymnasium.make(id, max_episode_steps=20)
+    ours.reset(seed=3)
+    theirs.reset(seed=3)
+    theirs.action_space.seed(5)
+    for step in range(60):
+        # Copies are made in the middle of episodes and at their ends.
+        original, ours = (ours, copied(ours)) if step % 3 == 0 else (None, ours)
+        action = theirs.action_space.sample()
+        (one, *results, _), (other, *expected, _) = ours.step(action), theirs.step(action)
+        assert np.array_equal(one, other) and results == expected
+        if original is not None:
+            assert np.array_equal(original.step(action)[0], other)
+        if any(expected[1:]):
+            assert np.array_equal(ours.reset()[0], theirs.reset()[0])
+    assert copied(ours).unwrapped.np_random.random() == ours.unwrapped.np_random.random()
+
+
+def test_copies_before_the_first_reset_and_after_close():
+    env = gymnasium.make("ale_train/FrozenLake-v1", is_slippery=False).unwrapped
+    copied = copy.deepcopy(env)
+    with pytest.raises(RuntimeError):
+        copied.step(1)
+    assert env.reset(seed=1) == copied.reset(seed=1)
+    env.close()
+    copied.step(1)
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        copy.deepcopy(env).reset()
+
+
+def test_a_limit_of_minus_one_disables_it():
+    options = {"num_envs": 2, "max_episode_steps": -1}
+    theirs = gymnasium.make_vec("Pendulum-v1", vectorization_mode="sync", **options)
+    compare(gymnasium.make_vec("ale_train/Pendulum-v1", **options), theirs, 450)
+    ours = ale_train.make("Pendulum-v1", **options)
+    ours.reset()
+    assert not any(ours.step(np.zeros((2, 1)))[3].any() for _ in range(250))
+    with pytest.raises(ValueError, match="max_episode_steps is -2"):
+        TaskVectorEnv("Pendulum-v1", 2, max_episode_steps=-2)
+
+
+def test_the_arguments_of_a_spec_make_the_same_environment():
+    spec = gymnasium.make("ale_train/FrozenLake-v1", is_slippery=False).spec
+    assert gymnasium.make(spec.id, **spec.kwargs).spec.kwargs == spec.kwargs
+    assert gymnasium.make(spec).spec == spec
 
 
 @pytest.mark.parametrize("id", ale_train.tasks())

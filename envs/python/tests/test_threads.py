@@ -91,3 +91,21 @@ while True:
         process.kill()
     assert b"KeyboardInterrupt" in errors
     assert process.returncode != 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a fork")
+def test_a_fork_drops_environments_silently() -> None:
+    program = """
+import os
+from ale_train.vector_env import AtariVectorEnv
+env = AtariVectorEnv("harvest", 4, num_threads=2)
+env.reset(seed=1)
+child = os.fork()
+if child == 0:
+    del env
+else:
+    assert os.waitpid(child, 0)[1] == 0
+    env.close()
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert (process.returncode, process.stderr) == (0, b"")

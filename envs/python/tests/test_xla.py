@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
@@ -192,7 +194,8 @@ ACTIONS: list[tuple[str, Any, str]] = [
     ("one game", [0.0, 0.0, 0.0], "int32 or int64, got float32"),
     ("one game", [True, False, True], "int32 or int64, got bool"),
     ("continuous", np.zeros((2, 2), np.float32), r"shape \(2, 3\), got \(2, 2\)"),
-    ("continuous", [0, 0], "of float32, got int32"),
+    ("continuous", [0, 0], r"shape \(2, 3\), got \(2,\)"),
+    ("continuous", np.zeros((2, 3), bool), "of float32, got bool"),
 ]
 
 
@@ -270,7 +273,9 @@ SEEDS: list[tuple[Any, Any, type[Exception], str]] = [
     (2**31, None, TypeError, "at most 2147483647"),
     (np.array([1.0, 2.0, 3.0]), None, TypeError, "must be integers"),
     (jnp.array([1.0]), None, TypeError, "array of int32, got float32"),
-    (1, [True, False, True], TypeError, "boolean array"),
+    ([1.0, 2.0, 3.0], None, TypeError, "must be integers"),
+    ([2**31, 0, 0], None, TypeError, "at most 2147483647"),
+    (1, [1, 0, 1], TypeError, "boolean array"),
     (1, np.array([1, 0, 1]), TypeError, "dtype int64"),
     (1, np.array([True]), ValueError, r"shape \(3,\), got \(1,\)"),
 ]
@@ -281,6 +286,58 @@ def test_seeds_and_masks(seed: Any, mask: Any, error: type[Exception], message: 
     handle, reset, _ = make().xla()
     with pytest.raises(error, match=message):
         reset(handle, seed, mask)
+
+
+@contextlib.contextmanager
+def with_x64(enabled: bool) -> Iterator[None]:
+    """Sets ``jax_enable_x64`` in a block."""
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", enabled)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_x64", before)
+
+
+def test_lists_of_seeds_and_masks() -> None:
+    env, same = make(), make()
+    handle, reset, _ = env.xla()
+    handle, (observations, _) = reset(handle, [5, 9, 5])
+    assert np.array_equal(observations, same.reset(seed=np.array([5, 9, 5]))[0])
+    mask = [True, False, True]
+    handle, (observations, _) = reset(handle, (3, 4), mask)
+    assert np.array_equal(observations, same.reset(seed=np.array([3, 4]), options={"reset_mask": np.array(mask)})[0])
+    handle, (observations, _) = jax.jit(lambda handle, seed: reset(handle, [seed, 8, seed + 1]))(handle, 7)
+    assert np.array_equal(observations, same.reset(seed=np.array([7, 8, 8]))[0])
+
+
+@pytest.mark.parametrize("compile", [jax.jit, lambda function: function])
+def test_integers_of_64_bits_in_jax(compile: Any) -> None:
+    env, same = make(), make()
+    with with_x64(True):
+        handle, reset, step = env.xla()
+        seeds = jnp.array([5, 9, 7])
+        handle, _ = compile(reset)(handle, seeds)
+        same.reset(seed=np.array([5, 9, 7]))
+        for action in actions_for(env, 20):
+            actions = jnp.asarray(action)
+            assert seeds.dtype == actions.dtype == np.int64
+            handle, batch = compile(step)(handle, actions)
+            assert_same_batch(batch, same.step(action))
+        assert "environment 0: action 2147483647" in failing(compile(step), handle, jnp.array([2**32, 0, 0]))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float16, np.float64, jnp.bfloat16])
+@pytest.mark.parametrize("x64", [False, True])
+def test_continuous_actions_of_other_types(dtype: Any, x64: bool) -> None:
+    env, same = make("continuous"), make("continuous")
+    with with_x64(x64):
+        handle, reset, step = env.xla()
+        handle, _ = reset(handle, 1)
+        same.reset(seed=1)
+        for action in np.array([[[1, 0, 0], [1, 2, 1]], [[0, 1, 1], [1, 3, 0]], [[1, 1, 0], [0, 0, 1]]], dtype):
+            handle, batch = step(handle, action)
+            assert_same_batch(batch, same.step(action.astype(np.float32)))
 
 
 def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:

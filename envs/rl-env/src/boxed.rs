@@ -28,6 +28,10 @@ impl<E: Env + ?Sized> Env for WithoutInfo<E> {
         self.0.reset(seed, observation);
     }
 
+    fn autoreset(&mut self, observation: &mut [u8]) {
+        self.0.autoreset(observation);
+    }
+
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
         self.0.step(action, observation)
     }

@@ -240,6 +240,12 @@ pub trait Env: Send {
     /// seed and the actions; without one, the random number generator continues.
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]);
 
+    /// Starts the episode after one that ended, as vector environments do by themselves. Like [`reset`](Env::reset) without a
+    /// seed, except in environments whose next episode may continue the same game.
+    fn autoreset(&mut self, observation: &mut [u8]) {
+        self.reset(None, observation);
+    }
+
     /// Performs one action and writes the observation after it. An action outside the action space is
     /// [`EnvError::InvalidAction`] and changes nothing. Before the first `reset` and after the end of an episode the result
     /// is unspecified, but the call does not panic.

@@ -57,6 +57,11 @@ impl<E: Env> Env for FlattenObservation<E> {
         self.observe(observation);
     }
 
+    fn autoreset(&mut self, observation: &mut [u8]) {
+        self.env.autoreset(&mut self.row);
+        self.observe(observation);
+    }
+
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
         let step = self.env.step(action, &mut self.row)?;
         self.observe(observation);

@@ -59,6 +59,11 @@ impl<E: Env> Env for RescaleObservation<E> {
         self.rescale(observation);
     }
 
+    fn autoreset(&mut self, observation: &mut [u8]) {
+        self.env.autoreset(observation);
+        self.rescale(observation);
+    }
+
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
         let step = self.env.step(action, observation)?;
         self.rescale(observation);

@@ -56,6 +56,11 @@ impl<E: Env> Env for TimeLimit<E> {
         self.env.reset(seed, observation);
     }
 
+    fn autoreset(&mut self, observation: &mut [u8]) {
+        self.elapsed = 0;
+        self.env.autoreset(observation);
+    }
+
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
         let step = self.env.step(action, observation)?;
         Ok(self.limit(step))

@@ -116,9 +116,13 @@ impl<E: Env> Slot<E> {
         match self.command {
             Command::Report => {}
             Command::Idle => self.outcome.autoreset = true,
-            Command::Reset(seed) => self.begin_episode(seed, scratch),
+            Command::Reset(seed) => {
+                self.env.reset(seed, scratch);
+                self.begin_episode();
+            }
             Command::Step if self.episode_over && mode == AutoresetMode::NextStep => {
-                self.begin_episode(None, scratch);
+                self.env.autoreset(scratch);
+                self.begin_episode();
                 self.outcome.autoreset = true;
             }
             Command::Step => self.step(scratch)?,
@@ -128,7 +132,8 @@ impl<E: Env> Slot<E> {
             if let Some(final_observation) = final_observation {
                 self.env.observe(final_observation);
             }
-            self.begin_episode(None, scratch);
+            self.env.autoreset(scratch);
+            self.begin_episode();
             self.info = self.env.info();
         } else {
             self.info.clone_from(&self.final_info);
@@ -146,8 +151,7 @@ impl<E: Env> Slot<E> {
         }
     }
 
-    fn begin_episode(&mut self, seed: Option<u64>, scratch: &mut [u8]) {
-        self.env.reset(seed, scratch);
+    fn begin_episode(&mut self) {
         self.episode = EpisodeStats::default();
         self.episode_over = false;
         self.episode_began = Instant::now();

@@ -143,8 +143,6 @@ impl AtariEnv {
         self.ale.load(seed);
         self.random = Mt19937::new(seed);
         self.variants = Mt19937::new(seed);
-        // No episode is running that the next one could continue.
-        self.elapsed = u32::MAX;
     }
 
     /// Returns the game.
@@ -187,9 +185,21 @@ impl AtariEnv {
         difficulty.map_or(Ok(()), |difficulty| self.ale.set_difficulty(difficulty))
     }
 
+    /// Plays the frames before the agent's first decision, in the same game if `continues` is true, and writes the first
+    /// observation.
+    fn begin_episode(&mut self, continues: bool, observation: &mut [u8]) {
+        if self.play_start(continues) {
+            self.view.restart(&self.ale, self.options.fill_stack);
+        } else {
+            self.view.finish_step(&self.ale, true, false);
+        }
+        self.ale.release_screens();
+        self.observe(observation);
+    }
+
     /// Plays the frames before the agent's first decision. Returns true if the game was reset.
-    fn begin_episode(&mut self) -> bool {
-        let mut is_reset = !self.continues_game();
+    fn play_start(&mut self, continues: bool) -> bool {
+        let mut is_reset = !continues;
         if is_reset {
             self.draw_variant().expect("the options were checked");
             self.ale.reset_game();
@@ -329,13 +339,12 @@ impl Env for AtariEnv {
         if let Some(seed) = seed {
             self.seed(seed);
         }
-        if self.begin_episode() {
-            self.view.restart(&self.ale, self.options.fill_stack);
-        } else {
-            self.view.finish_step(&self.ale, true, false);
-        }
-        self.ale.release_screens();
-        self.observe(observation);
+        self.begin_episode(false, observation);
+    }
+
+    /// With `EnvPool`'s rules, an episode that ended with a lost life is followed by one that continues the game.
+    fn autoreset(&mut self, observation: &mut [u8]) {
+        self.begin_episode(self.continues_game(), observation);
     }
 
     fn step(&mut self, action: EnvAction<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {

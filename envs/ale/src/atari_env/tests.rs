@@ -380,6 +380,13 @@ fn rejects_bad_options_and_actions() {
     }
 }
 
+/// Starts the next episode as the pool does.
+fn autoreset(env: &mut AtariEnv) -> Vec<u8> {
+    let mut observation = vec![0; env.observation_space().byte_len()];
+    env.autoreset(&mut observation);
+    observation
+}
+
 fn by_envpool(options: AtariOptions) -> AtariEnv {
     harvest(AtariOptions { rules: EpisodeRules::EnvPool, stack_num: 2, ..options })
 }
@@ -417,7 +424,7 @@ fn envpool_continues_the_game_after_a_lost_life() {
         observation
     });
     assert!(!before.game_over);
-    let next = reset(&mut env, None);
+    let next = autoreset(&mut env);
     assert_eq!(env.info().lives, before.lives);
     assert_eq!(env.info().elapsed_frames, before.elapsed_frames);
     assert_eq!(env.info().frame_number, before.frame_number + 1, "one NOOP");
@@ -429,10 +436,15 @@ fn envpool_continues_the_game_after_a_lost_life() {
     for lives in [2, 1] {
         play_until(&mut env, Step::ends_episode);
         assert_eq!((env.info().lives, env.info().game_over), (lives, false));
-        reset(&mut env, None);
+        autoreset(&mut env);
     }
     play_until(&mut env, Step::ends_episode);
     assert!(env.info().game_over);
+    autoreset(&mut env);
+    assert_eq!((env.info().lives, env.info().elapsed_frames), (3, 0));
+    // An explicit reset starts a new game, too.
+    play_until(&mut env, Step::ends_episode);
+    assert_eq!(env.info().lives, 2);
     reset(&mut env, None);
     assert_eq!((env.info().lives, env.info().elapsed_frames), (3, 0));
 }

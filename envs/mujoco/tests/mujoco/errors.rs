@@ -122,6 +122,7 @@ fn arguments_are_checked() {
     );
     for (name, value, expected) in [
         ("frame_skip", Value::Number(0.0), "a positive integer of at most a million, not 0"),
+        ("reset_noise_scale", Value::Number(-0.1), "a number of 0 or more, not -0.1"),
         ("frame_skip", Value::Flag(true), "a number, not true"),
         ("healthy_reward", Value::Number(f64::NAN), "a finite number, not NaN"),
         ("healthy_z_range", Value::Range(1.0, 0.5), "a lower and an upper limit, not (1, 0.5)"),

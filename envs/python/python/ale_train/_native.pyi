@@ -117,7 +117,7 @@ class ALEState:
         """Returns true if both states are the same."""
     def __eq__(self, other: ALEState) -> bool: ...  # type: ignore[override]
     def __ne__(self, other: ALEState) -> bool: ...  # type: ignore[override]
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int: ...
     def getFrameNumber(self) -> int:
         """Returns the number of frames since the game was loaded."""
     def getEpisodeFrameNumber(self) -> int:
@@ -204,7 +204,7 @@ class ALEInterface:
         Raises:
             RuntimeError: No game is loaded.
         """
-    def game_over(self, *, with_truncation: bool = True) -> bool:
+    def game_over(self, with_truncation: bool = True) -> bool:
         """Returns true if the episode is over, by the game's rules or its frame limit."""
     def game_truncated(self) -> bool:
         """Returns true if the episode has reached its frame limit."""

@@ -183,7 +183,8 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
 
         Raises:
             IndexError: There is no such action.
-            AssertionError: A continuous action is not in the action space.
+            AssertionError: A continuous action is not a finite float32 array of shape ``(3,)``. As in ale-py, its
+                values may exceed the bounds of the action space.
         """
         if self.continuous:
             code, strength = self._analogue(action)
@@ -213,8 +214,8 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
 
     def _analogue(self, action: Any) -> tuple[int, float]:
         """Returns the code of a continuous action and the strength with which it turns a paddle."""
-        if not (isinstance(action, np.ndarray) and self.action_space.contains(action)):
-            raise AssertionError(f"the action is {action!r}, but must be an array in {self.action_space}")
+        if not _is_analogue(action):
+            raise AssertionError(f"the action is {action!r}, but must be a float32 array of three finite numbers")
         radius, angle, fire = action
         threshold = self.continuous_action_threshold
         x, y = radius * np.cos(angle), radius * np.sin(angle)
@@ -298,6 +299,13 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             RuntimeError: The state is empty or belongs to another game.
         """
         self.ale.restoreState(state)
+
+
+def _is_analogue(action: Any) -> bool:
+    """Returns whether a value is a continuous action that ale-py accepts, of finite numbers."""
+    if not isinstance(action, np.ndarray) or action.dtype != np.float32 or action.shape != (3,):
+        return False
+    return bool(np.isfinite(action).all())
 
 
 def _check_frameskip(frameskip: object) -> None:

@@ -8,12 +8,14 @@ the same interface, and the behaviour of Gymnasium's environments.
 from __future__ import annotations
 
 import dataclasses
+import pprint
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from ale_train import _native, arguments, xla
 from ale_train.errors import GameError
@@ -184,6 +186,10 @@ class Config:
             if getattr(self, name) != default:
                 raise ValueError(f"{name} is {getattr(self, name)}, but only {default} is available")
 
+    def _asdict(self) -> dict[str, Any]:
+        """Returns the options as a dictionary, as EnvPool's configuration does, which is a named tuple."""
+        return {**dataclasses.asdict(self), "env_seed": list(self.env_seed)}
+
     def make(self) -> AtariVectorEnv:
         """Creates the environments."""
         return AtariVectorEnv(
@@ -305,6 +311,8 @@ class EnvPool:
     spec: Spec | TaskSpec
 
     def __init__(self, config: Config | TaskConfig, render_mode: str | None = None, render_env_id: int = 0) -> None:
+        #: True before the environments exist and after ``close``.
+        self.closed = True
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode is {render_mode!r}, but must be None or 'rgb_array'")
         self.render_mode = render_mode
@@ -315,14 +323,19 @@ class EnvPool:
         else:
             games = config.make()
             self._envs, self.spec = games, config.spec(games)
-        self._seeds = config.seeds()
+        seeds = config.seeds()
+        #: EnvPool takes negative seeds as unsigned numbers of 32 bits.
+        self._seeds = np.where(seeds < 0, seeds & 0xFFFFFFFF, seeds)
+        #: The environments whose first reset used the seed; later resets continue the random number generators.
+        self._is_seeded = np.zeros(config.num_envs, bool)
         #: The environments in the order in which they were last sent to, except by the functions of ``xla``.
         self._sent: dict[int, None] = {}
+        self.closed = False
 
     @property
     def config(self) -> dict[str, Any]:
         """The configuration as a dictionary."""
-        return {**dataclasses.asdict(self.spec.config), "env_seed": list(self.spec.config.env_seed)}
+        return self.spec.config._asdict()
 
     @property
     def num_envs(self) -> int:
@@ -342,15 +355,28 @@ class EnvPool:
     def __len__(self) -> int:
         return self._envs.num_envs
 
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={pprint.pformat(value)}" for name, value in self.config.items())
+        return f"{type(self).__name__}({options})"
+
+    __str__ = __repr__
+
+    def seed(self, seed: int | Sequence[int] | None = None) -> None:
+        """Only warns, as in EnvPool: ``make`` takes the seeds.
+
+        Args:
+            seed: Ignored.
+        """
+        warnings.warn("seed() has no effect; pass seed to make instead", stacklevel=2)
+
     def async_reset(self) -> None:
         """Resets every environment without waiting; ``recv`` returns the results."""
         self._send_reset(self.all_env_ids)
 
     def _send_reset(self, ids: np.ndarray) -> None:
-        seeds = [seed if seed >= 0 else None for seed in self._seeds[ids].tolist()]
+        seeds = [None if seeded else seed for seed, seeded in zip(self._seeds[ids].tolist(), self._is_seeded[ids])]
         self._envs._open_pool().send_reset(ids.tolist(), seeds)
-        # Later resets continue the random number generators.
-        self._seeds[ids] = -1
+        self._is_seeded[ids] = True
         self._note_sent(ids.tolist())
 
     def _reset(self, env_id: Sequence[int] | np.ndarray | None) -> Results:
@@ -441,7 +467,8 @@ class EnvPool:
 
         def send(handle: Any, action: Any, env_id: Any = None) -> Any:
             action, env_id = _action_and_ids(action, env_id)
-            rows = envs.batch_size if env_id is None else None
+            # This refers to the pool, so that it lives as long as each function does.
+            rows = self._envs.batch_size if env_id is None else None
             ids = np.zeros(0, np.int32) if env_id is None else jax.numpy.asarray(env_id).astype(np.int32)
             return xla.call("ale_train_send", [], handle, xla.array_of_actions(action, False, rows), ids)[0]
 
@@ -468,6 +495,7 @@ class EnvPool:
     def close(self) -> None:
         """Stops the threads."""
         self._envs.close()
+        self.closed = True
 
 
 def _action_and_ids(action: Any, env_id: Any) -> tuple[Any, Any]:
@@ -475,42 +503,76 @@ def _action_and_ids(action: Any, env_id: Any) -> tuple[Any, Any]:
     return (action["action"], action.get("env_id", env_id)) if isinstance(action, dict) else (action, env_id)
 
 
-class GymnasiumEnvPool(EnvPool):
-    """The pool of ``env_type="gymnasium"`` and ``"gym"``."""
+def _ids_of_mask(options: dict[str, Any] | None, num_envs: int) -> np.ndarray | None:
+    """Returns the environments that ``options["reset_mask"]`` selects, None for all."""
+    unknown = set(options or ()) - {"reset_mask"}
+    if unknown:
+        raise ValueError(f"reset has no option {min(unknown)!r}; its only option is 'reset_mask'")
+    given = (options or {}).get("reset_mask")
+    if given is None:
+        return None
+    mask = np.asarray(given, bool)
+    if mask.shape != (num_envs,):
+        raise ValueError(f"reset_mask must have the shape ({num_envs},), got {mask.shape}")
+    if not mask.any():
+        raise ValueError("reset_mask selects no environment, but must select at least one")
+    return np.flatnonzero(mask)
+
+
+class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any]):  # type: ignore[misc, override]
+    """The pool of ``env_type="gymnasium"`` and ``"gym"``. As in EnvPool, it is both a ``gymnasium.vector.VectorEnv``
+    and a ``gymnasium.Env``, so that the wrappers of both kinds accept it."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}
     is_vector_env = True
 
     @property
-    def observation_space(self) -> gymnasium.Space[Any]:
+    def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]
         """The space of a single observation, as in EnvPool."""
         return self.spec.observation_space
 
     @property
-    def action_space(self) -> gymnasium.Space[Any]:
+    def action_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]
         """The space of a single action, as in EnvPool."""
         return self.spec.action_space
 
-    single_observation_space = observation_space
-    single_action_space = action_space
+    single_observation_space = observation_space  # pyright: ignore
+    single_action_space = action_space  # pyright: ignore
 
-    def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self,
+        env_id: Sequence[int] | np.ndarray | None = None,
+        *,
+        seed: int | Sequence[int] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Resets environments.
 
         Args:
             env_id: The environments; by default all.
+            seed: Ignored with a warning, as in EnvPool: ``make`` takes the seeds.
+            options: ``{"reset_mask": mask}`` resets the environments selected by ``num_envs`` booleans.
 
         Returns:
             Observations of shape ``(rows, *observation_space.shape)`` and info, with one entry for each row.
 
         Raises:
-            ValueError: There is no such environment.
+            ValueError: There is no such environment or option, or both ``env_id`` and a mask are given.
         """
-        results = self._reset(env_id)
+        if seed is not None:
+            warnings.warn("reset(seed=...) is ignored; pass seed to make instead", stacklevel=2)
+        chosen = _ids_of_mask(options, self.num_envs)
+        if env_id is not None and chosen is not None:
+            raise ValueError("reset takes either env_id or options['reset_mask'], not both")
+        results = self._reset(env_id if chosen is None else chosen)
         return results.observations, results.info
 
-    def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def recv(self, reset: bool = False, return_info: bool = True) -> tuple[Any, ...]:
         """Waits for a batch.
+
+        Args:
+            reset: Return observations and info only, as ``reset`` does.
+            return_info: Ignored, as in EnvPool.
 
         Returns:
             Observations, rewards (float32), terminations and truncations (bool), and info, with one entry for each of
@@ -519,13 +581,28 @@ class GymnasiumEnvPool(EnvPool):
         Raises:
             RuntimeError: Too few environments are in flight, or an environment failed.
         """
-        return self._returned(self._recv())
+        results = self._recv()
+        return (results.observations, results.info) if reset else self._returned(results)
+
+    def close(self, **kwargs: Any) -> None:
+        """Stops the threads.
+
+        Args:
+            kwargs: Ignored, as in EnvPool.
+        """
+        super().close()
 
     def _returned(self, results: Results) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        terminated = results.terminated & ~results.continues
-        return results.observations, results.rewards, terminated, results.truncated, results.info
+        ended = results.terminated & ~results.continues
+        truncated = results.truncated
+        if isinstance(self.spec, Spec):
+            # As in EnvPool, an episode of Atari that ends in the last step before the limit is truncated only.
+            at_limit = results.info["elapsed_step"] >= self.spec.config.max_episode_steps
+            truncated = truncated | (ended & at_limit)
+            ended = ended & ~truncated
+        return results.observations, results.rewards, ended, truncated, results.info
 
-    def step(
+    def step(  # type: ignore[override]
         self, action: np.ndarray | dict[str, Any], env_id: Sequence[int] | np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Calls ``send``, then ``recv``.
@@ -538,7 +615,7 @@ class GymnasiumEnvPool(EnvPool):
             The results of ``recv``.
         """
         self.send(action, env_id)
-        return self.recv()
+        return self._returned(self._recv())
 
 
 class State(NamedTuple):
@@ -553,9 +630,19 @@ class State(NamedTuple):
     ram: np.ndarray
 
 
-class DmEnvPool(EnvPool):
-    """The pool of ``env_type="dm"``. As in EnvPool, the discount is 0 if an episode has ended, even by truncation, or
-    if a life was lost and ``zero_discount_on_life_loss`` is set."""
+def _environment_of_dm() -> Any:
+    """Returns the class ``dm_env.Environment``, or ``object`` without dm_env."""
+    try:
+        import dm_env
+    except ImportError:
+        return object
+    return dm_env.Environment
+
+
+class DmEnvPool(EnvPool, _environment_of_dm()):  # type: ignore[misc]
+    """The pool of ``env_type="dm"``, which is a ``dm_env.Environment`` if dm_env is installed. As in EnvPool, the
+    discount is 0 if an episode has ended, even by truncation, or if a life was lost and ``zero_discount_on_life_loss``
+    is set."""
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
         """Resets environments.
@@ -571,8 +658,12 @@ class DmEnvPool(EnvPool):
         """
         return self._returned(self._reset(env_id))
 
-    def recv(self) -> Any:
+    def recv(self, reset: bool = False, return_info: bool = True) -> Any:
         """Waits for a batch.
+
+        Args:
+            reset: Ignored, as in EnvPool.
+            return_info: Ignored, as in EnvPool.
 
         Returns:
             A ``dm_env.TimeStep`` of arrays: step types (int32), rewards and discounts (float32), and an observation

@@ -77,7 +77,7 @@ def register_tasks() -> None:
             vector_entry_point="ale_train.task_vector_env:TaskVectorEnv",
             max_episode_steps=max_episode_steps,
             reward_threshold=reward_threshold,
-            kwargs={"id": id},
+            kwargs={"task_id": id},
         )
 
 

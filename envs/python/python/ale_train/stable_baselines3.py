@@ -80,8 +80,8 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Waits for the results: observations, rewards (float32), dones and one info for each environment.
 
-        An info has ``lives``, and if the environment is done ``terminal_observation``, ``TimeLimit.truncated`` and,
-        where the game or its limit has ended, ``episode``.
+        An info has ``lives``, at the end of a game those before its reset, and if the environment is done
+        ``terminal_observation``, ``TimeLimit.truncated`` and, where the game or its limit has ended, ``episode``.
         """
         observations, rewards, terminated, truncated, info = self.envs.recv()
         dones = terminated | truncated
@@ -90,6 +90,7 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
             infos[env]["terminal_observation"] = info["final_obs"][env]
             infos[env]["TimeLimit.truncated"] = bool(truncated[env])
             if "_episode" in info and info["_episode"][env]:
+                infos[env]["lives"] = int(info["final_info"]["lives"][env])
                 infos[env]["episode"] = {key: values[env].item() for key, values in info["episode"].items()}
         return observations, rewards.astype(np.float32), dones, infos
 

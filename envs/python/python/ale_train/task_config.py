@@ -60,6 +60,10 @@ class TaskConfig:
         known = {name: value for name, value in options.items() if name in own}
         return cls(task, **known, arguments={name: options[name] for name in options if name not in own})
 
+    def _asdict(self) -> dict[str, Any]:
+        """Returns the options as a dictionary, as EnvPool's configuration does, which is a named tuple."""
+        return {**dataclasses.asdict(self), "env_seed": list(self.env_seed)}
+
     def make(self) -> TaskVectorEnv:
         """Creates the environments."""
         return TaskVectorEnv(

@@ -8,7 +8,6 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ale_train import arguments
 from ale_train.task_vector_env import TaskVectorEnv, row_of
 
 __all__ = ["TaskEnv"]
@@ -18,16 +17,16 @@ class TaskEnv(gymnasium.Env[Any, Any]):
     """One environment, as ``gymnasium.make("ale_train/CartPole-v1")`` creates it with Gymnasium's time limit.
 
     Results equal those of Gymnasium's environment, as described for ``TaskVectorEnv``. Scalars in infos have NumPy's
-    types.
+    types. A copy (``copy.deepcopy``) or a pickled environment continues the episode with the same random numbers.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
 
-    def __init__(self, id: str, render_mode: None = None, **task_arguments: Any) -> None:
+    def __init__(self, task_id: str, render_mode: None = None, **task_arguments: Any) -> None:
         """Creates the environment, without a time limit.
 
         Args:
-            id: The id in Gymnasium, such as ``"Ant-v5"``.
+            task_id: The id in Gymnasium, such as ``"Ant-v5"``.
             render_mode: None, since nothing is rendered.
             task_arguments: The arguments of Gymnasium's environment.
 
@@ -37,14 +36,8 @@ class TaskEnv(gymnasium.Env[Any, Any]):
             ValueError: A value is out of range.
             OSError: MuJoCo is missing and cannot be downloaded.
         """
-        self._envs = TaskVectorEnv(
-            id,
-            num_threads=1,
-            autoreset_mode=AutoresetMode.DISABLED,
-            max_episode_steps=arguments.LARGEST,
-            render_mode=render_mode,
-            **task_arguments,
-        )
+        self._arguments = {"task_id": task_id, "render_mode": render_mode, **task_arguments}
+        self._envs = _only_one(**self._arguments)
         self.observation_space = self._envs.single_observation_space
         self.action_space = self._envs.single_action_space
 
@@ -86,6 +79,25 @@ class TaskEnv(gymnasium.Env[Any, Any]):
     def close(self) -> None:
         """Frees the environment."""
         self._envs.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        pool = self._envs._pool
+        state = {name: value for name, value in vars(self).items() if name != "_envs"}
+        snapshot = pool.snapshot() if pool is not None and pool.was_reset else None
+        return {"attributes": state, "snapshot": snapshot, "is_closed": pool is None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state["attributes"])
+        self._envs = _only_one(**self._arguments)
+        if state["snapshot"] is not None:
+            self._envs.restore(state["snapshot"])
+        if state["is_closed"]:
+            self._envs.close()
+
+
+def _only_one(task_id: str, **options: Any) -> TaskVectorEnv:
+    """Returns a vector environment with a single row, whose episodes only ``reset`` ends."""
+    return TaskVectorEnv(task_id, num_threads=1, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=-1, **options)
 
 
 def _info(infos: dict[str, Any]) -> dict[str, Any]:

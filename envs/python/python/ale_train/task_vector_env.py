@@ -45,7 +45,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        id: str,
+        task_id: str,
         num_envs: int = 1,
         *,
         batch_size: int = 0,
@@ -60,14 +60,15 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         """Creates the environments. MuJoCo's library and models are downloaded with pip if they are missing.
 
         Args:
-            id: The id in Gymnasium, such as ``"Ant-v5"``, also with the prefix ``"ale_train/"``.
+            task_id: The id in Gymnasium, such as ``"Ant-v5"``, also with the prefix ``"ale_train/"``.
             num_envs: Number of environments.
             batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` returns
                 the environments that finish first, and ``info["env_id"]`` contains their indices.
             num_threads: Threads that step environments; 0 means one for each core.
             thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
             autoreset_mode: Gymnasium's autoreset mode, as the enum or its value.
-            max_episode_steps: Steps after which an episode is truncated; by default those of the id.
+            max_episode_steps: Steps after which an episode is truncated; by default those of the id. -1 disables the
+                limit.
             render_mode: None, since nothing is rendered.
             complete_info: Every info has all entries, without masks, and ``env_id`` and ``elapsed_step``.
             task_arguments: The arguments of Gymnasium's environment, such as ``healthy_reward`` of ``Ant-v5`` or
@@ -86,9 +87,9 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         offset = arguments.integer("thread_affinity_offset", thread_affinity_offset, -1)
-        limit = max_episode_steps
+        limit = arguments.LARGEST if max_episode_steps == -1 else max_episode_steps
         settings = {
-            "id": task_of(id),
+            "id": task_of(task_id),
             "arguments": {name: _plain(value) for name, value in task_arguments.items()},
             "num_envs": self.num_envs,
             "max_episode_steps": None if limit is None else arguments.integer("max_episode_steps", limit, 1),

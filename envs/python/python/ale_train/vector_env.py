@@ -87,7 +87,8 @@ class AtariVectorEnv(VectorEnv):
             num_threads: Threads that step environments; 0 means one for each core.
             thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
             max_num_frames_per_episode: Emulated frames after which an episode is truncated.
-            repeat_action_probability: Probability that a frame repeats the previous action (sticky actions).
+            repeat_action_probability: Probability that a frame repeats the previous action (sticky actions); smaller
+                values than 0 count as 0, larger ones than 1 as 1.
             full_action_space: Use all legal actions instead of the minimal set.
             continuous: Actions are radius, angle and fire of a joystick instead of indices.
             continuous_action_threshold: Minimal deflection of the joystick that counts as a direction.
@@ -167,7 +168,7 @@ class AtariVectorEnv(VectorEnv):
             "max_num_frames_per_episode": arguments.integer(
                 "max_num_frames_per_episode", max_num_frames_per_episode, 1
             ),
-            "repeat_action_probability": float(repeat_action_probability),
+            "repeat_action_probability": min(max(float(repeat_action_probability), 0.0), 1.0),
             "full_action_space": bool(full_action_space),
             "continuous": self.continuous,
             "continuous_action_threshold": self.continuous_action_threshold,

@@ -83,7 +83,13 @@ def array_of_actions(actions: Any, continuous: bool, rows: int | None) -> Any:
     if isinstance(actions, np.ndarray) and actions.dtype == np.int64:
         # JAX would drop the upper bits, which could make an invalid action valid.
         actions = actions.clip(-1, arguments.LARGEST).astype(np.int32)
-    actions = import_jax().numpy.asarray(actions)
+    jnp = import_jax().numpy
+    actions = jnp.asarray(actions)
+    if continuous and (jnp.issubdtype(actions.dtype, np.integer) or jnp.issubdtype(actions.dtype, np.floating)):
+        actions = actions.astype(np.float32)
+    elif actions.dtype == np.int64:
+        # With jax_enable_x64.
+        actions = actions.clip(-1, arguments.LARGEST).astype(np.int32)
     arguments.check_form_of_actions(actions.dtype, actions.shape, continuous, rows)
     return actions
 
@@ -92,6 +98,9 @@ def _seeds(seed: Any) -> Any:
     """Returns the first seed, or a seed for each environment to be reset, as an array of int32."""
     if seed is None:
         return np.int32(_NO_SEED)
+    if isinstance(seed, (list, tuple)):
+        numbers = all(isinstance(one, (int, float, np.generic)) for one in seed)
+        seed = np.array(seed) if numbers else import_jax().numpy.asarray(seed)
     if isinstance(seed, (int, np.ndarray)):
         found = np.asarray(seed)
         if found.dtype.kind not in "iub" or (found > arguments.LARGEST).any():
@@ -99,6 +108,9 @@ def _seeds(seed: Any) -> Any:
         # All negative seeds stand for no seed, but a first seed of -1 is followed by 0.
         return found.clip(_NO_SEED + 1, None).astype(np.int32)
     dtype = getattr(seed, "dtype", type(seed).__name__)
+    if dtype == np.int64:
+        # With jax_enable_x64; as in ale-py, only the lower bits count.
+        return seed.astype(np.int32)
     if dtype != np.int32:
         raise TypeError(f"`seed` must be an int or an array of int32, got {dtype}")
     return seed
@@ -108,6 +120,8 @@ def _mask(mask: Any, num_envs: int) -> Any:
     """Returns the environments to be reset as an array of booleans."""
     if mask is None:
         return np.ones(num_envs, bool)
+    if isinstance(mask, (list, tuple)):
+        mask = import_jax().numpy.asarray(mask)
     if getattr(mask, "dtype", None) != np.bool_:
         found = getattr(mask, "dtype", None)
         raise TypeError(f"`reset_mask` must be a boolean array, got {type(mask)} with dtype {found}")

@@ -176,7 +176,7 @@ impl AleInterface {
     }
 
     /// Returns true if the episode is over, by the game's rules or its frame limit.
-    #[pyo3(signature = (*, with_truncation = true))]
+    #[pyo3(signature = (with_truncation = true))]
     fn game_over(&self, py: Python<'_>, with_truncation: bool) -> PyResult<bool> {
         self.read(py, |game| game.game_over() || with_truncation && game.truncated())
     }

@@ -27,6 +27,10 @@ impl Env for TaskEnv {
         self.0.reset(seed, observation);
     }
 
+    fn autoreset(&mut self, observation: &mut [u8]) {
+        self.0.autoreset(observation);
+    }
+
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
         self.0.step(action, observation)
     }
@@ -90,6 +94,12 @@ impl<E: Env<Info: Reported>> Env for Limited<E> {
         self.elapsed = 0;
         self.reward = 0.0;
         self.env.reset(seed, observation);
+    }
+
+    fn autoreset(&mut self, observation: &mut [u8]) {
+        self.elapsed = 0;
+        self.reward = 0.0;
+        self.env.autoreset(observation);
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {

@@ -19,7 +19,9 @@ mod sync;
 mod worker;
 
 use std::io;
+use std::mem;
 use std::num::NonZeroUsize;
+use std::process;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
@@ -61,6 +63,8 @@ pub(crate) struct Pool<T: Task> {
     /// The participant of the calling thread, if any.
     caller: Option<Worker>,
     threads: Vec<JoinHandle<()>>,
+    /// The process that started the threads.
+    process: u32,
 }
 
 impl<T: Task> Pool<T> {
@@ -70,7 +74,8 @@ impl<T: Task> Pool<T> {
         let shared = Arc::new(Shared::new(task, &workers, count));
         let caller = (threads.caller == Caller::Participates).then(|| workers.remove(0));
         let cores = threads.affinity_offset.and_then(|_| core_affinity::get_core_ids()).unwrap_or_default();
-        let mut pool = Self { shared, caller, threads: Vec::with_capacity(workers.len()) };
+        let mut pool =
+            Self { shared, caller, threads: Vec::with_capacity(workers.len()), process: process::id() };
         let (starting, started) = mpsc::channel::<()>();
         for worker in workers {
             let (shared, starting) = (Arc::clone(&pool.shared), starting.clone());
@@ -138,6 +143,11 @@ impl<T: Task> Pool<T> {
 impl<T: Task> Drop for Pool<T> {
     /// Ends the threads. Each finishes its current index; the others are abandoned.
     fn drop(&mut self) {
+        // A forked process has a copy of the pool, but no threads that could end.
+        if process::id() != self.process {
+            self.threads.drain(..).for_each(mem::forget);
+            return;
+        }
         self.shared.stop();
         for thread in self.threads.drain(..) {
             // Workers catch panics of the task. A thread that died anyway has ended, too.
