@@ -133,15 +133,19 @@ pub(crate) fn move_directory(from: &Path, to: &Path) -> Result<()> {
     Ok(sync_directory(parent(from))?)
 }
 
-/// Copies the files of a directory into another one and syncs them.
+/// Copies the files of a directory into another one.
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let copy = to.join(entry.file_name());
-        fs::copy(entry.path(), &copy)?;
-        File::open(copy)?.sync_all()?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
     }
     Ok(())
+}
+
+/// Copies a file and syncs the copy to the disk.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::copy(from, to)?;
+    File::open(to)?.sync_all()
 }
 
 /// Removes a directory. A crash never leaves an incomplete directory under its name.

@@ -190,7 +190,7 @@ pub(super) fn abandon_newer(run_dir: &Path, checkpoint: &Path) -> Result<Option<
         let checkpoints = checkpoints_of(&abandoned);
         fs::create_dir_all(&checkpoints)?;
         for name in [CONFIG, PROVENANCE, FinalScores::FILE].into_iter().chain(Telemetry::FILES) {
-            match fs::copy(run_dir.join(name), abandoned.join(name)) {
+            match durable::copy(&run_dir.join(name), &abandoned.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
                 _ => {}
             }
