@@ -31,31 +31,17 @@ pub(crate) struct Amendment {
 /// The key of the amendments in `run.json`.
 const KEY: &str = "amendments";
 
-/// Returns true if `run.json` has all of these amendments.
+/// Returns true if `run.json` has exactly these amendments.
 pub(crate) fn are_published(run_dir: &Path, amendments: &[Amendment]) -> bool {
-    amendments.is_empty() || {
-        let published = published(&provenance(run_dir));
-        amendments.iter().all(|amendment| published.contains(amendment))
-    }
+    published(&provenance(run_dir)) == amendments
 }
 
-/// Writes the configuration of the newest checkpoint to `config.toml`, then its amendments to `run.json`, unless they are there.
+/// Writes the configuration of the newest checkpoint to `config.toml`, then its amendments to `run.json`, unless they are
+/// there. Amendments after the checkpoint from which the run continues disappear.
 pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) -> Result<()> {
     if are_published(run_dir, amendments) {
         return Ok(());
     }
-    let mut all = published(&provenance(run_dir));
-    let missing: Vec<_> = amendments.iter().filter(|amendment| !all.contains(amendment)).cloned().collect();
-    all.extend(missing);
-    write(run_dir, config, &all)
-}
-
-/// Writes the configuration and the amendments of a checkpoint over those of later training.
-pub(crate) fn revert(run_dir: &Path, config: &str, amendments: &[Amendment]) -> Result<()> {
-    if published(&provenance(run_dir)) == amendments { Ok(()) } else { write(run_dir, config, amendments) }
-}
-
-fn write(run_dir: &Path, config: &str, amendments: &[Amendment]) -> Result<()> {
     let mut provenance = provenance(run_dir);
     provenance.insert(KEY.to_owned(), serde_json::to_value(amendments)?);
     let text = format!("{}\n", serde_json::to_string_pretty(&provenance)?);
@@ -97,16 +83,17 @@ mod tests {
         publish(run.path(), "x = 2", &[amendment(5)]).unwrap();
         assert_eq!(read(CONFIG), "x = 1", "nothing was left to do");
         publish(run.path(), "x = 3", &[amendment(5), amendment(9)]).unwrap();
-        assert!(are_published(run.path(), &[amendment(9), amendment(5)]));
+        assert!(are_published(run.path(), &[amendment(5), amendment(9)]));
         let provenance: Value = serde_json::from_str(&read(PROVENANCE)).unwrap();
         assert_eq!((provenance["commit"].as_str(), read(CONFIG).as_str()), (Some("a"), "x = 3"));
         let frames: Vec<u64> =
             provenance[KEY].as_array().unwrap().iter().map(|of| of["frames"].as_u64().unwrap()).collect();
         assert_eq!(frames, [5, 9]);
-        revert(run.path(), "x = 4", &[amendment(5), amendment(9)]).unwrap();
-        assert_eq!(read(CONFIG), "x = 3", "nothing was changed later");
-        revert(run.path(), "x = 5", &[amendment(5)]).unwrap();
-        assert!(!are_published(run.path(), &[amendment(9)]) && are_published(run.path(), &[amendment(5)]));
+        publish(run.path(), "x = 4", &[amendment(5), amendment(9)]).unwrap();
+        assert_eq!(read(CONFIG), "x = 3", "nothing was left to do");
+        // A run that continues from before the second one.
+        publish(run.path(), "x = 5", &[amendment(5)]).unwrap();
+        assert!(are_published(run.path(), &[amendment(5)]));
         assert_eq!(read(CONFIG), "x = 5");
     }
 }

@@ -21,7 +21,7 @@ use crate::telemetry::{FilePositions, Moment};
 
 use manifest::Manifest;
 
-pub(crate) use amendments::{Amendment, are_published, publish, revert};
+pub(crate) use amendments::{Amendment, are_published, publish};
 pub(crate) use lock::{acquire as lock, is_locked};
 pub(crate) use presence::Presence;
 pub(crate) use store::{

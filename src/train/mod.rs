@@ -158,7 +158,6 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         initial_state: InitialState::Restored {
             environments: checkpoint.environments,
             checkpoint: directory,
-            config: checkpoint.config,
         },
         progress: checkpoint.progress,
         changes,

@@ -36,8 +36,8 @@ pub(super) enum InitialState {
     Fresh,
     /// The first episodes of an agent with the weights of another one.
     Transferred,
-    /// The state in a checkpoint, and its configuration.
-    Restored { environments: Vec<u8>, checkpoint: PathBuf, config: String },
+    /// The state in a checkpoint.
+    Restored { environments: Vec<u8>, checkpoint: PathBuf },
 }
 
 /// A run that is ready to train.
@@ -185,16 +185,16 @@ impl Run {
     }
 
     /// Sets the checkpoints that are newer than the one from which the run continues aside, before the curves are
-    /// truncated to it, and reverts the changes of settings after it.
+    /// truncated to it.
     fn abandon_newer_checkpoints(&self, writer: &CheckpointWriter, printer: &Printer) -> Result<()> {
-        let InitialState::Restored { checkpoint, config, .. } = &self.initial_state else { return Ok(()) };
+        let InitialState::Restored { checkpoint, .. } = &self.initial_state else { return Ok(()) };
         let Some(abandoned) = writer.abandon_newer_than(checkpoint)? else { return Ok(()) };
         printer.say(&format!(
             "the run continues from {}; its newer checkpoints are now the run {}",
             checkpoint.display(),
             abandoned.display()
         ));
-        checkpoint::revert(&self.directory, config, &self.progress.amendments)
+        Ok(())
     }
 
     /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end. `heard`

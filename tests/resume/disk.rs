@@ -128,7 +128,7 @@ fn a_run_continues_from_an_older_checkpoint_and_keeps_the_new_ones() {
     assert_eq!(checkpoints(&run), [newer.last().expect("a checkpoint").clone()]);
     assert!(outcome(&run) == whole, "the results differ");
 
-    // What was newer is a run of its own, with its curves.
+    // The newer checkpoints form another run, with its curves.
     let abandoned = run.join("abandoned/run");
     let names = |paths: &[PathBuf]| -> Vec<OsString> {
         paths.iter().filter_map(|path| path.file_name()).map(Into::into).collect()
@@ -156,7 +156,8 @@ fn going_back_reverts_later_changes_of_settings() {
     std::os::unix::fs::symlink(second, &link).expect("a link");
     succeed(ale_train().arg("resume").arg(&link).args(["--set", "ppo.gamma=0.9"]));
     assert!(read("config.toml").contains("gamma = 0.9\n") && read("run.json").contains("ppo.gamma"));
-    succeed(ale_train().arg("resume").arg(first));
+    let said = String::from_utf8(succeed(ale_train().arg("resume").arg(first)).stderr).expect("text");
+    assert!(!said.contains("warning"), "{said}");
     assert_eq!(read("config.toml"), before[0]);
     assert!(!read("run.json").contains("ppo.gamma"));
     let branch = fs::read_to_string(run.join("abandoned/run-2/config.toml")).expect("a file");

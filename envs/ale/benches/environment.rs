@@ -25,8 +25,9 @@ const GAMES: [&str; 5] = ["harvest", "pong", "breakout", "ms_pacman", "beam_ride
 const WARM_UP_FRAMES: usize = 12_000;
 /// The number of frames or steps for which an action is held.
 const HELD: usize = 8;
-/// A benchmark ends after so many samples, or after so many seconds.
+/// The maximum number of samples of a benchmark.
 const SAMPLES: u32 = 10_000;
+/// The maximum duration of a benchmark, in seconds.
 const MAX_TIME: f64 = 0.5;
 
 fn main() {
