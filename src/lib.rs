@@ -44,6 +44,9 @@ mod scores;
 mod selection;
 mod show_config;
 mod signal;
+#[cfg(test)]
+#[path = "../tests/program/skip.rs"]
+mod skip;
 mod statistics;
 mod sweep;
 mod table;

@@ -160,6 +160,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::skip::skip;
 
     /// Set in the process of this test that runs in a pseudo-terminal, and panics there.
     const IN_A_TERMINAL: &str = "ALE_TRAIN_TEST_IN_A_TERMINAL";
@@ -179,8 +180,7 @@ mod tests {
             .stdin(Stdio::null())
             .output();
         let Ok(output) = output else {
-            eprintln!("skipped: `script`, which makes pseudo-terminals, is not installed");
-            return;
+            return skip("`script`, which makes pseudo-terminals, is not installed");
         };
         let output = String::from_utf8_lossy(&output.stdout).into_owned();
         let (_, game) = output.split_once("\x1b[?1049h").expect("the alternate screen");

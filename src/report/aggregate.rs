@@ -89,6 +89,7 @@ mod tests {
     use serde::Deserialize;
 
     use super::*;
+    use crate::skip::skip;
 
     #[test]
     fn aggregates_equal_those_computed_by_hand() {
@@ -171,14 +172,13 @@ mod tests {
         assert_equal_to_rliable(include_str!("../../tests/data/rliable.json"));
     }
 
-    /// Uses `$ALE_TRAIN_TEST_PYTHON`, or else python3. Skipped if that cannot import rliable.
+    /// Uses `$ALE_TRAIN_TEST_PYTHON`, or else python3. [Skipped](skip) if that cannot import rliable.
     #[test]
     fn aggregates_and_intervals_equal_those_of_an_installed_rliable() {
         let python = std::env::var("ALE_TRAIN_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let has_rliable = Command::new(&python).args(["-c", "import rliable.library"]).output();
         if !has_rliable.is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: {python} cannot import rliable");
-            return;
+            return skip(&format!("{python} cannot import rliable"));
         }
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record_rliable.py");
         let output = Command::new(&python).args([script, "10000"]).output().expect("Python");

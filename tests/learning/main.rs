@@ -6,18 +6,28 @@ mod dqn;
 mod ppo;
 mod pqn;
 
+use std::mem;
+
 use algorithms::VectorSpec;
 use classic_control::{Acrobot, CartPole, Control, MountainCar, Probe, ProbeKind};
+use rayon::ThreadPoolBuilder;
 use rl_env::{
     ActionBuffer, Actions, AutoresetMode, Batch, Env, RescaleObservation, ResetSeeds, TimeLimit, VectorEnv,
 };
 use vector::{PoolOptions, PoolVectorEnv};
 
+/// Creates environments, and a thread pool for networks of which the calling thread is the only one: passing each product to
+/// another thread takes longer than most of the products.
 fn vectorize<E: Env + 'static>(
     count: usize,
     env: impl Fn() -> E,
     autoreset_mode: AutoresetMode,
 ) -> PoolVectorEnv<E> {
+    // Fails if the thread has its pool from an earlier call.
+    if let Ok(threads) = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
+        // Its only thread is the test's, which ends first.
+        mem::forget(threads);
+    }
     let envs = (0..count).map(|_| ("task".to_owned(), env())).collect();
     PoolVectorEnv::new(envs, PoolOptions { num_threads: 1, autoreset_mode, ..PoolOptions::default() })
         .unwrap()

@@ -3,7 +3,11 @@
 // Every test binary compiles this module and uses a part of it.
 #![allow(dead_code)]
 
+mod skip;
+
 use std::process::{Command, Output, Stdio};
+
+pub(crate) use skip::skip;
 
 /// The binary under test.
 pub(crate) const ALE_TRAIN: &str = env!("CARGO_BIN_EXE_ale-train");
@@ -31,13 +35,6 @@ pub(crate) fn fail(command: &mut Command, status: i32) -> String {
     assert_eq!(output.status.code(), Some(status), "{command:?}: {stderr}");
     assert!(output.stdout.is_empty(), "{command:?} wrote to standard output");
     stderr
-}
-
-/// Reports on standard error that a test is skipped because a program or package is missing. Panics in CI (if `CI` is set),
-/// where everything must be installed.
-pub(crate) fn skip(missing: &str) {
-    assert!(std::env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{missing}, but CI skips nothing");
-    eprintln!("skipped: {missing}");
 }
 
 /// Returns true if a process runs, false if it has ended, even if its parent has not waited for it.

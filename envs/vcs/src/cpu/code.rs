@@ -26,8 +26,8 @@ pub(super) struct Prefetched(pub(super) [u8; 3]);
 impl Code for Prefetched {
     #[inline(always)]
     fn next(&mut self, cpu: &mut Cpu, bus: &mut impl Bus) -> u8 {
-        let [byte, ..] = self.0;
-        self.0.rotate_left(1);
+        let [byte, second, third] = self.0;
+        self.0 = [second, third, byte];
         bus.latch(byte);
         cpu.pc = cpu.pc.wrapping_add(1);
         byte
