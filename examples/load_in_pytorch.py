@@ -3,9 +3,10 @@
     pip install torch safetensors
     python examples/load_in_pytorch.py agent.safetensors
 
-`load` returns a function from observations to the outputs for the actions of one game. For PPO these are the logits and the
-state values, followed by the state of a recurrent network, to pass with the next observations. For DQN and PQN they are the
-action values: one value per action, or the atoms of its distribution. If an action is several choices (`choices` in the
+`load` returns a function from observations to the outputs for the actions of one game, and the list of the games. For PPO these
+are the logits and the state values, followed by the state of a recurrent network, to pass with the next observations. For DQN
+and PQN they are the action values: one value per action, or the atoms of its distribution. Values are in the scale in which the
+agent learned them (with PopArt, normalised: see `network` in the metadata). If an action is several choices (`choices` in the
 metadata), a network has outputs for the options of each. For games whose actions were factored they are combined into outputs
 for the actions, logits into log-probabilities and values into means; else they are returned side by side.
 """
@@ -101,6 +102,7 @@ def load(path, task=0):
     features = len(network)
     agent = nn.ModuleDict({"network": nn.Sequential(*network, *last_hidden), **heads})
     embedding = weights.pop("game_embedding.weight", None)
+    statistics = {name: weights.pop(f"obs_rms.{name}", None) for name in ("mean", "var", "count")}
     agent.load_state_dict(weights)
 
     columns = tasks[task]["shared"]
@@ -140,7 +142,10 @@ def load(path, task=0):
 
     def act(observations, state=None):  # uint8 images or floats; the last state of a recurrent network
         scale = 255.0 if observations.dtype == torch.uint8 else 1.0
-        x = agent["network"][:features](observations / scale)
+        x = observations / scale
+        if statistics["mean"] is not None:  # of the observations of each task, so far
+            x = ((x - statistics["mean"][task]) / (statistics["var"][task] + 1e-8).sqrt()).clamp(-10, 10)
+        x = agent["network"][:features](x)
         if embedding is not None:
             x = torch.cat([x, embedding[task].expand(len(x), -1)], 1)
         x = agent["network"][features:](x)

@@ -139,7 +139,6 @@ fn print_games(games: &[&Game], out: &mut impl Write) -> Result<()> {
 fn row(game: &Game) -> Value {
     json!({
         "id": game.id,
-        "trainable": true,
         "title": game.title,
         "publisher": game.publisher,
         "year": game.year,

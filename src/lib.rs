@@ -61,7 +61,7 @@ mod zoo;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use cli::{Cli, Command};
 use cluster::Job;
@@ -86,6 +86,12 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
     let Cli { command, global } = cli;
+    if let (Some(peers), false) = (cluster::peers(), command.may_have_peers()) {
+        bail!(
+            "a launcher has started {} processes, but only training, `resume` and `bench cluster` use several",
+            peers.size()
+        );
+    }
     match command {
         Command::Train(command) => train::start(&command, &global, out),
         Command::Resume(args) => train::resume(&args, &global, out),

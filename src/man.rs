@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use crate::cli::{Cli, ManArgs};
 use crate::durable;
+use crate::version;
 
 /// Writes `ale-train.1` and one page for each command.
 pub(crate) fn run(args: &ManArgs) -> Result<()> {
@@ -15,7 +16,9 @@ pub(crate) fn run(args: &ManArgs) -> Result<()> {
     fs::create_dir_all(dir).with_context(|| format!("cannot create the directory {}", dir.display()))?;
     let cannot = || format!("cannot write manual pages to {}", dir.display());
     let pages = TempDir::new().with_context(cannot)?;
-    clap_mangen::generate_to(Cli::command(), pages.path()).with_context(cannot)?;
+    // Not the processor of the machine that writes the pages.
+    let command = Cli::command().long_version(version::BUILD);
+    clap_mangen::generate_to(command, pages.path()).with_context(cannot)?;
     for page in fs::read_dir(pages.path()).with_context(cannot)? {
         let page = page.with_context(cannot)?;
         durable::write(&dir.join(page.file_name()), &fs::read(page.path()).with_context(cannot)?)?;

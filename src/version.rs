@@ -9,12 +9,14 @@ pub(crate) const COMMIT: &str = env!("ALE_TRAIN_COMMIT");
 /// Cargo features of this build, from the build script.
 const FEATURES: &str = env!("ALE_TRAIN_FEATURES");
 
+/// Version and commit, which are the same on every machine.
+pub(crate) const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "\ncommit: ", env!("ALE_TRAIN_COMMIT"));
+
 /// Version, commit, cargo features and the processor features that kernels are selected by.
 pub(crate) static LONG: LazyLock<String> = LazyLock::new(|| {
     let features = if FEATURES.is_empty() { "none" } else { FEATURES };
     format!(
-        "{}\ncommit: {COMMIT}\nfeatures: {features}\nprocessor: {} ({})",
-        env!("CARGO_PKG_VERSION"),
+        "{BUILD}\nfeatures: {features}\nprocessor: {} ({})",
         std::env::consts::ARCH,
         processor_features().join(", "),
     )

@@ -111,6 +111,28 @@ fn agents_with_infinite_values_are_not_saved() {
     }
 }
 
+/// The update in the background fails during the evaluation before a checkpoint, which has to wait for it.
+#[test]
+fn a_divergence_found_while_saving_is_reported_like_any_other() {
+    let settings = [
+        "ppo.overlap=true",
+        "ppo.learning_rate=1e30",
+        "ppo.num_steps=16",
+        "ppo.update_epochs=4",
+        "checkpoints.interval_frames=1",
+        "evaluation.interval_frames=1",
+    ];
+    let directory = TempDir::new().expect("a directory");
+    let run = directory.path().join("run");
+    let message = fail(&mut train("ppo", &run, &settings), 1);
+    assert!(
+        message.contains("is not finite after") && message.contains("at learning rate 1e30"),
+        "{message}"
+    );
+    assert!(!message.contains("training continues") && message.lines().count() == 1, "{message}");
+    assert!(run.join("diverged_batch.safetensors").exists(), "{message}");
+}
+
 #[test]
 fn warns_once_when_the_learning_rate_kills_exploration_and_rectifiers() {
     let directory = TempDir::new().expect("a directory");

@@ -19,13 +19,15 @@ pub enum LearnerError {
     /// The replay buffer cannot be created.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// A value is NaN or infinite. The weights are as they were before the step that would have used it.
+    /// A value is NaN or infinite. The step that would have used it was not taken, but an earlier step may have made weights
+    /// infinite.
     #[error("{what} is not finite")]
     NonFinite {
         /// The value.
         what: String,
     },
-    /// A step of the optimiser produced NaN or infinity. The weights are as they were before it.
+    /// Training produced NaN or infinity. On the CPU the weights are those after the last step taken, and may not be finite: a
+    /// learner that is to train on must be restored from an earlier state.
     #[error("{0}")]
     Diverged(Box<Divergence>),
     /// A batch does not come from the vector environment that the learner was made for.

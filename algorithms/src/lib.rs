@@ -55,6 +55,7 @@ pub mod schedule;
 mod seeds;
 mod squashing;
 mod state_bytes;
+mod sum_of_squares;
 mod task_actions;
 #[cfg(test)]
 mod testing;

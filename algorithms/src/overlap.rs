@@ -67,7 +67,9 @@ enum Updater<L: Overlap> {
         metrics: Option<L::Metrics>,
     },
     Updating(Updating<L>),
-    /// Only while the learner moves from one state to another, and after an error.
+    /// The last update failed. All later calls return its error.
+    Failed(LearnerError),
+    /// Only while the learner moves from one state to another, and after a panic.
     Absent,
 }
 
@@ -130,9 +132,15 @@ impl<L: Overlap> Updater<L> {
             Self::Resting { learner, metrics } => Ok((learner, metrics)),
             Self::Updating(updating) => {
                 let (learner, result) = updating.finish();
-                result.map(|metrics| (learner, metrics))
+                result
+                    .map(|metrics| (learner, metrics))
+                    .inspect_err(|error| *self = Self::Failed(error.clone()))
             }
-            Self::Absent => Err(LearnerError::OutOfOrder("an earlier update failed")),
+            Self::Failed(error) => {
+                *self = Self::Failed(error.clone());
+                Err(error)
+            }
+            Self::Absent => Err(LearnerError::OutOfOrder("an earlier update panicked")),
         }
     }
 

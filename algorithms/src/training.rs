@@ -12,6 +12,7 @@ use crate::optimizer::{
     AdamOptimizer, GradientScale, Moments, clip_scale, clip_scale_on_device, global_norm,
 };
 use crate::optimizer_step::{Details, OptimizerStep, StepResult, read_steps};
+use crate::sum_of_squares::sum_of_squares;
 use crate::unit_gradients::unit_gradients;
 use crate::{Divergence, LearnerError, VectorSpec};
 
@@ -130,7 +131,7 @@ impl<N: Module> Training<N> {
         let Some(last_finite) = self.last_finite.take() else {
             return read_steps(steps, None).map(|(steps, _)| steps);
         };
-        let read = read_steps(steps, Some(sum_of_squares(&self.network)));
+        let read = read_steps(steps, Some(weights_squared(&self.network)));
         let result = read.and_then(|(steps, squares)| {
             // The sum of squares may overflow although every weight is finite.
             if squares.is_some_and(|squares| !squares.is_finite()) {
@@ -248,11 +249,11 @@ impl<N: Module> Training<N> {
 }
 
 /// Returns the sum of squares of all parameters of `module`, `[1]`.
-fn sum_of_squares(module: &impl Module) -> Tensor<1> {
+fn weights_squared(module: &impl Module) -> Tensor<1> {
     struct SumOfSquares(Vec<Tensor<1>>);
     impl ModuleVisitor for SumOfSquares {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            self.0.push(param.val().inner().square().sum());
+            self.0.push(sum_of_squares(param.val().inner()));
         }
     }
     let mut visitor = SumOfSquares(Vec::new());

@@ -7,8 +7,8 @@ use burn::tensor::Tensor;
 /// The names of modules whose units are rectified.
 const RECTIFIED: [&str; 3] = ["body", "hidden", "activation"];
 
-/// Returns the gradients of the biases, and of the shifts of normalisations, of each rectified layer. The gradient of a
-/// unit is exactly 0 if no row of the batch activates it.
+/// Returns the gradients of the biases, and of the parameters of normalisations, of each rectified layer. The gradient of a
+/// unit is exactly 0 if no row of the batch activates it. In normalised images, it is the largest of a channel's positions.
 pub(crate) fn unit_gradients(module: &impl Module, gradients: &GradientsParams) -> Vec<Tensor<1>> {
     struct Visitor<'a> {
         gradients: &'a GradientsParams,
@@ -18,8 +18,18 @@ pub(crate) fn unit_gradients(module: &impl Module, gradients: &GradientsParams) 
     impl ModuleVisitor for Visitor<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             let is_rectified = self.path.iter().any(|name| RECTIFIED.contains(&name.as_str()));
-            if D == 1 && is_rectified {
-                self.layers.extend(self.gradients.get::<1>(param.id));
+            if !is_rectified {
+                return;
+            }
+            match D {
+                1 => self.layers.extend(self.gradients.get::<1>(param.id)),
+                // `[height, width, channels]`.
+                3 => {
+                    let gradient = self.gradients.get::<3>(param.id);
+                    let largest = |gradient: Tensor<3>| gradient.abs().max_dim(0).max_dim(1).flatten(0, 2);
+                    self.layers.extend(gradient.map(largest));
+                }
+                _ => {}
             }
         }
 
@@ -51,7 +61,31 @@ pub(crate) fn dead_units(mut gradients: &[f32], sizes: &[usize]) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::Device;
+
     use super::*;
+
+    #[derive(Module, Debug)]
+    struct Network {
+        body: Param<Tensor<3>>,
+        head: Param<Tensor<1>>,
+    }
+
+    #[test]
+    fn a_channel_of_a_normalised_image_is_alive_if_one_position_is() {
+        let device = Device::flex().autodiff();
+        let network = Network {
+            body: Param::from_tensor(Tensor::ones([2, 1, 3], &device)),
+            head: Param::from_tensor(Tensor::ones([1], &device)),
+        };
+        let factors = Tensor::from_floats([[[0.0, -2.0, 0.0]], [[0.0, 1.0, 3.0]]], &device);
+        let loss = (network.body.val() * factors).sum() + network.head.val().sum();
+        let gradients = GradientsParams::from_grads(loss.backward(), &network);
+        let layers = unit_gradients(&network, &gradients);
+        let layers: Vec<Vec<f32>> =
+            layers.into_iter().map(|layer| layer.try_into_vec_as().unwrap()).collect();
+        assert_eq!(layers, [[0.0, 2.0, 3.0]]);
+    }
 
     #[test]
     fn a_dead_layer_counts_even_if_others_are_alive() {

@@ -98,7 +98,7 @@ pub(crate) struct RecordArgs {
     pub(crate) agent: AgentArgs,
     /// The game, if the agent was trained on several
     // The alias is for users of other commands, which take several games with `--games`.
-    #[arg(long, alias = "games", value_name = "GAME", add = complete::games())]
+    #[arg(long, alias = "games", value_name = "GAME", add = complete::game())]
     pub(crate) game: Option<String>,
     /// Video to write, with the extension .gif, .apng or .mp4
     #[arg(long, value_name = "FILE")]
@@ -136,7 +136,7 @@ Examples:
   ale-train play pong --checkpoint checkpoints/RUN --best --greedy")]
 pub(crate) struct PlayArgs {
     /// Game to play [default: the agent's game, or the built-in game without an agent]
-    #[arg(value_name = "GAME", add = complete::games())]
+    #[arg(value_name = "GAME", add = complete::game())]
     pub(crate) game: Option<String>,
     /// Agent to play with: directory of a run or of a checkpoint, file from `ale-train export`, or zoo:NAME
     #[arg(long, value_name = "AGENT", add = complete::agents())]

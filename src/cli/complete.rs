@@ -33,7 +33,15 @@ pub(crate) fn script(shell: clap_complete::Shell) -> std::io::Result<Vec<u8>> {
         shells.completer(&shell.to_string()).unwrap_or_else(|| unreachable!("every shell has a completer"));
     // Writing to a closed pipe would panic.
     shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script)?;
+    if shell.name() == "bash" {
+        script.extend_from_slice(include_bytes!("complete.bash"));
+    }
     Ok(script)
+}
+
+/// Completes a single game.
+pub(super) fn game() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| beginning_with(current, selection::ids()))
 }
 
 /// Completes games and sets, also after the `-` of an exclusion.
@@ -76,7 +84,10 @@ fn beginning_with<'a>(current: &OsStr, names: impl Iterator<Item = &'a str>) -> 
 
 /// Completes directories, those of runs first.
 pub(super) fn runs() -> ArgValueCompleter {
-    ArgValueCompleter::new(runs_beginning_with)
+    ArgValueCompleter::new(|current: &OsStr| {
+        let runs = runs_beginning_with(current);
+        if runs.is_empty() { PathCompleter::dir().complete(current) } else { runs }
+    })
 }
 
 fn runs_beginning_with(current: &OsStr) -> Vec<CompletionCandidate> {
@@ -86,18 +97,17 @@ fn runs_beginning_with(current: &OsStr) -> Vec<CompletionCandidate> {
     let is_meant = |run: &PathBuf| run.as_os_str().as_encoded_bytes().starts_with(current.as_encoded_bytes());
     let mut candidates: Vec<_> = runs.filter(is_meant).map(CompletionCandidate::new).collect();
     candidates.sort();
-    if candidates.is_empty() { PathCompleter::dir().complete(current) } else { candidates }
+    candidates
 }
 
-/// Completes runs and agents of the zoo.
+/// Completes runs, exported agents and agents of the zoo.
 pub(super) fn agents() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let names: Vec<String> = AGENTS.iter().map(|agent| format!("{PREFIX}{}", agent.name)).collect();
         let of_zoo = beginning_with(current, names.iter().map(String::as_str));
-        if of_zoo.is_empty() || current.is_empty() {
-            of_zoo.into_iter().chain(runs_beginning_with(current)).collect()
-        } else {
-            of_zoo
-        }
+        let known: Vec<_> = of_zoo.into_iter().chain(runs_beginning_with(current)).collect();
+        let is_agent =
+            |path: &Path| path.is_dir() || path.extension().is_some_and(|end| end == "safetensors");
+        if known.is_empty() { PathCompleter::any().filter(is_agent).complete(current) } else { known }
     })
 }

@@ -78,7 +78,7 @@ Examples:
       --repeat-action-probability 0")]
 pub(crate) struct TraceArgs {
     /// Id of a game, or path of a ROM
-    #[arg(value_name = "GAME|ROM_PATH", add = complete::games())]
+    #[arg(value_name = "GAME|ROM_PATH", add = complete::game())]
     pub(crate) game: String,
     /// Seed of the environment
     #[arg(long, value_name = "N", value_parser = number::at_least::<u32>(0))]

@@ -148,6 +148,13 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
+impl Command {
+    /// Returns true if several processes of a job may run the command together.
+    pub(crate) fn may_have_peers(&self) -> bool {
+        matches!(self, Self::Train(_) | Self::Resume(_) | Self::Bench(_))
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -64,16 +64,18 @@ impl Job {
         #[cfg(feature = "mpi")]
         {
             if !launcher::is_present() {
+                launcher::check_size(1)?;
                 return Ok(Self { _mpi: None });
             }
             let (mpi, peers) = mpi::connect()?;
+            launcher::check_size(peers.size())?;
             end_at_panics(peers.rank());
             PEERS.get_or_init(|| Arc::new(peers));
             Ok(Self { _mpi: Some(mpi) })
         }
         #[cfg(not(feature = "mpi"))]
         {
-            launcher::check_alone()?;
+            launcher::check_size(1)?;
             Ok(Self {})
         }
     }

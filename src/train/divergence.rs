@@ -26,6 +26,12 @@ pub(super) fn report(error: LearnerError, run_dir: &Path) -> Error {
     }
 }
 
+/// Returns the learner's error if NaN or infinity caused a failure.
+pub(super) fn cause_of(failure: &Error) -> Option<LearnerError> {
+    let error = failure.downcast_ref::<LearnerError>()?;
+    matches!(error, LearnerError::Diverged(_) | LearnerError::NonFinite { .. }).then(|| error.clone())
+}
+
 /// Saves the batch and returns a clause that says where.
 fn save(divergence: Divergence, run_dir: &Path) -> String {
     let path = run_dir.join(FILE);

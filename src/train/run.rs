@@ -4,7 +4,7 @@ use std::mem;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use burn::tensor::Device;
 use rl_env::ResetSeeds;
 
@@ -245,7 +245,7 @@ impl Run {
             }
             // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
             if self.learner.is_idle() && !interrupt.is_requested() {
-                self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, interrupt)?;
+                self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, heard)?;
             }
             let is_over = self.learner.is_complete() || (interrupt.is_requested() && collection.is_at_rest());
             let was_lost = has_updated && self.restore_directory(writer, telemetry, printer)?;
@@ -262,9 +262,10 @@ impl Run {
             if saves {
                 self.show_weights(&clock.moment, telemetry)?;
                 self.note_progress(&clock, &tally, telemetry);
-                // A full disk may have space again the next time.
                 let saved = self.save(team, writer).and_then(|()| writer.remove_old());
                 if let Err(error) = saved {
+                    let error = self.unless_diverged(error)?;
+                    // A full disk may have space again the next time.
                     printer.warn(&format!("{}; training continues", sentence(&error)));
                 }
             }
@@ -280,7 +281,7 @@ impl Run {
         }
         self.note_progress(&clock, &tally, telemetry);
         if !writer.has(&self.progress.moment) {
-            self.save(team, writer)?;
+            self.save(team, writer).or_else(|error| Err(self.unless_diverged(error)?))?;
             if let Err(error) = writer.remove_old() {
                 printer.warn(&sentence(&error));
             }
@@ -454,6 +455,15 @@ impl Run {
             learner.take_part()?;
         }
         saved
+    }
+
+    /// Returns a failure to save, or fails if its cause is that the learner diverged: its state includes an update in
+    /// progress.
+    fn unless_diverged(&self, failure: Error) -> Result<Error> {
+        match divergence::cause_of(&failure) {
+            Some(error) => Err(divergence::report(error, &self.directory)),
+            None => Ok(failure),
+        }
     }
 
     pub(super) fn fail_if_stopped(&self, interrupt: &Interrupt) -> Result<()> {

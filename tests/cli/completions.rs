@@ -9,13 +9,14 @@ use tempfile::TempDir;
 use super::output;
 use crate::program::ALE_TRAIN;
 
-/// Returns the candidates of bash for the last word of a command line.
+/// Returns the candidates of bash for the last word of a command line, which bash has split at colons.
 #[cfg(unix)]
 fn completed(directory: &Path, words: &[&str]) -> Vec<String> {
     let script = r#"
         eval "$(ale-train completions bash)"
-        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_TYPE=9
-        _clap_complete_ale_train ale-train "${COMP_WORDS[COMP_CWORD]}"
+        [[ $(complete -p ale-train) == *" -F _ale_train ale-train" ]] || exit
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_TYPE=9 COMP_WORDBREAKS=$' \t\n:='
+        _ale_train ale-train "${COMP_WORDS[COMP_CWORD]}"
         printf '%s\n' "${COMPREPLY[@]}""#;
     let program = Path::new(ALE_TRAIN).parent().expect("a directory").to_str().expect("a name");
     let path = format!("{program}:{}", std::env::var("PATH").expect("a path"));
@@ -39,6 +40,7 @@ fn bash_completes_games_keys_presets_devices_and_runs() {
     assert_eq!(all(&["ppo", "--games", "atari57,-skii"]), ["atari57,-skiing"]);
     assert_eq!(all(&["eval", "RUN", "--games", "CartPole-v"]), ["CartPole-v0", "CartPole-v1"]);
     assert_eq!(all(&["play", "qb"]), ["qbert"]);
+    assert_eq!(all(&["play", "atari5"]), [""], "sets are not single games");
     assert_eq!(all(&["ppo", "--set", "ppo.clip_"]), ["ppo.clip_coef=", "ppo.clip_vloss="]);
     assert_eq!(all(&["sweep", "--vary", "dqn.buf"]), ["dqn.buffer_size="]);
     assert_eq!(all(&["ppo", "--preset", "rainb"]), ["rainbow-dqn"]);
@@ -49,6 +51,20 @@ fn bash_completes_games_keys_presets_devices_and_runs() {
         ["checkpoints/pong__ppo__1__5", "checkpoints/qbert__ppo__1__6"]
     );
     assert_eq!(all(&["comple"]), ["completions"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn bash_completes_agents_of_the_zoo_and_exported_ones() {
+    let temp = TempDir::new().expect("a directory");
+    for file in ["agent.safetensors", "agent.txt"] {
+        fs::write(temp.path().join(file), "").expect("a file");
+    }
+    let all = |words: &[&str]| completed(temp.path(), words);
+    assert_eq!(all(&["eval", "zoo", ":", "har"]), ["harvest"]);
+    assert_eq!(all(&["play", "--checkpoint", "zoo", ":"]).len(), all(&["eval", "zoo", ":"]).len());
+    assert!(all(&["eval", "zoo", ":"]).contains(&"harvest".to_owned()));
+    assert_eq!(all(&["eval", "ag"]), ["agent.safetensors"]);
 }
 
 #[test]

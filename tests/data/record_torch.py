@@ -51,6 +51,7 @@ AGENTS = {
     "impala_normalized": ("ppo", IMAGES, [*IMPALA, "policy.layer_norm=true", "policy.head=shared"]),
     "impala_pqn": ("pqn", IMAGES, IMPALA),
     "heads": ("ppo", VECTORS, ["policy.hidden_size=8"]),
+    "normalized": ("ppo", VECTORS, ["policy.hidden_size=8", "policy.normalize_observations=true"]),
     "shared_ppo": ("ppo", VECTORS, SHARED),
     "shared_dqn": ("dqn", VECTORS, SHARED),
     "shared_pqn": ("pqn", VECTORS, SHARED),

@@ -134,7 +134,7 @@ fn distributional_dqn_with_noisy_layers_solves_every_probe() {
     }
 }
 
-/// The hyperparameters of `configs/cartpole-dqn.toml`, with which three seeds reached 460, 476 and 500.
+/// The hyperparameters of `configs/cartpole-dqn.toml`, with which three seeds reached 491 to 499.6.
 #[test]
 fn dqn_balances_the_cart_pole() {
     let config = DqnConfig {
@@ -177,8 +177,8 @@ fn sparse_reward_config() -> DqnConfig {
     }
 }
 
-/// The hyperparameters of `configs/mountaincar-dqn.toml`, with which three seeds reached -97.7, -98.1 and -104.1.
-/// Gymnasium considers the task solved at -110; a random policy scores -200.
+/// The hyperparameters of `configs/mountaincar-dqn.toml`, with which three seeds reached -101.9, -101.7 and
+/// -102.1. Gymnasium considers the task solved at -110; a random policy scores -200.
 #[test]
 fn dqn_drives_the_mountain_car_up_the_hill() {
     let config = DqnConfig {
@@ -195,10 +195,10 @@ fn dqn_drives_the_mountain_car_up_the_hill() {
     let mut envs = vectorize(100, || rescaled(mountain_car()), AutoresetMode::NextStep);
     let policy = dqn.policy(&VectorSpec::of(&envs).unwrap()).unwrap();
     let mean = mean_return(&mut envs, |batch| policy.greedy(batch).unwrap());
-    assert!(mean >= -125.0, "mean return {mean} with seed {seed}");
+    assert!(mean >= -115.0, "mean return {mean} with seed {seed}");
 }
 
-/// The hyperparameters of `configs/acrobot-dqn.toml`, with which three seeds reached -86.2, -86.1 and -87.8.
+/// The hyperparameters of `configs/acrobot-dqn.toml`, with which three seeds reached -82.6, -92.5 and -90.7.
 /// Gymnasium considers the task solved at -100; a random policy scores -499.
 #[test]
 fn dqn_swings_up_the_acrobot() {

@@ -1,7 +1,7 @@
 //! Runs the `ale-train` binary from tests.
 
 // Every test binary compiles this module and uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 mod skip;
 

@@ -219,7 +219,7 @@ impl Dqn {
     }
 
     /// Draws the noise of a gradient step.
-    fn draw_noise(&mut self) -> StepNoise {
+    pub(super) fn draw_noise(&mut self) -> StepNoise {
         let Self { training, target, config, off_policy: OffPolicy { noise_rng, .. }, .. } = self;
         let plain = training.device.clone().without_autodiff();
         let images = if config.augmentation == Augmentation::Drq { config.batch_size } else { 0 };

@@ -11,6 +11,7 @@ use self::adam::StepParams;
 use crate::LearnerError;
 use crate::host::to_host;
 use crate::networks::on_cpu;
+use crate::sum_of_squares::sum_of_squares;
 
 const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
@@ -198,7 +199,7 @@ pub(crate) fn global_norm(module: &impl Module, gradients: &GradientsParams) -> 
     }
     impl ModuleVisitor for SumOfSquares<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            self.sums.extend(self.gradients.get::<D>(param.id).map(|gradient| gradient.square().sum()));
+            self.sums.extend(self.gradients.get::<D>(param.id).map(sum_of_squares));
         }
     }
     let mut visitor = SumOfSquares { gradients, sums: Vec::new() };

@@ -145,8 +145,8 @@ impl Ppo {
         self.on_policy.num_updates()
     }
 
-    /// Learns from the last `num_steps` steps. On an error the weights are those of the last finite
-    /// minibatch; on a device, where several minibatches are read together, those of the last successful
+    /// Learns from the last `num_steps` steps. On an error no further minibatch is learned from. On the CPU the weights may
+    /// not be finite then; on a device, where several minibatches are read together, they are those of the last successful
     /// read.
     pub fn update(&mut self) -> Result<PpoMetrics, LearnerError> {
         halt::complete(|stop| self.update_unless(stop))

@@ -121,7 +121,8 @@ impl Policy {
         RecurrentState::new(self.reader.num_envs(), self.lstm_size)
     }
 
-    /// Returns an action for each environment: the most probable one if `greedy` is true, with ties going to the first,
+    /// Returns an action for each environment of the batch, which must hold all of them if the policy is recurrent: the most
+    /// probable one if `greedy` is true, with ties going to the first,
     /// otherwise a sample. Sampling draws one random number per choice or two per component, in row order.
     pub fn act(
         &self,
@@ -130,6 +131,7 @@ impl Policy {
         greedy: bool,
         rng: &mut impl Rng,
     ) -> Result<ActionBuffer, LearnerError> {
+        self.check_state(batch)?;
         state.reset(&episode_starts(batch, self.reader.autoreset_mode()));
         let evaluation = self.evaluate_batch(batch, state)?;
         let actions = self.write(batch, &evaluation, |policy, actions| {
@@ -146,14 +148,24 @@ impl Policy {
         batch: &Batch,
         state: &RecurrentState,
     ) -> Result<(Vec<Vec<f32>>, Vec<f32>), LearnerError> {
+        self.check_state(batch)?;
         let mut state = state.clone();
         state.reset(&episode_starts(batch, self.reader.autoreset_mode()));
         let evaluation = self.evaluate_batch(batch, &state)?;
         Ok((self.each_log_probs(batch, &evaluation), evaluation.values))
     }
 
+    /// Fails if the policy is recurrent and a batch lacks environments: a recurrent state is that of all of them.
+    fn check_state(&self, batch: &Batch) -> Result<(), LearnerError> {
+        if self.lstm_size == 0 {
+            Ok(())
+        } else {
+            self.reader.check_complete(batch, &(0..self.reader.num_envs()))
+        }
+    }
+
     /// Returns the most probable action of each environment, the first if several are equal. Uses the initial recurrent
-    /// state, as do the methods below.
+    /// state, as do `log_probs` and `values`.
     pub fn greedy(&self, batch: &Batch) -> Result<ActionBuffer, LearnerError> {
         let evaluation = self.evaluate_batch(batch, &self.initial_state())?;
         Ok(self.write(batch, &evaluation, RowPolicy::greedy))

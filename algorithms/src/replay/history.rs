@@ -33,7 +33,7 @@ pub(super) struct FrameRing {
 }
 
 impl FrameRing {
-    /// Creates a ring with more slots than an observation has frames.
+    /// Creates an empty ring. `slots` must exceed the number of frames of an observation.
     pub(super) fn new(slots: usize) -> Self {
         Self { slots, written: 0 }
     }

@@ -45,7 +45,7 @@ settings! {
         /// noise. The noise of a step keeps its distribution but lasts longer: an Ornstein-Uhlenbeck process, as in
         /// Lillicrap et al. 2016 (<https://arxiv.org/abs/1509.02971>). Before learning starts, random actions are
         /// repeated with this probability.
-        pub noise_correlation: f32 = 0.0 => between(0.0, 1.0),
+        pub noise_correlation: f32 = 0.0 => at_least(0.0).below(1.0),
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
             ("policy_frequency", |config| config.policy_frequency = 0),
             ("alpha", |config| config.alpha = -0.1),
             ("target_entropy_scale", |config| config.target_entropy_scale = f32::NAN),
-            ("noise_correlation", |config| config.noise_correlation = 1.1),
+            ("noise_correlation", |config| config.noise_correlation = 1.0),
             ("train_ratio", |config| config.train_ratio = 0.0),
         ];
         for (field, change) in cases {

@@ -40,7 +40,7 @@ pub struct Sac {
     /// The target critics, without gradients.
     pub(super) target: TwinCritic,
     /// The policy that acts: the weights of the trained networks without gradients.
-    acting: Policy,
+    pub(super) acting: Policy,
     pub(super) exploration: Exploration,
     /// Present if observations are normalised.
     pub(super) statistics: Option<ObservationStatistics>,

@@ -46,6 +46,10 @@ impl PoweredGame {
         rom: Arc<[u8]>,
         options: &ConsoleOptions,
     ) -> Result<Self, AleError> {
+        if options.height == 0 {
+            let value = "0".to_owned();
+            return Err(AleError::Setting { name: "height", value, allowed: "at least 1" });
+        }
         let cartridge =
             game.cartridge(rom).map_err(|source| AleError::Cartridge { game: game.id.to_owned(), source })?;
         Ok(Self { game, console: Arc::new(Console::new(cartridge, options)) })

@@ -11,7 +11,8 @@ pub struct AleSettings {
     pub repeat_action_probability: f32,
     /// Frames that one [`act`](crate::Ale::act) emulates, at least 1.
     pub frame_skip: u32,
-    /// Episodes are truncated after this many frames; 0 means never. Frames of a reset do not count.
+    /// Episodes are truncated after this many frames; 0 means never. Of the frames of a reset, only those that select the
+    /// mode count.
     pub max_num_frames_per_episode: u32,
     /// The game's mode; `None` is its default mode.
     pub mode: Option<u32>,

@@ -2,6 +2,16 @@
 
 use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
 use rl_env::{TimeLimit, check_env};
+use vcs::ConsoleOptions;
+
+#[test]
+fn screens_without_rows_are_rejected() {
+    let harvest = game("harvest").unwrap();
+    let rom = roms::built_in("harvest").unwrap();
+    let options = ConsoleOptions { height: 0, ..harvest.console_options() };
+    let error = PoweredGame::with_options(harvest, rom.into(), &options).unwrap_err();
+    assert_eq!(error.to_string(), "height is 0, but must be at least 1");
+}
 
 #[test]
 fn atari_environments_follow_the_rules() {

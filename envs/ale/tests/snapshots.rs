@@ -125,7 +125,8 @@ fn a_rejected_snapshot_changes_nothing() -> Result<(), Failed> {
     play(&mut ale, &mut Mt19937::new(3), 30);
     let before = ale.snapshot();
     let foreign = start(&power_on("venture", &endless())?, 1, 1)?.snapshot();
-    for bad in [&foreign[..], &before[..before.len() - 1], &[]] {
+    let longer = [&before[..], &[0]].concat();
+    for bad in [&foreign[..], &before[..before.len() - 1], &longer, &[]] {
         let error = ale.restore(bad).expect_err("a state of this game is expected");
         assert_eq!(error.to_string(), "the snapshot does not belong to harvest or is damaged");
         assert!(ale.snapshot() == before);

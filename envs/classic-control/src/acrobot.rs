@@ -86,6 +86,12 @@ impl AcrobotState {
 impl Dynamics for Acrobot {
     type State = AcrobotState;
 
+    /// Wrapping a huge angle would take for ever.
+    fn accepts(&self, state: &AcrobotState) -> bool {
+        state.angles.iter().all(|angle| angle.abs() <= PI)
+            && state.velocities.iter().zip(MAX_VELOCITIES).all(|(velocity, max)| velocity.abs() <= max)
+    }
+
     fn observation_space(&self) -> Space {
         let [first, second] = MAX_VELOCITIES.map(|fastest| (-fastest as f32, fastest as f32));
         let unit = (-1.0, 1.0);

@@ -24,6 +24,11 @@ pub trait Dynamics: Send + 'static {
         action_space: &Space,
     ) -> Result<Judgement, EnvError>;
 
+    /// Returns false if a state, which may come from a damaged snapshot, cannot be advanced.
+    fn accepts(&self, _state: &Self::State) -> bool {
+        true
+    }
+
     /// Writes the observation of a state.
     fn observe(&self, state: &Self::State, observation: &mut [u8]);
 }
@@ -111,7 +116,11 @@ impl<D: Dynamics> Env for Control<D> {
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        (self.generator, self.state) = snapshot::decode(snapshot)?;
+        let (generator, state) = snapshot::decode(snapshot)?;
+        if !self.dynamics.accepts(&state) {
+            return Err(EnvError::BadSnapshot("its state is out of range".to_owned()));
+        }
+        (self.generator, self.state) = (generator, state);
         self.info = ControlInfo::default();
         Ok(())
     }

@@ -22,6 +22,7 @@ pub(crate) fn is_invalid_argument(error: &VectorError) -> bool {
         error,
         VectorError::WrongLength { .. }
             | VectorError::UnknownEnv { .. }
+            | VectorError::Duplicate { .. }
             | VectorError::BadSnapshot(_)
             | VectorError::Env { error: EnvError::InvalidAction { .. } | EnvError::BadSnapshot(_), .. }
     )

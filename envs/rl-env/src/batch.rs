@@ -110,8 +110,8 @@ pub struct Batch {
     pub steps: Vec<u32>,
     /// Statistics of the episode that ended with this step.
     pub episodes: Vec<Option<EpisodeStats>>,
-    /// Wall-clock seconds of the episode that ended with this step; 0 where none ended. All other fields depend only on
-    /// seeds and actions.
+    /// Wall-clock seconds of the episode that ended with this step, since its reset or since its environment was restored; 0
+    /// where none ended. All other fields depend only on seeds and actions.
     pub episode_seconds: Vec<f64>,
     /// Under [`AutoresetMode::SameStep`](crate::AutoresetMode::SameStep): the last observation of the episode that
     /// ended with this step, or the current observation where none ended. Has no rows in other modes.

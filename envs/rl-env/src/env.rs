@@ -246,8 +246,8 @@ pub trait Env: Send {
         self.reset(None, observation);
     }
 
-    /// Performs one action and writes the observation after it. An action outside the action space is
-    /// [`EnvError::InvalidAction`] and changes nothing. Before the first `reset` and after the end of an episode the result
+    /// Performs one action and writes the observation after it. An action that does not
+    /// [fit](Action::fits) the action space is [`EnvError::InvalidAction`] and changes nothing. Before the first `reset` and after the end of an episode the result
     /// is unspecified, but the call does not panic.
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError>;
 

@@ -9,7 +9,7 @@ pub enum EnvError {
     InvalidAction {
         /// The action as it was given.
         action: String,
-        /// The action space, as Gymnasium prints it.
+        /// The action space, as its `Display` writes it.
         space: String,
     },
     /// The snapshot is damaged or belongs to a different environment.

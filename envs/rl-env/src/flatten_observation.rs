@@ -34,10 +34,14 @@ impl<E: Env> FlattenObservation<E> {
     }
 }
 
-/// Returns the bounds of each element of a flattened space without parts.
+/// Returns the bounds of each element of a flattened space without parts, rounded as the elements are.
 fn bounds(space: &Space) -> (Vec<f64>, Vec<f64>) {
     let is_one_hot = matches!(space, Space::Discrete { .. } | Space::MultiDiscrete { .. });
-    let range = |index| if is_one_hot { (0.0, 1.0) } else { space.range(index) };
+    let rounded = |bound: f64| f64::from(bound as f32);
+    let range = |index| {
+        let (low, high) = if is_one_hot { (0.0, 1.0) } else { space.range(index) };
+        (rounded(low), rounded(high))
+    };
     (0..space.flat_len()).map(range).unzip()
 }
 
@@ -90,5 +94,18 @@ impl<E: Env> Env for FlattenObservation<E> {
         self.env.restore(snapshot)?;
         self.env.observe(&mut self.row);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_rounded_as_the_elements_are() {
+        let space =
+            Space::Box { low: Bound::All(-0.1), high: Bound::All(0.1), shape: vec![1], dtype: Dtype::F64 };
+        let rounded = f64::from(0.1_f32);
+        assert_eq!(bounds(&space), (vec![-rounded], vec![rounded]));
     }
 }

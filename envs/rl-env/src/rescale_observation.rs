@@ -13,7 +13,8 @@ pub struct RescaleObservation<E> {
 }
 
 impl<E: Env> RescaleObservation<E> {
-    /// Rescales the observations of `env`. Returns `None` unless its observation space is a [`Space::Box`] of floats.
+    /// Rescales the observations of `env`. Returns `None` unless its observation space is a [`Space::Box`] of 32-bit
+    /// floats.
     pub fn new(env: E) -> Option<Self> {
         let Space::Box { low, high, shape, dtype: Dtype::F32 } = env.observation_space() else { return None };
         let bounds: Vec<_> =

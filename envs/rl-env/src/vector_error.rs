@@ -40,6 +40,12 @@ pub enum VectorError {
         /// Number of environments.
         num_envs: usize,
     },
+    /// An index was given twice.
+    #[error("environment {env} is listed twice")]
+    Duplicate {
+        /// Index of the environment.
+        env: usize,
+    },
     /// The environment is still busy with the previous call.
     #[error("environment {env} is in flight: receive its result before using it again")]
     InFlight {
@@ -47,12 +53,22 @@ pub enum VectorError {
         env: usize,
     },
     /// `recv` would block forever, because too few environments have been sent to.
-    #[error("recv needs {batch_size} environments in flight, but only {in_flight} are: send to more first")]
+    #[error(
+        "the next batch needs {batch_size} environments in flight, but only {in_flight} are: send to more first"
+    )]
     TooFewInFlight {
-        /// Number of environments whose results have not been received.
+        /// Number of environments of the next batch whose results have not been received.
         in_flight: usize,
         /// Rows of a batch.
         batch_size: usize,
+    },
+    /// The environment cannot be stepped after the end of its episode, since autoreset is disabled.
+    #[error(
+        "the episode of environment {env} is over and autoreset is disabled: reset it before the next step"
+    )]
+    EpisodeOver {
+        /// Index of the environment.
+        env: usize,
     },
     /// The method cannot be called in the current state.
     #[error("{0}")]

@@ -254,7 +254,7 @@ fn actions_are_checked_against_their_space() {
 }
 
 #[test]
-fn spaces_are_formatted_as_in_gymnasium() {
+fn spaces_are_formatted_in_the_manner_of_gymnasium() {
     let told = [
         (Space::floats(3, -1.0, 1.0), "Box(-1, 1, [3], float32)"),
         (Space::float_ranges(&[(-1.2, 0.6), (-0.07, 0.07)]), "Box([-1.2, -0.07], [0.6, 0.07], [2], float32)"),

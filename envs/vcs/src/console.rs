@@ -81,7 +81,8 @@ pub struct ForeignSnapshot;
 ///
 /// Cloning forks the machine. Serialising it gives a snapshot; call [`draw_screens`](Self::draw_screens)
 /// first if [`has_undrawn_screens`](Self::has_undrawn_screens) returns true, since the snapshot does not hold
-/// the data to draw them later. Running never fails.
+/// the data to draw them later. A deserialised console lacks the cartridge's image: it can only be
+/// [restored](Self::restore) to another console. Running any other never fails.
 ///
 /// # Examples
 ///

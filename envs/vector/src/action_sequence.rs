@@ -1,25 +1,10 @@
-use rl_env::{Action, ActionKind, Actions, EnvError, Space};
+use rl_env::{Action, ActionBuffer, ActionKind, Actions, EnvError, Space};
 
 /// The actions that an environment performs next, in a buffer that is reused.
 #[derive(Debug)]
 pub(crate) struct ActionSequence {
     space: Space,
-    values: Values,
-}
-
-#[derive(Debug)]
-enum Values {
-    Discrete(Vec<i32>),
-    Continuous(Vec<f32>),
-}
-
-impl Values {
-    fn as_actions(&self) -> Actions<'_> {
-        match self {
-            Self::Discrete(values) => Actions::Discrete(values),
-            Self::Continuous(values) => Actions::Continuous(values),
-        }
-    }
+    values: ActionBuffer,
 }
 
 impl ActionSequence {
@@ -27,16 +12,16 @@ impl ActionSequence {
     pub(crate) fn new(space: &Space) -> Self {
         let capacity = space.num_elements();
         let values = match ActionKind::of(space) {
-            Some(ActionKind::Continuous) => Values::Continuous(Vec::with_capacity(capacity)),
+            Some(ActionKind::Continuous) => ActionBuffer::Continuous(Vec::with_capacity(capacity)),
             // A space that mixes integers and floats has no actions.
-            Some(ActionKind::Discrete) | None => Values::Discrete(Vec::with_capacity(capacity)),
+            Some(ActionKind::Discrete) | None => ActionBuffer::Discrete(Vec::with_capacity(capacity)),
         };
         Self { space: space.clone(), values }
     }
 
     /// Replaces the actions. An empty sequence and an action outside the space are errors.
     pub(crate) fn fill(&mut self, actions: Actions<'_>) -> Result<(), EnvError> {
-        if total_len(actions) == 0 {
+        if actions.num_elements() == 0 {
             return Err(self.invalid("(none)"));
         }
         let mut each = split(actions, self.space.num_elements());
@@ -44,8 +29,8 @@ impl ActionSequence {
             return Err(self.invalid(&bad.to_string()));
         }
         match (&mut self.values, actions) {
-            (Values::Discrete(own), Actions::Discrete(values)) => replace(own, values),
-            (Values::Continuous(own), Actions::Continuous(values)) => replace(own, values),
+            (ActionBuffer::Discrete(own), Actions::Discrete(values)) => replace(own, values),
+            (ActionBuffer::Continuous(own), Actions::Continuous(values)) => replace(own, values),
             _ => return Err(self.invalid("of another type")),
         }
         Ok(())
@@ -61,14 +46,6 @@ impl ActionSequence {
     }
 }
 
-/// Returns the number of values of all actions together.
-pub(crate) fn total_len(actions: Actions<'_>) -> usize {
-    match actions {
-        Actions::Discrete(values) => values.len(),
-        Actions::Continuous(values) => values.len(),
-    }
-}
-
 /// Returns a range of the values.
 pub(crate) fn part(actions: Actions<'_>, start: usize, len: usize) -> Actions<'_> {
     match actions {
@@ -78,7 +55,7 @@ pub(crate) fn part(actions: Actions<'_>, start: usize, len: usize) -> Actions<'_
 }
 
 fn split(actions: Actions<'_>, action_len: usize) -> impl Iterator<Item = Action<'_>> {
-    (0..total_len(actions) / action_len).map(move |index| {
+    (0..actions.num_elements() / action_len).map(move |index| {
         match part(actions, index * action_len, action_len) {
             Actions::Discrete(values) => Action::Discrete(values),
             Actions::Continuous(values) => Action::Continuous(values),

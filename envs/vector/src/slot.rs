@@ -94,11 +94,7 @@ impl<E: Env> Slot<E> {
         self.command = Command::Step;
         match (self.episode_over, mode) {
             (true, AutoresetMode::NextStep) => return Ok(()),
-            (true, _) => {
-                return Err(VectorError::OutOfOrder(
-                    "the episode of an environment is over and autoreset is disabled: reset it before the next step",
-                ));
-            }
+            (true, _) => return Err(VectorError::EpisodeOver { env }),
             (false, _) => {}
         }
         self.actions.fill(actions).map_err(|error| VectorError::Env { env, error })
@@ -152,8 +148,12 @@ impl<E: Env> Slot<E> {
     }
 
     fn begin_episode(&mut self) {
-        self.episode = EpisodeStats::default();
-        self.episode_over = false;
+        self.continue_episode(EpisodeStats::default(), false);
+    }
+
+    /// Continues an episode with these statistics. Its wall-clock time begins anew.
+    pub(crate) fn continue_episode(&mut self, episode: EpisodeStats, is_over: bool) {
+        (self.episode, self.episode_over) = (episode, is_over);
         self.episode_began = Instant::now();
     }
 

@@ -100,7 +100,10 @@ fn requires_a_reset_after_an_error() {
     let error = env.step(Actions::Discrete(&[0; 6])).unwrap_err();
     assert_eq!(error.to_string(), "environment 3: the stub was told to fail");
     assert!(env.is_usable());
-    assert!(matches!(env.send(Actions::Discrete(&[0; 6])), Err(VectorError::OutOfOrder(_))));
+    let error = env.send(Actions::Discrete(&[0; 6])).unwrap_err().to_string();
+    assert_eq!(error, "an environment failed: reset or restore all environments first");
+    let error = env.send_reset(&[3], ResetSeeds::Continue).unwrap_err().to_string();
+    assert_eq!(error, "the first reset, and the first after an error, must include all environments");
     env.reset(ResetSeeds::From(2)).unwrap();
     env.step(Actions::Discrete(&[0; 6])).unwrap();
 }
@@ -151,8 +154,9 @@ fn refuses_to_step_a_finished_environment_without_autoreset() {
     while env.batch().episodes.iter().all(Option::is_none) {
         env.step(Actions::Discrete(&[0; 2])).unwrap();
     }
-    assert!(matches!(env.send(Actions::Discrete(&[0; 2])), Err(VectorError::OutOfOrder(_))));
     let over: Vec<bool> = env.batch().episodes.iter().map(Option::is_some).collect();
+    let first = over.iter().position(|&over| over).unwrap();
+    assert_eq!(env.send(Actions::Discrete(&[0; 2])), Err(VectorError::EpisodeOver { env: first }));
     env.reset_masked(&over, ResetSeeds::Continue).unwrap();
     env.step(Actions::Discrete(&[0; 2])).unwrap();
 }

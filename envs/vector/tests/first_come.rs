@@ -136,7 +136,7 @@ fn invalid_calls_are_errors() {
     assert_eq!(send(&mut env, &[ids[0], NUM_ENVS]), Err(unknown.clone()));
     assert_eq!(unknown.to_string(), "there is no environment 7; valid indices are 0 to 6");
     assert_eq!(send(&mut env, &[ids[0], absent]), Err(VectorError::InFlight { env: absent }));
-    assert_eq!(send(&mut env, &[ids[1], ids[0], ids[1]]), Err(VectorError::InFlight { env: ids[1] }));
+    assert_eq!(send(&mut env, &[ids[1], ids[0], ids[1]]), Err(VectorError::Duplicate { env: ids[1] }));
     let too_many = env.send_to(Actions::Discrete(&[0; 3]), &ids[..2]);
     assert_eq!(too_many, Err(VectorError::WrongLength { what: "action values", got: 3, expected: 2 }));
     assert!(matches!(
@@ -155,7 +155,7 @@ fn invalid_calls_are_errors() {
     assert_eq!(env.recv().unwrap_err(), too_few);
     assert_eq!(
         too_few.to_string(),
-        "recv needs 3 environments in flight, but only 1 are: send to more first"
+        "the next batch needs 3 environments in flight, but only 1 are: send to more first"
     );
 }
 

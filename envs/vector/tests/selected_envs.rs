@@ -68,7 +68,7 @@ fn invalid_restores_change_nothing() {
         "cannot restore the snapshot: the state of an environment of task 1 cannot be restored to one of task 0"
     );
     assert_eq!(restore(&[0, 4]), "there is no environment 4; valid indices are 0 to 3");
-    assert_eq!(restore(&[0, 0]), "cannot restore the snapshot: environment 0 is listed twice");
+    assert_eq!(restore(&[0, 0]), "environment 0 is listed twice");
     assert_eq!(env.snapshot().unwrap(), whole);
     assert!(
         matches!(env.restore(&saved), Err(VectorError::BadSnapshot(_))),
@@ -156,4 +156,9 @@ fn snapshots_of_parts_are_the_parts_of_a_snapshot() {
     assert!(matches!(part_of_snapshot(&whole, 2..5), Err(VectorError::BadSnapshot(_))));
     assert!(matches!(part_of_snapshot(&[1, 2], 0..1), Err(VectorError::BadSnapshot(_))));
     assert!(matches!(join_snapshots(&[]), Err(VectorError::BadSnapshot(_))));
+    let mut other = build(0, AutoresetMode::SameStep);
+    other.reset(ResetSeeds::From(6)).unwrap();
+    let error = join_snapshots(&[whole, other.snapshot().unwrap()]).unwrap_err().to_string();
+    let expected = "cannot restore the snapshot: the autoreset modes NextStep and SameStep cannot be joined";
+    assert_eq!(error, expected);
 }

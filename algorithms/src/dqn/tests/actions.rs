@@ -8,7 +8,7 @@ use rl_env::{Actions, AutoresetMode, Batch, Space};
 
 use super::{config, learner, rainbow, restored, step, variants, vectors};
 use crate::categorical::argmax;
-use crate::dqn::Dqn;
+use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
 use crate::testing::{RandomEnvs, assert_legal, spec, spec_of_choices};
 use crate::{Learner, SpecError};
@@ -101,4 +101,32 @@ fn a_policy_matches_tasks_of_other_environments_by_name() {
     assert!(matches!(dqn.policy(&unknown), Err(SpecError::UnknownTask { .. })));
     let images = spec(Space::bytes([2, 36, 40]), AutoresetMode::NextStep);
     assert!(matches!(dqn.policy(&images), Err(SpecError::OtherObservations { .. })));
+}
+
+/// Without random actions, equal observations lead to different actions only through noise.
+#[test]
+fn each_environment_acts_and_each_network_learns_with_its_own_noise() {
+    let quiet = |noisy| DqnConfig { noisy, start_e: 0.0, end_e: 0.0, learning_starts: 100, ..config() };
+    for noisy in [false, true] {
+        let (mut dqn, mut envs) = (learner(quiet(noisy), vectors()), RandomEnvs::new(vectors()));
+        let observation = envs.batch.observations.row(0).to_vec();
+        // The actions of the second and the third environment, which have the same task.
+        let mut taken = Vec::new();
+        while !dqn.is_ready() {
+            envs.batch.observations.rows_mut().for_each(|row| row.copy_from_slice(&observation));
+            let Actions::Discrete(&[_, second, third, _]) = dqn.act(&envs.batch).unwrap() else {
+                panic!("four actions");
+            };
+            taken.push((second, third));
+            envs.step();
+            dqn.observe(&envs.batch).unwrap();
+        }
+        assert_eq!(taken.iter().any(|&(second, third)| second != third), noisy);
+        assert_eq!(taken.iter().any(|&(second, _)| second != taken[0].0), noisy);
+    }
+    for (noisy, double) in [(false, true), (true, false), (true, true)] {
+        let noise = learner(DqnConfig { double, ..quiet(noisy) }, vectors()).draw_noise();
+        let drawn = [&noise.online, &noise.target, &noise.selection].map(Option::is_some);
+        assert_eq!(drawn, [noisy, noisy, noisy && double]);
+    }
 }

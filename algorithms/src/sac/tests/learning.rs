@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, AutoresetMode, Batch};
 
 use super::{config, learner, numbers, small, step, variants};
+use crate::batch_reader::rows;
 use crate::networks::{NamedWeights, load_weights, weights};
 use crate::replay::Draw;
 use crate::sac::gradient_steps::StepNoise;
@@ -22,6 +23,11 @@ fn minibatch(sac: &Sac, draws: &[Draw]) -> Minibatch {
 
 fn draws(sac: &Sac, count: usize) -> Vec<Draw> {
     sac.off_policy.replay.draw(count, 0.0, &mut ChaCha8Rng::seed_from_u64(1))
+}
+
+fn continuous(actions: Actions<'_>) -> Vec<f32> {
+    let Actions::Continuous(actions) = actions else { panic!("not continuous") };
+    actions.to_vec()
 }
 
 fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
@@ -210,23 +216,34 @@ fn actions_are_random_until_learning_starts_and_scaled_to_their_bounds() {
     let (mut sac, mut envs) = (learner((config, small()), spec.clone()), RandomEnvs::new(spec));
     let mut seen: Vec<Vec<f32>> = Vec::new();
     for _ in 0..100 {
-        let Actions::Continuous(actions) = sac.act(&envs.batch).unwrap() else { panic!("not continuous") };
-        seen.push(actions.to_vec());
+        seen.push(continuous(sac.act(&envs.batch).unwrap()));
         envs.step();
         sac.observe(&envs.batch).unwrap();
         assert!(!sac.is_ready() || sac.off_policy.steps == 400);
     }
-    // The first and the last component of the second environment's action: within -2..=2 and 5..=6.
+    // The action of the first environment, and the last component of the second one's: within -2..=2 and 5..=6.
     for (column, low, high) in [(0, -2.0, 2.0), (3, 5.0, 6.0)] {
         let values = seen.iter().map(|actions| actions[column]);
         let share = |below: f32| values.clone().filter(|&value| value < below).count();
         assert_eq!((share(low), share(high + 1e-6)), (0, 100));
         assert!((30..70).contains(&share(f32::midpoint(low, high))), "{}", share(f32::midpoint(low, high)));
+        // Actions of the new policy seldom come close to the bounds.
+        let margin = 0.05 * (high - low);
+        assert!(share(low + margin) > 0 && share(high - margin) < 100);
     }
     // The replay stores actions in -1..=1.
     let draw = sac.off_policy.replay.draw_of(1, 0);
     let stored = sac.off_policy.replay.action(&draw);
     assert!((stored[2] - (seen[0][3] - 5.5) * 2.0).abs() < 1e-5);
+    // Then they are those of the policy with the noise of the second environment.
+    sac.update().unwrap();
+    let (mut exploration, mut rng) = (sac.exploration.clone(), sac.off_policy.action_rng.clone());
+    let policies = sac.acting.row_policies(&envs.batch.observations, &rows(&envs.batch)).unwrap();
+    exploration.noise(0, 0.0, &mut rng);
+    let expected = policies[1].action(exploration.noise(1, 0.0, &mut rng));
+    let actions = continuous(sac.act(&envs.batch).unwrap());
+    let [first, _, last] = expected[..] else { panic!("three components") };
+    assert!((actions[1] - first).abs() < 1e-5 && (actions[3] - (5.5 + last / 2.0)).abs() < 1e-5);
 }
 
 #[test]

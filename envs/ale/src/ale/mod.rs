@@ -263,7 +263,7 @@ impl Ale {
     pub fn restore(&mut self, snapshot: &[u8]) -> Result<(), AleError> {
         let game = self.game();
         let bad = AleError::BadSnapshot { game: game.id };
-        let (id, state): (String, State) = postcard::from_bytes(snapshot).map_err(|_| bad.clone())?;
+        let (id, state): (String, State) = rl_env::snapshot::decode(snapshot).map_err(|_| bad.clone())?;
         if id != game.id || !game.rules.accepts(&state.variables) {
             return Err(bad);
         }

@@ -1,5 +1,6 @@
 //! The states that ale-py's `cloneState` saves, which leave out part of a [snapshot](Ale::snapshot).
 
+use rl_env::snapshot;
 use serde::{Deserialize, Serialize};
 use vcs::{Console, Mt19937};
 
@@ -45,8 +46,8 @@ impl SavedState {
 
     /// Returns the state of bytes from [`to_bytes`](Self::to_bytes).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, AleError> {
-        match postcard::take_from_bytes::<Self>(bytes) {
-            Ok((state, [])) if games().iter().any(|game| game.id == state.game) => Ok(state),
+        match snapshot::decode::<Self>(bytes) {
+            Ok(state) if games().iter().any(|game| game.id == state.game) => Ok(state),
             _ => Err(AleError::BadState),
         }
     }

@@ -21,7 +21,7 @@ pub struct AtariInfo {
     pub lives: i32,
     /// Frames since the ROM was loaded, including the no-ops of resets. A seeded reset loads the ROM again.
     pub frame_number: u32,
-    /// Frames since the last reset.
+    /// Frames of the episode, including the no-ops of its reset and those that select the mode.
     pub episode_frame_number: u32,
     /// True if the whole game is over. An episode may end earlier, for example with a lost life.
     pub game_over: bool,
@@ -318,7 +318,7 @@ impl AtariEnv {
             _ => None,
         };
         known.ok_or_else(|| EnvError::InvalidAction {
-            action: format!("{action:?}"),
+            action: action.to_string(),
             space: self.action_space.to_string(),
         })
     }
@@ -391,14 +391,10 @@ impl Env for AtariEnv {
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        let bad = |reason: &str| EnvError::BadSnapshot(format!("{}: {reason}", self.game().id));
-        let (state, rest) =
-            postcard::take_from_bytes::<State>(snapshot).map_err(|error| bad(&error.to_string()))?;
-        if !rest.is_empty() {
-            return Err(bad("it is too long"));
-        }
+        let state: State = rl_env::snapshot::decode(snapshot)?;
         if !self.view.fits(&state.view) {
-            return Err(bad("its observations have a different size"));
+            let reason = format!("{}: its observations have a different size", self.game().id);
+            return Err(EnvError::BadSnapshot(reason));
         }
         self.ale.restore(&state.ale).map_err(|error| EnvError::BadSnapshot(error.to_string()))?;
         self.view.restore(&state.view);

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::uniform::Uniform;
 use crate::{AleError, AleSettings, Game};
 
-/// The options of an Atari environment. Names and defaults are those of ale-py's `AtariVectorEnv`; `ram`, `fill_stack`,
-/// `modes` and `difficulties` are additions.
+/// The options of an Atari environment. Names and defaults are those of ale-py's `AtariVectorEnv`; `fire_after_lost_life`,
+/// `ram`, `fill_stack`, `rules`, `modes` and `difficulties` are additions.
 ///
 /// The defaults are deterministic. For sticky actions as recommended by Machado et al. (2018) and used by the games that
 /// ale-py registers with Gymnasium, set `repeat_action_probability` to 0.25.
@@ -43,7 +43,8 @@ pub struct AtariOptions {
     pub frameskip: u32,
     /// True to take the maximum of the last two frames of a step.
     pub maxpool: bool,
-    /// A reset plays fewer NOOP frames than this, drawn uniformly; 0 plays none.
+    /// A reset draws a number of NOOP frames below this, uniformly; 0 plays none. The [`rules`](Self::rules) may add or
+    /// subtract one.
     pub noop_max: u32,
     /// True if the loss of a life ends the episode. The game is then reset, unless [`rules`](Self::rules) let it continue.
     pub episodic_life: bool,

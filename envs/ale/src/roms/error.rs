@@ -55,6 +55,14 @@ pub enum RomError {
         /// The cause.
         reason: io::Error,
     },
+    /// No temporary directory for a download can be created.
+    #[error("cannot write the temporary directory {}: {reason}; choose another one with TMPDIR", path.display())]
+    NoTemporaryDirectory {
+        /// The directory of temporary files.
+        path: PathBuf,
+        /// The cause.
+        reason: io::Error,
+    },
     /// Neither a flag nor the environment names a directory for ROMs.
     #[error(
         "there is no directory for ROMs because none of ALE_TRAIN_ROMS, XDG_DATA_HOME and HOME is set; choose one with --rom-dir"

@@ -28,7 +28,7 @@ impl Wheel {
     /// Downloads the wheel into a temporary directory.
     pub(super) fn download(pip: &Pip) -> Result<Self, RomError> {
         let directory = tempfile::tempdir()
-            .map_err(|reason| RomError::Unwritable { path: std::env::temp_dir(), reason })?;
+            .map_err(|reason| RomError::NoTemporaryDirectory { path: std::env::temp_dir(), reason })?;
         pip.announce(&format!("downloading {WHEEL} with pip for its ROMs"));
         let run = |choice: &[&str]| {
             let destination = [OsStr::new("--dest"), directory.path().as_os_str(), OsStr::new(WHEEL)];

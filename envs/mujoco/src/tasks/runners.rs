@@ -248,7 +248,7 @@ pub(crate) fn ant(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoE
         Some(name) => arguments.body(model, name)?,
         None => arguments.number("main_body") as usize,
     };
-    arguments.require(model, Sizes { bodies: body + 1, ..sizes(3, 0) })?;
+    arguments.require(model, Sizes { bodies: body.saturating_add(1), ..sizes(3, 0) })?;
     let forces = arguments.range("contact_force_range");
     let mut observation = joints(arguments, 2, Map::Same);
     if arguments.flag("include_cfrc_ext_in_observation") {

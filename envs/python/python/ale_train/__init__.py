@@ -35,6 +35,7 @@ __all__ = [
     "make_atari_vector_env",
     "make_vec",
     "register_envs",
+    "register_tasks",
     "roms",
     "tasks",
 ]

@@ -22,7 +22,10 @@ def main(arguments: Sequence[str]) -> int:
 
     ``info``, the only command and the default, prints versions, processor features, ROMs and MuJoCo.
     """
-    parser = argparse.ArgumentParser(prog="python -m ale_train", description=(main.__doc__ or "").split("\n\n")[1])
+    parser = argparse.ArgumentParser(
+        prog="python -m ale_train",
+        description="``info``, the only command and the default, prints versions, processor features, ROMs and MuJoCo.",
+    )
     parser.add_argument("command", nargs="?", choices=["info"], default="info")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--version", action="version", version=f"ale_train {_native.__version__}")

@@ -237,7 +237,7 @@ impl Space {
     }
 }
 
-/// Formats a space as Gymnasium does, except that the shape of a box is a list.
+/// Formats a space in the manner of Gymnasium, with lists instead of arrays and tuples.
 impl fmt::Display for Space {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

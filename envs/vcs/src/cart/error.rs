@@ -19,13 +19,23 @@ pub enum CartridgeError {
         size: usize,
     },
     /// The image does not fit the requested scheme.
-    #[error("the ROM image has {size} bytes, but a cartridge of scheme {scheme} has {expected}")]
+    #[error("the ROM image has {size} bytes, but a cartridge of scheme {scheme} has {}", sizes(.expected))]
     WrongSize {
         /// The requested scheme.
         scheme: Scheme,
         /// Size of the image in bytes.
         size: usize,
-        /// The size that the scheme requires.
-        expected: usize,
+        /// The sizes that the scheme allows.
+        expected: &'static [usize],
     },
+}
+
+/// Lists sizes as "8192, 16384 or 32768".
+fn sizes(sizes: &[usize]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
+    match sizes.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
 }

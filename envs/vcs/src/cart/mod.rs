@@ -92,7 +92,7 @@ impl Cartridge {
             return Err(CartridgeError::Empty);
         }
         if !scheme.sizes().contains(&rom.len()) {
-            return Err(CartridgeError::WrongSize { scheme, size: rom.len(), expected: scheme.sizes()[0] });
+            return Err(CartridgeError::WrongSize { scheme, size: rom.len(), expected: scheme.sizes() });
         }
         let ram = vec![0; scheme.ram_bytes()];
         let dpc = (scheme == Scheme::Dpc).then(Box::default);

@@ -263,6 +263,11 @@ fn images_of_unknown_size_are_refused() {
     }
     let wrong = Cartridge::new(numbered(4), Scheme::F8).unwrap_err();
     assert_eq!(wrong.to_string(), "the ROM image has 4096 bytes, but a cartridge of scheme F8 has 8192");
+    let wrong = Cartridge::new(numbered(4), Scheme::Dpc).unwrap_err().to_string();
+    assert_eq!(
+        wrong,
+        "the ROM image has 4096 bytes, but a cartridge of scheme DPC has 10495, 10240 or 10496"
+    );
 }
 
 /// Pitfall II's random register takes all 255 states but the one that it cannot leave.

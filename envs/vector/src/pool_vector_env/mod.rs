@@ -21,8 +21,10 @@ use crate::{BuildError, PoolOptions};
 /// The state of a vector environment between two calls.
 #[derive(Debug)]
 enum Phase {
-    /// Not reset yet, or an environment failed during a step.
+    /// Not reset yet.
     NeedsReset,
+    /// An environment failed during a step.
+    Failed,
     /// A batch has been received.
     Ready,
     /// An environment has panicked.
@@ -178,8 +180,10 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// environment. Empty for action spaces other than [`Space::Discrete`].
     pub fn action_mask(&self, env: usize) -> Result<&[bool], VectorError> {
         let width = self.action_masks.len() / self.num_envs();
-        let mask = self.action_masks.get(env * width..(env + 1) * width).filter(|_| env < self.num_envs());
-        mask.ok_or(VectorError::UnknownEnv { env, num_envs: self.num_envs() })
+        if env >= self.num_envs() {
+            return Err(VectorError::UnknownEnv { env, num_envs: self.num_envs() });
+        }
+        Ok(&self.action_masks[env * width..][..width])
     }
 
     /// Calls `look` with an environment that is not in flight.
@@ -201,15 +205,18 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     fn check_not_broken(&self) -> Result<(), VectorError> {
         match &self.phase {
             Phase::Broken(error) => Err(error.clone()),
-            Phase::NeedsReset | Phase::Ready => Ok(()),
+            Phase::NeedsReset | Phase::Failed | Phase::Ready => Ok(()),
         }
     }
 
-    fn check_ready(&self, reason_if_not: &'static str) -> Result<(), VectorError> {
+    fn check_ready(&self, reason_if_not_reset: &'static str) -> Result<(), VectorError> {
         self.check_not_broken()?;
         match &self.phase {
             Phase::Ready => Ok(()),
-            _ => Err(VectorError::OutOfOrder(reason_if_not)),
+            Phase::Failed => {
+                Err(VectorError::OutOfOrder("an environment failed: reset or restore all environments first"))
+            }
+            _ => Err(VectorError::OutOfOrder(reason_if_not_reset)),
         }
     }
 

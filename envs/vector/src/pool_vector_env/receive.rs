@@ -30,7 +30,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         if let Some(error) = arrivals.failure() {
             self.phase = match error {
                 VectorError::Panicked { .. } => Phase::Broken(error.clone()),
-                _ => Phase::NeedsReset,
+                _ => Phase::Failed,
             };
             return Err(error);
         }

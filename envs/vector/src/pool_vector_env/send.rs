@@ -3,7 +3,7 @@
 use rl_env::{Actions, Env, ResetSeeds, VectorError};
 
 use super::{Phase, PoolVectorEnv, check_idle, check_len};
-use crate::action_sequence::{part, total_len};
+use crate::action_sequence::part;
 use crate::pool::Pool;
 use crate::slot::Command;
 use crate::slots::Slots;
@@ -35,12 +35,15 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     }
 
     /// Resets these environments without waiting; `recv` returns the results. Seed `i` belongs to the `i`-th of them. They
-    /// must not be in flight, and the first call must name all environments. On an error nothing is sent.
+    /// must not be in flight, and the first call, as well as the first after an environment's error, must name all
+    /// environments. On an error nothing is sent.
     pub fn send_reset(&mut self, env_ids: &[usize], seeds: ResetSeeds<'_>) -> Result<(), VectorError> {
         self.check_not_broken()?;
-        if matches!(self.phase, Phase::NeedsReset) {
+        if matches!(self.phase, Phase::NeedsReset | Phase::Failed) {
             if env_ids.len() != self.in_flight.len() {
-                return Err(VectorError::OutOfOrder("the first reset must include all environments"));
+                return Err(VectorError::OutOfOrder(
+                    "the first reset, and the first after an error, must include all environments",
+                ));
             }
             self.discard()?;
         }
@@ -108,7 +111,7 @@ fn accept<E: Env>(
 ) -> Result<(), VectorError> {
     let len = |target: usize, env: usize| length(target).saturating_mul(action_lens[env]);
     let lens = env_ids.iter().enumerate().map(|(target, &env)| len(target, env));
-    check_len("action values", total_len(actions), lens.fold(0, usize::saturating_add))?;
+    check_len("action values", actions.num_elements(), lens.fold(0, usize::saturating_add))?;
     let mut start = 0;
     for (target, &env) in env_ids.iter().enumerate() {
         let len = len(target, env);
@@ -133,8 +136,9 @@ fn mark_in_flight(in_flight: &mut [bool], env_ids: &[usize]) -> Result<(), Vecto
     for (index, &env) in env_ids.iter().enumerate() {
         // Marking one at a time detects duplicates.
         if let Err(error) = check_idle(in_flight, env) {
-            unmark(in_flight, &env_ids[..index]);
-            return Err(error);
+            let earlier = &env_ids[..index];
+            unmark(in_flight, earlier);
+            return Err(if earlier.contains(&env) { VectorError::Duplicate { env } } else { error });
         }
         in_flight[env] = true;
     }

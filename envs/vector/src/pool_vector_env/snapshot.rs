@@ -36,7 +36,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         for (index, &env) in env_ids.iter().enumerate() {
             self.check_idle(env)?;
             if env_ids[..index].contains(&env) {
-                return Err(VectorError::BadSnapshot(format!("environment {env} is listed twice")));
+                return Err(VectorError::Duplicate { env });
             }
         }
         let mut state = self.decode(snapshot)?;
@@ -148,7 +148,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
 
     fn restore_episode(&mut self, state: &SlotState) {
         let mut slot = self.pool.task().lock(state.env_id);
-        (slot.episode, slot.episode_over, slot.outcome) = (state.episode, state.episode_over, state.outcome);
+        slot.continue_episode(state.episode, state.episode_over);
+        slot.outcome = state.outcome;
     }
 
     /// Reports the current state of an environment as its next result.

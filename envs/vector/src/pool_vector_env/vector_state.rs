@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use rl_env::{AutoresetMode, EpisodeStats, VectorError};
+use rl_env::{AutoresetMode, EnvError, EpisodeStats, VectorError, snapshot};
 use serde::{Deserialize, Serialize};
 
 use crate::slot::Outcome;
@@ -42,14 +42,13 @@ impl VectorState {
 
     /// Reads a state of this format.
     fn read(bytes: &[u8]) -> Result<Self, VectorError> {
-        let bad = |reason: String| Err(VectorError::BadSnapshot(reason));
-        let state: Self = match postcard::take_from_bytes(bytes) {
-            Ok((state, [])) => state,
-            Ok((_, rest)) => return bad(format!("{} trailing bytes", rest.len())),
-            Err(error) => return bad(error.to_string()),
-        };
+        let state: Self = snapshot::decode(bytes).map_err(|error| match error {
+            EnvError::BadSnapshot(reason) => VectorError::BadSnapshot(reason),
+            error => VectorError::BadSnapshot(error.to_string()),
+        })?;
         if state.version != VERSION {
-            return bad(format!("its format is {}, but must be {VERSION}", state.version));
+            let reason = format!("its format is {}, but must be {VERSION}", state.version);
+            return Err(VectorError::BadSnapshot(reason));
         }
         Ok(state)
     }
@@ -106,6 +105,10 @@ pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
         states.next().unwrap_or_else(|| Err(VectorError::BadSnapshot("none was given".to_owned())))?;
     for state in states {
         let (first, state) = (all.slots.len(), state?);
+        if state.mode != all.mode {
+            let reason = format!("the autoreset modes {:?} and {:?} cannot be joined", all.mode, state.mode);
+            return Err(VectorError::BadSnapshot(reason));
+        }
         let renumbered =
             state.slots.into_iter().map(|slot| SlotState { env_id: first + slot.env_id, ..slot });
         all.slots.extend(renumbered);
