@@ -104,7 +104,7 @@ def test_environments_and_sequences() -> None:
         ([0], [3], None, ValueError),
         ([0], [-1], None, ValueError),
         ([0], [0.5], None, TypeError),
-        ([0, 1], [1, 1], None, RuntimeError),
+        ([0, 1], [1, 1], None, ValueError),
         ([0, 1], [1], None, ActionError),
         ([0, 1, 2], [0, 1], [1, 1], ActionError),
         ([0, 1], [0, 1], [2, 0], ValueError),
