@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt::Debug;
+use std::ops::Range;
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -85,6 +86,24 @@ impl RandomEnvs {
             learner.observe(&self.batch).unwrap();
         }
     }
+}
+
+/// Returns the rows of some environments.
+pub(crate) fn rows_of(batch: &Batch, envs: Range<usize>) -> Batch {
+    let mut part =
+        Batch::new(envs.len(), batch.observations.row_bytes(), batch.final_observations.rows() > 0);
+    for (row, env) in envs.enumerate() {
+        part.env_ids[row] = env;
+        part.observations.row_mut(row).copy_from_slice(batch.observations.row(env));
+        if part.final_observations.rows() > 0 {
+            part.final_observations.row_mut(row).copy_from_slice(batch.final_observations.row(env));
+        }
+        part.rewards[row] = batch.rewards[env];
+        part.terminated[row] = batch.terminated[env];
+        part.truncated[row] = batch.truncated[env];
+        part.autoreset[row] = batch.autoreset[env];
+    }
+    part
 }
 
 /// Stops two updates of a learner at every possible moment. Asserts that the learner is then as before, and that the

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 
 use burn::tensor::Device;
-use rl_env::{AutoresetMode, Batch, Space};
+use rl_env::{AutoresetMode, Space};
 
 use super::communicator::testing::together;
 use super::*;
@@ -13,7 +13,7 @@ use crate::networks::{NamedWeights, PolicyConfig};
 use crate::ppo::{NormAdv, Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::sac::{Sac, SacConfig};
-use crate::testing::{RandomEnvs, spec, spec_of_choices, spec_of_numbers};
+use crate::testing::{RandomEnvs, rows_of, spec, spec_of_choices, spec_of_numbers};
 use crate::{ContinuousActions, Learner, ReplayStorage, Task, ValueScale, VectorSpec};
 
 const NUM_ENVS: usize = 11;
@@ -28,24 +28,6 @@ fn many(spec: VectorSpec) -> VectorSpec {
 
 fn vectors() -> VectorSpec {
     many(spec(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep))
-}
-
-/// Returns the rows of some environments.
-fn rows_of(batch: &Batch, envs: Range<usize>) -> Batch {
-    let mut part =
-        Batch::new(envs.len(), batch.observations.row_bytes(), batch.final_observations.rows() > 0);
-    for (row, env) in envs.enumerate() {
-        part.env_ids[row] = env;
-        part.observations.row_mut(row).copy_from_slice(batch.observations.row(env));
-        if part.final_observations.rows() > 0 {
-            part.final_observations.row_mut(row).copy_from_slice(batch.final_observations.row(env));
-        }
-        part.rewards[row] = batch.rewards[env];
-        part.terminated[row] = batch.terminated[env];
-        part.truncated[row] = batch.truncated[env];
-        part.autoreset[row] = batch.autoreset[env];
-    }
-    part
 }
 
 /// Makes some updates in a cluster. `update` returns the metrics as text.

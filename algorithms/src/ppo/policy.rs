@@ -121,9 +121,9 @@ impl Policy {
         RecurrentState::new(self.reader.num_envs(), self.lstm_size)
     }
 
-    /// Returns an action for each environment of the batch, which must hold all of them if the policy is recurrent: the most
-    /// probable one if `greedy` is true, with ties going to the first,
-    /// otherwise a sample. Sampling draws one random number per choice or two per component, in row order.
+    /// Returns an action for each environment of the batch: the most probable one if `greedy` is true, with ties going to the
+    /// first, otherwise a sample. Sampling draws one random number per choice or two per component, in row order. `state` is
+    /// that of all environments; those of the batch change theirs.
     pub fn act(
         &self,
         batch: &Batch,
@@ -131,13 +131,15 @@ impl Policy {
         greedy: bool,
         rng: &mut impl Rng,
     ) -> Result<ActionBuffer, LearnerError> {
-        self.check_state(batch)?;
-        state.reset(&episode_starts(batch, self.reader.autoreset_mode()));
+        self.check(batch)?;
+        self.begin_episodes(batch, state);
         let evaluation = self.evaluate_batch(batch, state)?;
         let actions = self.write(batch, &evaluation, |policy, actions| {
             if greedy { policy.greedy(actions) } else { policy.sample(actions, rng).0 }
         });
-        *state = evaluation.state;
+        for (row, &env) in batch.env_ids.iter().enumerate() {
+            state.set(env, &evaluation.state, row);
+        }
         Ok(actions)
     }
 
@@ -148,20 +150,20 @@ impl Policy {
         batch: &Batch,
         state: &RecurrentState,
     ) -> Result<(Vec<Vec<f32>>, Vec<f32>), LearnerError> {
-        self.check_state(batch)?;
+        self.check(batch)?;
         let mut state = state.clone();
-        state.reset(&episode_starts(batch, self.reader.autoreset_mode()));
+        self.begin_episodes(batch, &mut state);
         let evaluation = self.evaluate_batch(batch, &state)?;
         Ok((self.each_log_probs(batch, &evaluation), evaluation.values))
     }
 
-    /// Fails if the policy is recurrent and a batch lacks environments: a recurrent state is that of all of them.
-    fn check_state(&self, batch: &Batch) -> Result<(), LearnerError> {
-        if self.lstm_size == 0 {
-            Ok(())
-        } else {
-            self.reader.check_complete(batch, &(0..self.reader.num_envs()))
+    /// Zeroes the recurrent states of the environments of a batch whose observation is the first of an episode.
+    fn begin_episodes(&self, batch: &Batch, state: &mut RecurrentState) {
+        let mut starts = vec![false; self.reader.num_envs()];
+        for (&env, begins) in batch.env_ids.iter().zip(episode_starts(batch, self.reader.autoreset_mode())) {
+            starts[env] = begins;
         }
+        state.reset(&starts);
     }
 
     /// Returns the most probable action of each environment, the first if several are equal. Uses the initial recurrent

@@ -51,7 +51,7 @@ impl RecurrentState {
     }
 
     /// Replaces the state of an environment by the one at `index` of `other`.
-    fn set(&mut self, env: usize, other: &Self, index: usize) {
+    pub(super) fn set(&mut self, env: usize, other: &Self, index: usize) {
         let (to, from) = (env * self.size..(env + 1) * self.size, index * self.size..(index + 1) * self.size);
         self.hidden[to.clone()].copy_from_slice(&other.hidden[from.clone()]);
         self.cell[to].copy_from_slice(&other.cell[from]);

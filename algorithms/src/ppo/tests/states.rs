@@ -1,13 +1,15 @@
 //! States: the same bytes for the same seed, restored learners, changed settings, undone updates.
 
 use burn::tensor::Device;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Space};
 
 use super::{config, learner, step, train, vectors};
 use crate::networks::PolicyConfig;
 use crate::ppo::{Ppo, PpoConfig};
-use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, simulate_device, spec};
+use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, rows_of, simulate_device, spec};
 use crate::{Learner, LearnerError, ValueScale};
 
 #[test]
@@ -48,6 +50,27 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
             assert_eq!(ppo.updates(), 2);
             assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
         }
+    }
+}
+
+#[test]
+fn a_recurrent_policy_remembers_each_environment_in_whatever_batches_they_come() {
+    let spec = vectors();
+    let policy = PolicyConfig { lstm: 6, ..PolicyConfig::default() };
+    let ppo = Ppo::new(config(), policy, spec.clone(), &Device::flex(), 7).unwrap();
+    let (policy, mut envs) = (ppo.policy(&spec).unwrap(), RandomEnvs::new(spec));
+    let (mut whole, mut parts) = (policy.initial_state(), policy.initial_state());
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    for _ in 0..20 {
+        let of_parts = [2..4, 0..1, 1..2].map(|part| rows_of(&envs.batch, part));
+        for batch in of_parts {
+            policy.act(&batch, &mut parts, true, &mut rng).unwrap();
+        }
+        policy.act(&envs.batch, &mut whole, true, &mut rng).unwrap();
+        let [of_parts, of_whole] =
+            [&parts, &whole].map(|state| policy.log_probs_and_values(&envs.batch, state).unwrap().1);
+        assert!(of_parts.iter().zip(&of_whole).all(|(part, whole)| (part - whole).abs() < 1e-5));
+        envs.step();
     }
 }
 
