@@ -112,7 +112,7 @@ fn refusal(run: &Path) -> String {
 fn a_run_continues_from_an_older_checkpoint_and_keeps_the_new_ones() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let interval = ["--set", "checkpoints.interval_frames=9000", "--set", "checkpoints.keep_last=4"];
+    let interval = ["--set", "checkpoints.interval_frames=3000", "--set", "checkpoints.keep_last=4"];
     succeed(&mut train(&run, "1", &[&CART_POLE[..], &interval].concat()));
     let whole = outcome(&run);
     let before = checkpoints(&run);

@@ -6,8 +6,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    BUDGET, CART_POLE, DQN, EVALUATED, HALVES, HARVEST, OVERLAP, PENDULUM, PQN, SAC, checkpoints, loss,
-    outcome, signal, train, updates, wait_for,
+    BUDGET, CART_POLE, DQN, EVALUATED, HALVES, HARVEST, OVERLAP, PENDULUM, PQN, RECURRENT, SAC, checkpoints,
+    loss, outcome, signal, train, updates, wait_for,
 };
 use crate::program::{ale_train, succeed};
 
@@ -58,8 +58,7 @@ fn a_run_that_was_killed_before_its_first_checkpoint_starts_again() {
 #[test]
 fn halves_that_take_turns_learn_the_same() {
     // A recurrent network has separate states for the halves.
-    let recurrent = [&CART_POLE[..], &["--set", "policy.lstm=16"]].concat();
-    for settings in [&HARVEST[..], &PQN, &recurrent] {
+    for settings in [&HARVEST[..], &PQN, &RECURRENT] {
         let temp = TempDir::new().expect("a directory");
         let [together, halves] = ["together", "halves"].map(|name| temp.path().join(name));
         succeed(&mut train(&together, "2", settings));

@@ -30,9 +30,21 @@ const HARVEST: [&str; 9] = [
     "--set",
     "ppo.update_epochs=1",
 ];
-const CART_POLE: [&str; 5] = ["ppo", "--games", "CartPole-v1", "--total-frames", "60000"];
+const CART_POLE: [&str; 5] = ["ppo", "--games", "CartPole-v1", "--total-frames", "20000"];
+/// A run with a recurrent network, whose updates are slow.
+const RECURRENT: [&str; 9] = [
+    "ppo",
+    "--games",
+    "CartPole-v1",
+    "--total-frames",
+    "5000",
+    "--set",
+    "ppo.num_steps=64",
+    "--set",
+    "policy.lstm=16",
+];
 /// A run whose replay is full before the run ends.
-const DQN: [&str; 9] = [
+const DQN: [&str; 13] = [
     "dqn",
     "--games",
     "harvest",
@@ -42,6 +54,10 @@ const DQN: [&str; 9] = [
     "dqn.buffer_size=3000",
     "--set",
     "dqn.learning_starts=200",
+    "--set",
+    "dqn.batch_size=8",
+    "--set",
+    "policy.hidden_size=64",
 ];
 /// A run with regular evaluations.
 const EVALUATED: [&str; 9] = [
@@ -49,9 +65,9 @@ const EVALUATED: [&str; 9] = [
     "--games",
     "CartPole-v1",
     "--total-frames",
-    "60000",
+    "20000",
     "--set",
-    "evaluation.interval_frames=7000",
+    "evaluation.interval_frames=3000",
     "--set",
     "evaluation.episodes=5",
 ];
@@ -63,9 +79,9 @@ const BUDGET: [&str; 9] = [
     "--num-envs",
     "4",
     "--total-frames",
-    "40000",
+    "20000",
     "--set",
-    "environments.game.CartPole-v1.total_frames=11111",
+    "environments.game.CartPole-v1.total_frames=5555",
 ];
 /// Three games, one of which rests in the second half.
 const THREE_GAMES: [&str; 11] = [
@@ -75,21 +91,21 @@ const THREE_GAMES: [&str; 11] = [
     "--num-envs",
     "4",
     "--total-frames",
-    "60000",
+    "20000",
     "--set",
-    "environments.game.CartPole-v1.total_frames=11111",
+    "environments.game.CartPole-v1.total_frames=3333",
     "--set",
     "ppo.num_steps=32",
 ];
 /// Continuous actions and statistics of observations.
-const PENDULUM: [&str; 5] = ["ppo", "--games", "Pendulum-v1", "--total-frames", "60000"];
+const PENDULUM: [&str; 5] = ["ppo", "--games", "Pendulum-v1", "--total-frames", "20000"];
 /// A run whose halves take turns.
 const HALVES: [&str; 7] =
-    ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "environments.halves=true"];
+    ["ppo", "--games", "CartPole-v1", "--total-frames", "20000", "--set", "environments.halves=true"];
 /// A run that collects rollouts during updates.
 const OVERLAP: [&str; 7] =
-    ["ppo", "--games", "CartPole-v1", "--total-frames", "60000", "--set", "ppo.overlap=true"];
-const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "200000"];
+    ["ppo", "--games", "CartPole-v1", "--total-frames", "20000", "--set", "ppo.overlap=true"];
+const PQN: [&str; 5] = ["pqn", "--games", "CartPole-v1", "--total-frames", "100000"];
 
 /// A run with continuous actions, correlated noise and a replay that is full before the run ends.
 const SAC: [&str; 19] = [
