@@ -4,6 +4,7 @@ use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
 
 use super::Initializer;
+use super::tanh::tanh;
 
 /// The state of a recurrent layer between two steps.
 #[derive(Clone, Debug)]
@@ -57,8 +58,8 @@ impl Lstm {
             let gates =
                 gates.clone().narrow(0, step * count, count) + self.recurrent.forward(hidden * keep.clone());
             let gate = |index: usize| gates.clone().narrow(1, index * size, size);
-            cell = sigmoid(gate(1)) * (cell * keep) + sigmoid(gate(0)) * gate(2).tanh();
-            hidden = sigmoid(gate(3)) * cell.clone().tanh();
+            cell = sigmoid(gate(1)) * (cell * keep) + sigmoid(gate(0)) * tanh(gate(2));
+            hidden = sigmoid(gate(3)) * tanh(cell.clone());
             outputs.push(hidden.clone());
         }
         (Tensor::cat(outputs, 0), LstmState { hidden, cell })

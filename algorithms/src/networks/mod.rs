@@ -28,6 +28,7 @@ mod rescale;
 mod row_tasks;
 mod soft_actor_critic;
 mod soft_update;
+mod tanh;
 #[cfg(test)]
 mod tests;
 mod torch;

@@ -2,6 +2,7 @@ use burn::module::{Module, Param};
 use burn::tensor::{DType, Device, Tensor};
 
 use super::layer_norm::layer_norm;
+use super::tanh::tanh;
 
 /// Layer normalisation over whole images with channels last, followed by a ReLU.
 #[derive(Module, Debug)]
@@ -63,9 +64,9 @@ impl Activation {
         match &self.norm {
             Some(VectorNorm { gamma, beta }) => {
                 let normal = layer_norm(values, gamma.val(), beta.val(), !self.tanh);
-                if self.tanh { normal.tanh() } else { normal }
+                if self.tanh { tanh(normal) } else { normal }
             }
-            None if self.tanh => values.tanh(),
+            None if self.tanh => tanh(values),
             None => values,
         }
     }
