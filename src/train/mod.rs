@@ -128,15 +128,28 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         printer.say(&format!("the run {directory} has no checkpoint yet: it starts from the beginning"));
         return Run { lock, changes, ..run }.execute(&output, out);
     }
-    let mut agent = StoredAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
+    let agent = StoredAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
     if checkpoint::are_published(&run_dir, &agent.checkpoint.progress.amendments) {
         warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
     }
+    let run = restored(agent, args, run_dir, &overrides, device, global)?;
+    Run { lock, ..run }.execute(&output, out)
+}
+
+/// Returns the run that continues from a checkpoint with the changes of `args`, on `device` or else the device of the run.
+fn restored(
+    mut agent: StoredAgent,
+    args: &ResumeArgs,
+    run_dir: PathBuf,
+    overrides: &Overrides,
+    device: Option<DeviceName>,
+    global: &Global,
+) -> Result<Run> {
     let changes = amendment::amend(&mut agent, args)?;
     let device = device.unwrap_or(agent.experiment.device).open()?;
     set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
     let cluster = cluster::of(&agent.experiment)?;
-    let builder = cluster::leader_first(|| Builder::new(&agent.experiment, &overrides, global))?;
+    let builder = cluster::leader_first(|| Builder::new(&agent.experiment, overrides, global))?;
     let (environments, spec) = builder.build_share(&cluster)?;
     let Experiment { algorithm, policy, .. } = &agent.experiment;
     let learner = algorithm.restore(&agent.checkpoint.learner, policy.clone(), &spec, cluster, &device);
@@ -147,10 +160,10 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         agent.unusable()
     );
     let StoredAgent { checkpoint, experiment, directory, .. } = agent;
-    let run = Run {
+    Ok(Run {
         experiment,
         directory: run_dir,
-        lock,
+        lock: None,
         builder,
         environments,
         learner,
@@ -162,8 +175,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         progress: checkpoint.progress,
         changes,
         scores: Vec::new(),
-    };
-    run.execute(&output, out)
+    })
 }
 
 /// Warns about changes to the configuration file of a run, which have no effect: the configuration of the checkpoint
