@@ -211,7 +211,9 @@ mod signals {
         // The second signal arrives before a checkpoint can be written.
         let kill = format!("kill -INT {0}; kill -TERM {0}", sweep.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
-        assert_eq!(sweep.wait_with_output().expect("an exit status").status.code(), Some(143));
+        // The system may deliver two pending signals in either order.
+        let status = sweep.wait_with_output().expect("an exit status").status.code();
+        assert!(matches!(status, Some(130 | 143)), "{status:?}");
         while is_alive(run) {
             assert!(began.elapsed() < Duration::from_secs(10), "the run is still alive");
             thread::sleep(Duration::from_millis(10));
