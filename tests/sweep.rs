@@ -144,6 +144,7 @@ fn a_launcher_starts_the_runs() {
 #[cfg(target_os = "linux")]
 mod signals {
     use std::fs;
+    use std::io::{BufRead, BufReader};
     use std::path::Path;
     use std::process::{Child, Command, Output, Stdio};
     use std::thread;
@@ -180,9 +181,8 @@ mod signals {
         (sweep, run.expect("a child process"))
     }
 
-    fn terminate(sweep: &Child) {
-        let status =
-            Command::new("kill").args(["-TERM", &sweep.id().to_string()]).status().expect("a signal");
+    fn signal(name: &str, process: u32) {
+        let status = Command::new("kill").args([name, &process.to_string()]).status().expect("a signal");
         assert!(status.success());
     }
 
@@ -190,7 +190,7 @@ mod signals {
     fn the_first_signal_is_forwarded_and_waits_for_checkpoints() {
         let temp = TempDir::new().expect("a temporary directory");
         let (sweep, run) = start(&["--total-frames", "400000"], temp.path());
-        terminate(&sweep);
+        signal("-TERM", sweep.id());
         let Output { status, stderr, .. } = sweep.wait_with_output().expect("an exit status");
         let said = String::from_utf8_lossy(&stderr);
         assert_eq!(status.code(), Some(143), "{said}");
@@ -206,14 +206,19 @@ mod signals {
     #[test]
     fn the_second_signal_stops_the_sweep_and_its_runs_at_once() {
         let temp = TempDir::new().expect("a temporary directory");
-        let (sweep, run) = start(&["--total-frames", "400000"], temp.path());
+        let (mut sweep, run) = start(&["--total-frames", "400000"], temp.path());
+        // The run stands still, so that it cannot write a checkpoint between the signals.
+        signal("-STOP", run);
+        signal("-INT", sweep.id());
+        let first = BufReader::new(sweep.stderr.take().expect("a pipe")).lines().find(|line| {
+            line.as_ref()
+                .is_ok_and(|line| line.contains("stopping once the active runs have written checkpoints"))
+        });
+        assert!(first.is_some(), "no message about the first signal");
+        signal("-TERM", sweep.id());
+        assert_eq!(sweep.wait().expect("an exit status").code(), Some(143));
+        signal("-CONT", run);
         let began = Instant::now();
-        // The second signal arrives before a checkpoint can be written.
-        let kill = format!("kill -INT {0}; kill -TERM {0}", sweep.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
-        // The system may deliver two pending signals in either order.
-        let status = sweep.wait_with_output().expect("an exit status").status.code();
-        assert!(matches!(status, Some(130 | 143)), "{status:?}");
         while is_alive(run) {
             assert!(began.elapsed() < Duration::from_secs(10), "the run is still alive");
             thread::sleep(Duration::from_millis(10));
