@@ -76,7 +76,7 @@ PARTS = [
     ),
     # Budget: composed from masks of 160 bits and expanded to bytes, or copied: 210 lines in two of four frames. Bound:
     # nothing, because lines that have not changed need not be drawn.
-    Part("TIA: lines that are seen", lambda work: 210 * 2 / 4, 60, 0, ("vcs::tia",)),
+    Part("TIA: visible lines", lambda work: 210 * 2 / 4, 60, 0, ("vcs::tia",)),
     # Budget: the results of the polls, one evaluation of the game's rules, and the surrounding loop.
     Part(
         "timer, inputs, rules, loop",

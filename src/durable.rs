@@ -47,8 +47,7 @@ pub(crate) struct PartialFile {
 impl PartialFile {
     /// Creates the hidden file. An error tells that `given` cannot be written before its contents are computed.
     pub(crate) fn create(given: &Path) -> Result<Self> {
-        // Writes through a symbolic link instead of replacing it.
-        let path = fs::canonicalize(given).unwrap_or_else(|_| given.to_owned());
+        let path = behind_links(given);
         let (hidden, file) = Self::open(&path).with_context(|| cannot_write(given))?;
         Ok(Self { given: given.to_owned(), path, hidden, file })
     }
@@ -93,6 +92,17 @@ impl Drop for PartialFile {
             // A complete file has been renamed by now.
             let _ = fs::remove_file(&self.hidden);
         }
+    }
+}
+
+/// Follows symbolic links, so that a file is written through a link instead of replacing it. The file may not exist yet.
+fn behind_links(path: &Path) -> PathBuf {
+    match fs::canonicalize(path) {
+        Ok(path) => path,
+        // A link to a file that does not exist; a circle of links is an error other than that.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::read_link(path)
+            .map_or_else(|_| path.to_owned(), |target| behind_links(&parent(path).join(target))),
+        Err(_) => path.to_owned(),
     }
 }
 
@@ -242,6 +252,15 @@ mod tests {
         assert_eq!(mode(&written), mode(&usual));
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&written).unwrap(), b"second");
+        let [dangling, target, circle] =
+            ["dangling", "inside/target", "circle"].map(|name| temp.path().join(name));
+        fs::create_dir(temp.path().join("inside")).unwrap();
+        std::os::unix::fs::symlink("inside/target", &dangling).unwrap();
+        write(&dangling, b"through").unwrap();
+        assert!(fs::symlink_metadata(&dangling).unwrap().is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"through");
+        std::os::unix::fs::symlink("circle", &circle).unwrap();
+        assert!(write(&circle, b"lost").is_err() && fs::symlink_metadata(&circle).unwrap().is_symlink());
         write(Path::new("/dev/null"), b"lost").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }

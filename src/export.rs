@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// Returns the metadata that a reader of another language needs. Safetensors supports only texts.
+/// Returns the metadata that a reader of another language needs. Safetensors supports only strings.
 fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, String> {
     let task = |task: &Task| {
         let mut fields = json!({ "name": task.name, "shared": task.shared });

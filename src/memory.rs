@@ -1,6 +1,7 @@
 //! The memory of this process and of the machine, as far as Linux reports it.
 
 use std::fs;
+use std::path::Path;
 
 use crate::cluster;
 
@@ -15,12 +16,36 @@ pub(crate) fn available() -> Option<u64> {
 fn available_to_all() -> Option<u64> {
     let of_machine =
         fs::read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable"));
-    let of_group = || -> Option<u64> {
-        let read = |file: &str| fs::read_to_string(format!("/sys/fs/cgroup/memory.{file}")).ok();
-        let limit: u64 = read("max")?.trim().parse().ok()?;
-        Some(limit.saturating_sub(read("current")?.trim().parse().ok()?))
-    };
-    of_machine.into_iter().chain(of_group()).min()
+    of_machine.into_iter().chain(of_control_groups(Path::new("/sys/fs/cgroup"), &own_group())).min()
+}
+
+/// Returns the path of this process's control group (version 2), such as `/user.slice`.
+fn own_group() -> String {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").to_owned()
+}
+
+/// Returns what the limits of a control group and of the groups that contain it leave, or None if there is no limit.
+/// `root` is the directory of all groups.
+fn of_control_groups(root: &Path, group: &str) -> Option<u64> {
+    let group = root.join(group.trim_start_matches('/'));
+    group.ancestors().take_while(|group| group.starts_with(root)).filter_map(of_control_group).min()
+}
+
+/// Returns what the limit of a control group leaves. Cached files do not count, because the kernel frees them when memory
+/// is needed.
+fn of_control_group(group: &Path) -> Option<u64> {
+    let read = |file: &str| fs::read_to_string(group.join(file)).ok();
+    let limit: u64 = read("memory.max")?.trim().parse().ok()?;
+    let used: u64 = read("memory.current")?.trim().parse().ok()?;
+    let statistics = read("memory.stat").unwrap_or_default();
+    let cached: u64 = statistics
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(name, _)| ["active_file", "inactive_file"].contains(name))
+        .filter_map(|(_, bytes)| bytes.parse::<u64>().ok())
+        .sum();
+    Some(limit.saturating_sub(used.saturating_sub(cached)))
 }
 
 /// Returns what is left of the address space that this process may use, or None if it is unlimited.
@@ -66,6 +91,28 @@ mod tests {
                     Max address space         1048576              unlimited            bytes\n";
         assert_eq!(limit(text, "Max address space"), Some(1 << 20));
         assert_eq!(limit(text, "Max file size"), None);
+    }
+
+    #[test]
+    fn control_groups_leave_their_smallest_limit_without_cached_files() {
+        let root = tempfile::TempDir::new().unwrap();
+        let write = |group: &str, limit: &str, used: &str, statistics: &str| {
+            let group = root.path().join(group);
+            fs::create_dir_all(&group).unwrap();
+            fs::write(group.join("memory.max"), limit).unwrap();
+            fs::write(group.join("memory.current"), used).unwrap();
+            fs::write(group.join("memory.stat"), statistics).unwrap();
+        };
+        assert_eq!(of_control_groups(root.path(), "/jobs/7"), None);
+        write("jobs/7", "max\n", "50\n", "");
+        assert_eq!(of_control_groups(root.path(), "/jobs/7"), None);
+        write("jobs", "1000\n", "900\n", "anon 300\nfile 600\ninactive_file 400\nactive_file 200\n");
+        assert_eq!(of_control_groups(root.path(), "/jobs/7"), Some(700));
+        assert_eq!(of_control_groups(root.path(), "/other"), None);
+        write("jobs/7", "500\n", "450\n", "inactive_file 100\n");
+        assert_eq!(of_control_groups(root.path(), "/jobs/7"), Some(150));
+        write("", "100\n", "90\n", "");
+        assert_eq!(of_control_groups(root.path(), "/jobs/7"), Some(10));
     }
 
     #[test]

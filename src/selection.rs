@@ -17,7 +17,7 @@ const BUILT_IN: &str = "builtin";
 const CLASSIC: &str = "classic";
 /// The members of `CLASSIC`.
 const CLASSIC_TASKS: [&str; 3] = ["CartPole-v1", "MountainCar-v0", "Acrobot-v1"];
-/// The set of the toy texts.
+/// The set of the toy text environments.
 const TOY_TEXT: &str = "toy_text";
 /// The members of `TOY_TEXT`.
 pub(crate) const TOY_TEXT_TASKS: [&str; 6] = [

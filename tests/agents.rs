@@ -97,6 +97,9 @@ fn the_zoo_plays_without_roms() {
     let report: Value = serde_json::from_str(&stdout(command().args(arguments))).expect("JSON");
     let mean = report["games"][0]["mean"].as_f64().expect("a mean");
     assert!(mean > 33.0, "{report}");
+    let sticky = ["eval", "zoo:harvest", "--episodes", "1", "--sticky", "0.1", "--json"];
+    let report: Value = serde_json::from_str(&stdout(command().args(sticky))).expect("JSON");
+    assert_eq!(report["repeat_action_probability"], Value::from(0.1));
     succeed(command().args(["record", "zoo:harvest", "--max-steps", "20", "--out", "harvest.gif"]));
     let start =
         ["ppo", "--init-from", "zoo:harvest", "--total-frames", "4096", "--set", "evaluation.episodes=0"];

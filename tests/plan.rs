@@ -90,6 +90,10 @@ fn a_run_prints_and_records_its_preset_and_its_size() {
     for text in expected {
         assert!(plan.contains(text), "no {text:?} in {plan}");
     }
+    let budget = "environments.game.CartPole-v1.total_frames=200";
+    let limited = "ppo --games CartPole-v1,Acrobot-v1 --num-envs 3 --total-frames 600";
+    let limited = messages(train(limited, &temp.path().join("limited")).args(["--set", budget]));
+    assert!(limited.contains("  frames        600, an update every 192\n"), "{limited}");
     assert!(!plan.contains("  time "), "too short for a measurement: {plan}");
     let provenance = fs::read_to_string(run.join("run.json")).expect("a provenance");
     assert!(provenance.contains("\"preset\": \"cartpole-ppo\""), "{provenance}");

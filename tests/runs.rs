@@ -227,7 +227,30 @@ fn changes_of_settings_are_recorded_in_the_run() {
     fs::write(run.join("config.toml"), config.replace("768", "512")).expect("a file");
     let said = String::from_utf8(succeed(&mut resume(&[])).stderr).expect("text");
     assert!(!said.contains("warning"), "{said}");
-    assert_eq!((read("config.toml"), read("run.json")), (config, provenance));
+    assert_eq!((&read("config.toml"), &read("run.json")), (&config, &provenance));
+
+    // A run that has lost its checkpoints starts again, with its settings and their history.
+    fs::remove_dir_all(run.join("checkpoints")).expect("checkpoints");
+    succeed(&mut resume(&[]));
+    assert_eq!(read("config.toml"), config);
+    let again: Value = serde_json::from_str(&read("run.json")).expect("JSON");
+    assert_eq!(again["amendments"], recorded["amendments"]);
+}
+
+#[test]
+fn changed_settings_cause_their_warnings() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, &[]));
+    let resume = |arguments: &[&str]| {
+        let mut command = ale_train();
+        command.arg("resume").arg(&run).args(arguments);
+        String::from_utf8(succeed(&mut command).stderr).expect("text")
+    };
+    let said = resume(&["--total-frames", "600", "--set", "evaluation.repeat_action_probability=0.25"]);
+    assert!(said.contains("warning: evaluation.repeat_action_probability has no effect"), "{said}");
+    let said = resume(&["--total-frames", "700"]);
+    assert!(!said.contains("warning: "), "repeated: {said}");
 }
 
 #[test]

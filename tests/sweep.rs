@@ -105,6 +105,70 @@ fn each_setting_has_the_preset_that_fits_it() {
 }
 
 #[test]
+fn the_seed_is_that_of_the_experiment_unless_seeds_are_given() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let Output { status, stderr, .. } = sweep(&["--vary", "ppo.gamma=0.9", "--seed", "5"], temp.path());
+    let said = String::from_utf8_lossy(&stderr);
+    assert!(status.success() && said.contains("run 1 of 1: gamma=0.9__seed=5"), "{said}");
+    let config = fs::read_to_string(temp.path().join("sweep/gamma=0.9__seed=5/config.toml")).expect("a file");
+    assert!(config.contains("seed = 5\n"), "{config}");
+    // Another seed extends the sweep.
+    let arguments = ["--vary", "ppo.gamma=0.9", "--set", "experiment.seed=6"];
+    let said = String::from_utf8(sweep(&arguments, temp.path()).stderr).expect("text");
+    assert!(said.contains("run 1 of 1: gamma=0.9__seed=6"), "{said}");
+    let both = sweep(&["--vary", "ppo.gamma=0.9", "--seed", "5", "--seeds", "1..2"], temp.path());
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn other_runs_continue_after_a_failure() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let arguments = ["--vary", "ppo.learning_rate=1e30,1e-3"];
+    for is_first in [true, false] {
+        let Output { status, stdout, stderr } = sweep(&arguments, temp.path());
+        let said = String::from_utf8_lossy(&stderr);
+        assert_eq!(status.code(), Some(1), "{said}");
+        let last = said.lines().last().expect("a line");
+        assert_eq!(
+            last,
+            "error: 1 of 2 runs failed: learning_rate=1e30__seed=1: the same command repeats the failed runs only"
+        );
+        assert_eq!(said.contains("run 2 of 2"), is_first, "{said}");
+        let table = String::from_utf8_lossy(&stdout);
+        let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!((rows.len(), &rows[1][..2]), (3, &["ppo.learning_rate=1e-3", "1"][..]), "{table}");
+        assert_eq!(rows[2][..3], ["ppo.learning_rate=1e30", "0", "-"], "{table}");
+    }
+}
+
+#[test]
+fn settings_of_the_same_name_are_not_confused() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let first = sweep(&["--vary", "checkpoints.interval_frames=4096"], temp.path());
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    let Output { status, stdout, stderr } =
+        sweep(&["--vary", "evaluation.interval_frames=4096"], temp.path());
+    let said = String::from_utf8_lossy(&stderr);
+    assert_eq!((status.code(), stdout.len()), (Some(2), 0), "{said}");
+    assert!(
+        said.contains("a different checkpoints.interval_frames, evaluation.interval_frames; choose another"),
+        "{said}"
+    );
+}
+
+#[test]
+fn only_the_settings_need_to_be_valid() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let arguments = ["--vary", "experiment.algorithm=sac", "--set", "sac.learning_starts=100"];
+    let mut command = ale_train();
+    command
+        .args(["sweep", "--games", "Pendulum-v1", "--total-frames", "200", "--run-dir", "sweep"])
+        .args(arguments);
+    command.args(["--set", "evaluation.episodes=1", "--set", "policy.hidden_size=16"]);
+    program::succeed(command.current_dir(temp.path()));
+}
+
+#[test]
 fn no_run_starts_if_any_setting_is_invalid() {
     let temp = TempDir::new().expect("a temporary directory");
     let Output { status, stderr, .. } = sweep(&["--vary", "ppo.gamma=0.9,1.5"], temp.path());

@@ -535,7 +535,7 @@ fn an_unsupported_precision_is_an_error() {
     for gpu in without_bf16 {
         let policy = PolicyConfig { precision: Precision::Bf16, ..PolicyConfig::default() };
         let refused = Ppo::new(ppo_config(), policy, images(), &gpu, 7).err().expect("an error");
-        let expected = "precision = bf16 is not possible: it must be f32";
+        let expected = "precision = bf16 is invalid: it must be f32";
         assert!(refused.to_string().contains(expected), "{refused}");
     }
 }

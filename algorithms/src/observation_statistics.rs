@@ -3,10 +3,10 @@
 use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-use crate::Task;
 use crate::host::floats;
 use crate::networks::{NamedWeights, RowTasks, TrainedNetwork, TransferError};
 use crate::state_bytes::bad;
+use crate::{LearnerError, Task};
 
 /// Bound of the absolute value of a normalised element, as in Gymnasium's examples and `CleanRL`.
 const MAX_NORMALIZED: f32 = 10.0;
@@ -51,6 +51,16 @@ impl ObservationStatistics {
         self.tasks.iter_mut().zip(moments).for_each(|(task, moments)| task.add(moments));
     }
 
+    /// Fails if an observation of one of `tasks` was NaN or infinite.
+    pub(crate) fn check(&self, tasks: &[Task]) -> Result<(), LearnerError> {
+        match self.tasks.iter().position(|task| !task.are_values_possible()) {
+            Some(index) => {
+                Err(LearnerError::NonFinite { what: format!("an observation of {}", tasks[index].name) })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Returns the operation that normalises observations on `device`.
     pub(crate) fn normalizer(&self, device: &Device) -> Normalizer {
         let tensor = |of_task: &dyn Fn(&TaskStatistics) -> Vec<f32>| {
@@ -79,10 +89,7 @@ impl ObservationStatistics {
     fn fits(&self, other: &Self) -> bool {
         let is_possible = |task: &TaskStatistics| {
             let are_lengths = task.means.len() == other.length && task.variances.len() == other.length;
-            are_lengths
-                && task.count >= 0.0
-                && task.means.iter().all(|mean| mean.is_finite())
-                && task.variances.iter().all(|&variance| variance >= 0.0 && variance.is_finite())
+            are_lengths && task.count >= 0.0 && task.are_values_possible()
         };
         self.length == other.length
             && self.tasks.len() == other.tasks.len()
@@ -161,6 +168,11 @@ impl Moments {
 }
 
 impl TaskStatistics {
+    fn are_values_possible(&self) -> bool {
+        self.means.iter().all(|mean| mean.is_finite())
+            && self.variances.iter().all(|&variance| variance >= 0.0 && variance.is_finite())
+    }
+
     /// Adds the moments of further observations (Chan et al. 1979, "Updating formulae and a pairwise algorithm for computing
     /// sample variances").
     fn add(&mut self, added: &Moments) {

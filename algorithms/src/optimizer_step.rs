@@ -52,7 +52,7 @@ pub(crate) struct StepResult {
     pub(crate) terms: Vec<f32>,
     /// Norm of the gradient of all parameters together, before clipping.
     pub(crate) grad_norm: f32,
-    /// Share of the rectified units that no row activated, in the layer with the largest share.
+    /// Share of the ReLU units that no row activated, in the layer with the largest share.
     pub(crate) dead_units: f32,
     pub(crate) details: Vec<f32>,
 }

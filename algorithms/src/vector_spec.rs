@@ -185,8 +185,8 @@ pub enum SpecError {
     },
     /// No torso of the network supports the observation space.
     #[error(
-        "no network supports observations of {0}; supported are bytes of shape (channels, height, width) with at least \
-         36 x 36 pixels, and vectors of bytes or floats"
+        "no network supports observations of {0}; use byte images (channels, height, width) of at least 36 x 36 pixels, or \
+         vectors of bytes or floats"
     )]
     ObservationSpace(String),
     /// SAC was given images.

@@ -87,6 +87,15 @@ def duration(seconds):
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
+def span_of_durations(seconds):
+    """Describes a range of durations: "21 to 35 seconds"."""
+    low, high = duration(min(seconds)), duration(max(seconds))
+    if low == high:
+        return low
+    number, unit = low.split()
+    return f"{number if high.endswith(unit) else low} to {high}"
+
+
 def cores(results):
     """Describes the processor cores that a run has used."""
     count = results["num_threads"]
@@ -139,8 +148,8 @@ def measured():
             yield preset, {"score": score(games[None]), "time": f"{duration(min(seconds))} on {cores(fastest[0])}"}
         else:
             # Of many runs, some share their core with other work or are paused.
-            each = span(seconds, duration) if len(seconds) <= MANY else f"a median of {duration(statistics.median(seconds))}"
-            time = f"{each} a game on {cores(fastest[0])}"
+            each = span_of_durations(seconds) if len(seconds) <= MANY else f"a median of {duration(statistics.median(seconds))}"
+            time = f"{each} per game on {cores(fastest[0])}"
             yield preset, {"score": score_of_games(games), "time": time}
 
 

@@ -14,7 +14,7 @@ pub struct FixedSetting {
 /// A setting outside its limits.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
-#[error("{field} = {value} is not possible: it must be {allowed}")]
+#[error("{field} = {value} is invalid: it must be {allowed}")]
 pub struct ConfigError {
     /// The name of the setting.
     pub field: String,

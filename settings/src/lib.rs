@@ -19,7 +19,7 @@
 //! }
 //!
 //! let error = Optimizer { beta: 1.5, ..Optimizer::default() }.check().unwrap_err();
-//! assert_eq!(error.to_string(), "beta = 1.5 is not possible: it must be in 0..=1");
+//! assert_eq!(error.to_string(), "beta = 1.5 is invalid: it must be in 0..=1");
 //! assert_eq!(Optimizer::FIELDS[0].about(), "The step size.");
 //! ```
 

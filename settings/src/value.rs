@@ -15,9 +15,9 @@ pub enum Kind {
     Float,
     /// True or false.
     Boolean,
-    /// A text.
+    /// A string.
     Text,
-    /// A list of texts.
+    /// A list of strings.
     List,
     /// One of several names.
     Choice(&'static [Choice]),

@@ -5,8 +5,8 @@ const SUFFIXES: [(char, i64); 3] = [('k', 3), ('m', 6), ('g', 9)];
 
 /// Parses a whole number as people write it: `10000000`, `10_000_000`, `1e7`, `10M` and `0.01G` are equal.
 ///
-/// The suffixes `k`, `M` and `G` stand for thousands, millions and billions, as small or as capital letters: no setting is
-/// measured in thousandths. Numbers that do not fit are the smallest or the largest `i128`.
+/// The suffixes `k`, `M` and `G` stand for thousands, millions and billions, in upper or lower case (no setting is measured
+/// in thousandths). Numbers that do not fit are the smallest or the largest `i128`.
 ///
 /// ```
 /// assert_eq!(settings::whole_number("1.5M"), Some(1_500_000));

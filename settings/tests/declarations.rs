@@ -75,15 +75,15 @@ fn defaults_are_the_declared_ones() {
 
 #[test]
 fn values_outside_their_limits_are_named() {
-    assert_eq!(message(|bicycle| bicycle.weight = 0.0), "weight = 0 is not possible: it must be above 0");
+    assert_eq!(message(|bicycle| bicycle.weight = 0.0), "weight = 0 is invalid: it must be above 0");
     assert_eq!(
         message(|bicycle| bicycle.steel = Some(1.1)),
-        "steel = 1.1 is not possible: it must be in 0..=1, or absent"
+        "steel = 1.1 is invalid: it must be in 0..=1, or absent"
     );
     let wheel = |spokes| BTreeMap::from([("front".to_owned(), Wheel { spokes })]);
     assert_eq!(
         message(|bicycle| bicycle.wheels = wheel(2)),
-        "wheels.front.spokes = 2 is not possible: it must be 3 or more"
+        "wheels.front.spokes = 2 is invalid: it must be 3 or more"
     );
     assert_eq!(Bicycle { wheels: wheel(3), ..Bicycle::default() }.check(), Ok(()));
 }
@@ -102,7 +102,7 @@ fn fixed_settings_do_not_change() {
 
 #[test]
 fn numbers_that_are_not_finite_are_always_outside() {
-    assert_eq!(message(|bicycle| bicycle.slope = f32::NAN), "slope = NaN is not possible: it must be finite");
+    assert_eq!(message(|bicycle| bicycle.slope = f32::NAN), "slope = NaN is invalid: it must be finite");
     assert!(message(|bicycle| bicycle.weight = f32::INFINITY).contains("above 0"));
     assert!(message(|bicycle| bicycle.steel = Some(f64::NAN)).contains("in 0..=1"));
 }

@@ -31,9 +31,15 @@ pub(crate) struct Amendment {
 /// The key of the amendments in `run.json`.
 const KEY: &str = "amendments";
 
+/// Returns the amendments in `run.json`.
+pub(crate) fn published(run_dir: &Path) -> Vec<Amendment> {
+    let published = provenance(run_dir).remove(KEY).unwrap_or_default();
+    serde_json::from_value(published).unwrap_or_default()
+}
+
 /// Returns true if `run.json` has exactly these amendments.
 pub(crate) fn are_published(run_dir: &Path, amendments: &[Amendment]) -> bool {
-    published(&provenance(run_dir)) == amendments
+    published(run_dir) == amendments
 }
 
 /// Writes the configuration of the newest checkpoint to `config.toml`, then its amendments to `run.json`, unless they are
@@ -56,11 +62,6 @@ pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) ->
 fn provenance(run_dir: &Path) -> Map<String, Value> {
     let text = fs::read_to_string(run_dir.join(PROVENANCE)).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
-}
-
-fn published(provenance: &Map<String, Value>) -> Vec<Amendment> {
-    let published = provenance.get(KEY).cloned().unwrap_or_default();
-    serde_json::from_value(published).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::telemetry::{FilePositions, Moment};
 
 use manifest::Manifest;
 
-pub(crate) use amendments::{Amendment, are_published, publish};
+pub(crate) use amendments::{Amendment, are_published, publish, published};
 pub(crate) use lock::{acquire as lock, is_locked};
 pub(crate) use presence::Presence;
 pub(crate) use store::{
@@ -66,12 +66,15 @@ pub(crate) struct Progress {
 }
 
 /// The time and the result of an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Evaluated {
     /// The number of emulated frames of training before it.
     pub(crate) frames: u64,
     /// The average over the tasks of the mean return, human-normalised where possible.
     pub(crate) score: f64,
+    /// The mean return of each task. Older checkpoints do not have it.
+    #[serde(default)]
+    pub(crate) returns: Vec<f64>,
 }
 
 // The files of a checkpoint, besides the manifest.

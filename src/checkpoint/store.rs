@@ -48,8 +48,10 @@ pub(crate) fn create_unused(run_dir: &Path) -> Result<PathBuf> {
 pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Result<()> {
     let file = run_dir.join(CONFIG);
     let check = || -> Result<()> {
+        // Without its configuration, too: its checkpoints would mix with those of the new run.
+        let has_checkpoints = newest_first(run_dir).is_ok_and(|checkpoints| !checkpoints.is_empty());
         ensure!(
-            !file.exists(),
+            !file.exists() && !has_checkpoints,
             "{} contains a run; continue it with `ale-train resume {0}`, or choose another --run-dir",
             run_dir.display()
         );
@@ -217,7 +219,7 @@ pub(crate) fn load_latest(path: &Path, warn: impl Fn(&str)) -> Result<(PathBuf, 
     }
     for older in newest_first(path)?.into_iter().skip(1) {
         if let Ok(checkpoint) = load(&older) {
-            warn(&format!("{error:#}; {} is used instead", older.display()));
+            warn(&format!("{error:#}; using {} instead", older.display()));
             return Ok((older, checkpoint));
         }
     }
@@ -406,7 +408,8 @@ mod tests {
         let found = load_latest(run.path(), |line| *warned.borrow_mut() = line.to_owned()).unwrap();
         assert_eq!(found, (older.clone(), checkpoint(1)));
         let warned = warned.into_inner();
-        assert!(warned.contains("learner.bin is damaged") && warned.ends_with("is used instead"), "{warned}");
+        assert!(warned.contains("learner.bin is damaged"), "{warned}");
+        assert!(warned.ends_with(&format!("; using {}", older.display())), "{warned}");
         // A checkpoint that is given by its path has no replacement.
         assert!(load_latest(&newest, quiet).is_err());
         fs::remove_file(older.join("learner.bin")).unwrap();
@@ -455,5 +458,12 @@ mod tests {
         let error = create_run(&run, "x = 2", "{}").unwrap_err().to_string();
         assert!(error.contains("contains a run"), "{error}");
         assert_eq!(fs::read_to_string(run.join(CONFIG)).unwrap(), "x = 1");
+        // Without checkpoints nothing would be lost.
+        fs::remove_file(run.join(CONFIG)).unwrap();
+        create_run(&run, "x = 3", "{}").unwrap();
+        save(&run, &checkpoint(1)).unwrap();
+        fs::remove_file(run.join(CONFIG)).unwrap();
+        let error = create_run(&run, "x = 4", "{}").unwrap_err().to_string();
+        assert!(error.contains("contains a run"), "{error}");
     }
 }

@@ -149,6 +149,7 @@ fn best_of(newest_first: &[PathBuf]) -> Option<&PathBuf> {
         let progress: Progress = serde_json::from_slice(&progress).ok()?;
         let age = progress
             .evaluation
+            .as_ref()
             .map_or(0, |evaluation| progress.moment.frames.saturating_sub(evaluation.frames));
         Some((progress.score?, Reverse(age), directory))
     });
@@ -220,7 +221,8 @@ mod tests {
         for (updates, evaluated, score) in [(1, 0, 2.0), (2, 2, 9.0), (3, 2, 9.0), (4, 4, 9.0), (5, 4, 9.0)] {
             let mut checkpoint = checkpoint(updates, Some(score));
             checkpoint.progress.moment.frames = updates;
-            checkpoint.progress.evaluation = Some(Evaluated { frames: evaluated, score });
+            checkpoint.progress.evaluation =
+                Some(Evaluated { frames: evaluated, score, returns: vec![score] });
             store::save(run.path(), &checkpoint).unwrap();
         }
         assert!(best(run.path()).unwrap().ends_with("update-00000004"));

@@ -64,8 +64,9 @@ pub(crate) struct EvalArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The names and axes are those of the PyTorch modules in CleanRL's ppo_atari.py: network, actor, critic. `actor` has \
-one block of rows per game; each block has as many rows as the game with the most actions needs. \
+The names and axes are those of the PyTorch modules in CleanRL's scripts: network, actor and critic for PPO, and \
+the corresponding modules for DQN, PQN and SAC. With several games, `actor` has one block of rows per game; each block \
+has as many rows as the game with the most actions needs. \
 examples/load_in_pytorch.py loads the file.
 
 Examples:
@@ -175,7 +176,7 @@ impl PlayArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Runs that differ only in their seed are combined: curves get a band from the lowest to the highest run, and scores \
+Runs that differ only in their seed, or in their single game, are combined: curves get a band from the lowest to the highest run, and scores \
 get confidence intervals. Other runs are shown side by side, labelled with their algorithm and the few keys in which \
 they differ. The page has no external resources, follows the light or dark mode of the system and can be printed.
 

@@ -142,7 +142,8 @@ pub(crate) struct BenchLearnerArgs {
 Trains the same experiment with 1, 2, 4, ... of the processes that the launcher has started; the others wait. \
 `efficiency` is the speed divided by the speed of one process and by the number of processes. `waiting` is the time \
 until the last process reaches an exchange, `exchanging` the time to send messages and add gradients. `hidden` is \
-communication that overlaps with the backward pass and therefore costs nothing. The last two columns are the latency \
+communication that overlaps with the backward pass and therefore costs nothing. All three are shares of the time of \
+an update. The last two columns are the latency \
 of a message and the bandwidth of a process, measured with short and long sums.
 
 Examples:

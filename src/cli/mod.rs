@@ -230,7 +230,7 @@ mod tests {
                     .filter(|value| is_whole || !["1.5", "99999999999999999999999999"].contains(value))
                 {
                     let message = error(&format!("{path} {name} {value}"));
-                    let beginning = format!("error: {name} {value} is not possible: it must be ");
+                    let beginning = format!("error: {name} {value} is invalid: it must be ");
                     assert!(message.starts_with(&beginning) && message.lines().count() == 1, "{message}");
                     crate::config::assert_without_types(&message);
                 }
@@ -255,7 +255,7 @@ mod tests {
         for (line, expected) in [
             ("ppo --seed 18446744073709551615", "it must be in 0..=9223372036854775807"),
             ("ppo --total-frames 1e30", "it must be in 0..=9223372036854775807"),
-            ("ppo --seed -1", "--seed -1 is not possible: it must be 0 or more"),
+            ("ppo --seed -1", "--seed -1 is invalid: it must be 0 or more"),
             ("ppo --num-threads 3000", "it must be in 0..=1024"),
             ("ppo --num-envs 0", "it must be 1 or more"),
             ("record RUN --out x.gif --scale 17", "it must be in 1..=16"),

@@ -39,7 +39,7 @@ pub(crate) struct TrainCommand {
 const EXPLANATION: &str = "\
 Settings come from a preset or from the file of --config; --set overrides them, and the other flags override both. \
 Without --preset, the games determine the preset: one for the game itself if it exists, else one for its kind \
-(classic control, toy texts, MuJoCo, one game, several games, several games on a GPU). With several games, the \
+(classic control, toy text, MuJoCo, one game, several games, several games on a GPU). With several games, the \
 numbers of environments, rollout steps, minibatches and frames depend on the number of games. The first line of the \
 output names the preset.
 

@@ -42,8 +42,8 @@ pub(crate) struct ExperimentArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The run continues exactly as if it had never stopped, whatever the number of threads. --total-frames and --set \
-change its settings from this point on; run.json records the changes, and schedules follow the new total.
+On the CPU the run continues exactly as if it had never stopped, whatever the number of threads, unless \
+`replay.in_checkpoint` is false: then it refills its replay buffer first. --total-frames and --set change its settings from this point on; run.json records the changes, and schedules follow the new total.
 
 Examples:
   ale-train resume checkpoints/harvest__ppo__1__1767225600
@@ -118,9 +118,9 @@ pub(crate) struct SweepArgs {
     /// be repeated; optional if --seeds is given
     #[arg(long, value_name = "KEY=VALUES", required_unless_present = "seeds", add = complete::keys())]
     pub(crate) vary: Vec<String>,
-    /// Seeds to train each setting with: 1..5, which includes both ends, or 1,2,7..9
-    #[arg(long, value_name = "SEEDS", default_value = "1", conflicts_with = "seed")]
-    pub(crate) seeds: Seeds,
+    /// Seeds to train each setting with: 1..5, which includes both ends, or 1,2,7..9 [default: experiment.seed]
+    #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
+    pub(crate) seeds: Option<Seeds>,
     /// Number of settings to draw at random [default: all combinations]
     #[arg(long, value_name = "N", value_parser = number::at_least::<usize>(1))]
     pub(crate) random: Option<usize>,

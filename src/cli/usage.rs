@@ -32,7 +32,7 @@ fn not_possible(error: &Error) -> Option<Error> {
     let allowed = error.source()?;
     // With the placeholder of its value: `--seed <S>`.
     let flag = flag.split(' ').next()?;
-    Some(Error::raw(error.kind(), format!("{flag} {value} is not possible: it must be {allowed}\n")))
+    Some(Error::raw(error.kind(), format!("{flag} {value} is invalid: it must be {allowed}\n")))
 }
 
 fn text(error: &Error, kind: ContextKind) -> Option<&str> {

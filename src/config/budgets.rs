@@ -2,6 +2,7 @@ use anyhow::{Result, ensure};
 
 use super::games::Games;
 use super::sections::EnvironmentSettings;
+use crate::output::counted;
 
 /// The training budget of each game: the number of steps after which its environments rest (take no further steps).
 ///
@@ -33,9 +34,10 @@ impl Budgets {
             let least = num_envs.saturating_mul(frame_skip);
             ensure!(
                 frames.is_none_or(|frames| frames >= least),
-                "environments.game.{name}.total_frames = {} is not possible: it must be {least} or more ({num_envs} \
-                 environments, {frame_skip} frames a step)",
-                frames.unwrap_or(0)
+                "environments.game.{name}.total_frames = {} is invalid: it must be {least} or more ({num_envs} \
+                 environments, {} per step)",
+                frames.unwrap_or(0),
+                counted(frame_skip as usize, "frame")
             );
             Ok(Budget { num_envs, limit: frames.map(|frames| frames / frame_skip) })
         };

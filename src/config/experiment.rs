@@ -11,6 +11,7 @@ use super::sections::{
 use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
 use crate::learner::{Algorithm, AlgorithmConfig};
+use crate::output::counted;
 use crate::selection;
 use crate::telemetry::Moment;
 use crate::threads::threads_or_cores;
@@ -248,7 +249,8 @@ fn total_steps(
     ensure!(
         total_frames >= least,
         "experiment.total_frames = {total_frames} is not possible: one update takes {least} frames \
-         ({num_envs} environments, {num_steps} steps each, {frames_per_step} frames a step)"
+         ({num_envs} environments, {num_steps} steps each, {} per step)",
+        counted(frames_per_step as usize, "frame")
     );
     let steps = total_frames / frames_per_step;
     if !algorithm.is_on_policy() || !budgets.are_limited() {

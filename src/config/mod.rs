@@ -33,7 +33,7 @@ pub(crate) use layers::{assigned, changed_keys, from_args, from_preset, from_tom
 pub(crate) use presets::{Chosen, Preset, named, presets};
 pub(crate) use reference::reference;
 pub(crate) use schema::{field, help, key_of_flag, keys_with_help};
-pub(crate) use sections::{CheckpointSettings, EnvironmentSettings};
+pub(crate) use sections::{CheckpointSettings, EnvironmentSettings, RunSettings};
 #[cfg(test)]
 pub(crate) use tests::assert_without_types;
 pub(crate) use written::Config;

@@ -36,7 +36,7 @@ const FILES: &[(&str, &str)] = embedded! {
 
 // The kinds of experiments that presets may be the default for, besides single games.
 const CLASSIC_CONTROL: &str = "classic control";
-const TOY_TEXTS: &str = "toy texts";
+const TOY_TEXTS: &str = "toy text";
 const MUJOCO: &str = "MuJoCo";
 const ONE_GAME: &str = "one game";
 const SEVERAL_GAMES: &str = "several games";

@@ -14,9 +14,9 @@ settings! {
         pub(crate) algorithm: Algorithm = Algorithm::Ppo; fixed "the state of the learner depends on it",
         /// Seed of all random numbers.
         pub(crate) seed: u64 = 1; fixed "all random numbers of the run follow from it",
-        /// The number of emulated frames to train for, over all environments; must suffice for one update.
+        /// The number of emulated frames to train for, over all environments; at least enough for one update.
         pub(crate) total_frames: u64 = 40_000_000,
-        /// The number of threads for emulation and learning; 0 means one per core. More threads than cores are slower.
+        /// The number of threads for emulation and learning; 0 means one per core. Using more threads than cores is slower.
         pub(crate) num_threads: usize = 0 => between(0.0, 1024.0),
         /// The device that runs the networks: `cpu`, `wgpu`, `vulkan` or `cuda`, with an index such as `cuda:1` to
         /// choose one of several GPUs. GPUs need a build with the matching Cargo feature (docs/src/how-to/devices.md).
@@ -29,8 +29,8 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct EnvironmentSettings {
-        /// The games to train on: ids and sets that `ale-train games` lists, as a list or as one string separated by
-        /// commas. A leading `-` excludes a game or set again.
+        /// The games to train on: ids and sets from `ale-train games`, as a list or separated by commas. A leading `-`
+        /// excludes a game or set.
         pub(crate) games: Vec<String> = vec!["harvest".to_owned()]; fixed "the checkpoint has the state of their environments",
         /// The number of environments of each game.
         pub(crate) num_envs: usize = 8 => at_least(1.0); fixed "the checkpoint has the state of each environment",
@@ -70,7 +70,7 @@ settings! {
         /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to 0..=1.
         pub(crate) rescale_observations: bool = false; fixed "the network was trained on other observations",
         /// True if two halves of the environments take turns: one steps while the actions of the other are computed.
-        /// Has no effect on what is learned. Not available for `dqn` and `sac`. If absent, a new run takes turns where
+        /// Does not change the result of training if each half has at least two environments. Not available for `dqn` and `sac`. If absent, a new run takes turns where
         /// that is possible, unless it runs on the CPU.
         pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
         /// Settings of single games.
@@ -130,8 +130,8 @@ settings! {
         pub(crate) interval_minutes: f64 = 10.0 => at_least(0.0),
         /// The number of recent checkpoints to keep.
         pub(crate) keep_last: usize = 3 => at_least(1.0),
-        /// True if the best checkpoint is kept too: the one with the highest score in the newest evaluation or, without
-        /// evaluations during training, with the highest recent return.
+        /// True if the best checkpoint is kept too: the first one after the evaluation with the highest score or, without
+        /// evaluations during training, the one with the highest recent return.
         pub(crate) keep_best: bool = true,
     }
 }

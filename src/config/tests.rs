@@ -161,18 +161,15 @@ fn errors_name_the_key_and_the_allowed_values() {
     assert!(error("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
     assert!(error("policy.torsos=impala").contains("did you mean 'policy.torso'?"));
     assert!(
-        error("policy.torso=resnet").ends_with(
-            "policy.torso = \"resnet\" is not possible: it must be nature, impala or data_efficient"
-        )
+        error("policy.torso=resnet")
+            .ends_with("policy.torso = \"resnet\" is invalid: it must be nature, impala or data_efficient")
     );
     assert!(
         error("ppo.norm_adv=games")
             .ends_with("it must be batch, game, none, true or false; did you mean game?")
     );
-    assert!(error("policy.width=0").contains("policy.width = 0 is not possible: it must be above 0"));
-    assert!(
-        error("ppo.gae_lambda=1.1").contains("ppo.gae_lambda = 1.1 is not possible: it must be in 0..=1")
-    );
+    assert!(error("policy.width=0").contains("policy.width = 0 is invalid: it must be above 0"));
+    assert!(error("ppo.gae_lambda=1.1").contains("ppo.gae_lambda = 1.1 is invalid: it must be in 0..=1"));
     assert!(error("ppo.total_steps=9").contains("experiment.total_frames"));
     assert!(
         error("xyz.qrstuvw=9")
@@ -186,7 +183,7 @@ fn errors_name_the_key_and_the_allowed_values() {
     assert!(error("environments.num_envs=0").contains("it must be 1 or more"));
     assert!(
         error("checkpoints.keep_last=0")
-            .contains("checkpoints.keep_last = 0 is not possible: it must be 1 or more")
+            .contains("checkpoints.keep_last = 0 is invalid: it must be 1 or more")
     );
     let short = experiment(&["--games", "breakout", "--total-frames", "100"]).unwrap_err();
     assert!(short.contains("one update takes 4096 frames"), "{short}");
@@ -217,7 +214,7 @@ fn single_games_have_overrides() {
         ("environments.game.pong.difficulty=9", "difficulty = 9 is not possible: pong has [0, 1, 2, 3]"),
         (
             "environments.game.pong.num_envs=0",
-            "environments.game.pong.num_envs = 0 is not possible: it must be 1 or more",
+            "environments.game.pong.num_envs = 0 is invalid: it must be 1 or more",
         ),
         (
             "evaluation.repeat_action_probability=2",
@@ -239,7 +236,7 @@ fn errors_in_a_file_name_the_file() {
     let path = file.to_str().unwrap();
     for (text, expected) in [
         ("[ppo]\ngama = 0.9\n", "did you mean 'ppo.gamma'?"),
-        ("[ppo]\ngamma = 'high'\n", "ppo.gamma = \"high\" is not possible: it must be a number in 0..=1"),
+        ("[ppo]\ngamma = 'high'\n", "ppo.gamma = \"high\" is invalid: it must be a number in 0..=1"),
         ("[ppo\n", "line 1"),
     ] {
         fs::write(&file, text).unwrap();
@@ -363,9 +360,7 @@ fn whole_numbers_are_written_as_people_write_them() {
     assert_eq!(value(&experiment, "ppo.num_steps"), Value::Integer(100));
     let error = |set| self::experiment(&["--set", set]).unwrap_err();
     assert!(error("experiment.seed=18446744073709551615").ends_with("it must be in 0..=9223372036854775807"));
-    assert!(
-        error("experiment.seed=-1").ends_with("experiment.seed = -1 is not possible: it must be 0 or more")
-    );
+    assert!(error("experiment.seed=-1").ends_with("experiment.seed = -1 is invalid: it must be 0 or more"));
     assert!(error("ppo.num_steps=1.5").ends_with("it must be a whole number, 2 or more"));
     assert!(error("environments.noop_max=5G").ends_with("it must be in 0..=4294967295"));
     // Numbers that TOML does not know.

@@ -2,6 +2,7 @@
 
 mod spectator;
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use algorithms::VectorSpec;
@@ -9,6 +10,7 @@ use anyhow::{Result, bail};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{ActionBuffer, Batch, Dtype, Pcg64, ResetSeeds, Space};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::agent::TrainedAgent;
@@ -52,19 +54,31 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
         return print_episodes(&scores, out);
     }
     if args.json {
-        let report = json!({
-            "checkpoint": trained.origin.to_string_lossy(),
-            "frames": trained.frames,
-            "seed": args.seed,
-            "greedy": agent.greedy,
-            "repeat_action_probability": builder.evaluation_stickiness(),
-            "games": scores.iter().map(summary).collect::<Vec<_>>(),
-        });
+        let report = Report {
+            checkpoint: trained.origin.to_string_lossy(),
+            frames: trained.frames,
+            seed: args.seed,
+            greedy: agent.greedy,
+            repeat_action_probability: builder.evaluation_stickiness(),
+            games: scores.iter().map(summary).collect(),
+        };
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
     let rows = scores.iter().map(Scores::cells).collect::<Vec<_>>();
     table::print(&HEADINGS, &rows, out)
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    checkpoint: Cow<'a, str>,
+    frames: u64,
+    seed: u64,
+    greedy: bool,
+    // Not in a `Value`, where it would have the digits of an `f64`.
+    repeat_action_probability: f32,
+    games: Vec<serde_json::Value>,
 }
 
 fn summary(scores: &Scores) -> serde_json::Value {

@@ -36,9 +36,9 @@ pub(super) const DIAGNOSTICS: &[Diagnostic] = &[
     of(Section::Losses, Metric::LearningRate, "learning rate"),
     of(Section::Losses, Metric::Epsilon, "probability of a random action"),
     of(Section::Speed, Metric::Sps, "steps per second"),
-    of(Section::Speed, Metric::ActingTime, "seconds of acting per update"),
-    of(Section::Speed, Metric::EnvironmentTime, "seconds in environments per update"),
-    of(Section::Speed, Metric::LearningTime, "seconds of learning per update"),
+    of(Section::Speed, Metric::ActingTime, "seconds of acting between points"),
+    of(Section::Speed, Metric::EnvironmentTime, "seconds in environments between points"),
+    of(Section::Speed, Metric::LearningTime, "seconds of learning between points"),
 ];
 
 const fn of(section: Section, metric: Metric, title: &'static str) -> Diagnostic {

@@ -112,7 +112,8 @@ mod tests {
             }
         }
         fs::write(temp.path().join("README.md"), "").unwrap();
-        fs::write(temp.path().join("sweep/experiment.toml"), "").unwrap();
+        fs::create_dir(temp.path().join("sweep/settings")).unwrap();
+        fs::write(temp.path().join("sweep/settings/as-given.toml"), "").unwrap();
         temp
     }
 
@@ -139,7 +140,8 @@ mod tests {
         // Quoted, and as the shell expands it.
         assert_eq!(found(&temp, &["*"]).unwrap(), (all.clone(), skipped.clone()));
         assert_eq!(found(&temp, &["README.md", "alone", "sweep", "alone"]).unwrap(), (all, skipped));
-        let (runs, notes) = found(&temp, &["sweep/experiment.toml", "sweep/seed=1", "sweep/seed=2"]).unwrap();
+        let (runs, notes) =
+            found(&temp, &["sweep/settings/as-given.toml", "sweep/seed=1", "sweep/seed=2"]).unwrap();
         assert_eq!((runs.len(), notes.len()), (2, 1));
     }
 
@@ -149,8 +151,8 @@ mod tests {
         let error = |arguments: &[&str]| found(&temp, arguments).unwrap_err();
         assert_eq!(error(&["README.md"]), "README.md is not the directory of a run and contains no run");
         assert_eq!(
-            error(&["alone", "sweep/experiment.toml"]),
-            "sweep/experiment.toml is not the directory of a run and contains no run"
+            error(&["alone", "sweep/settings/as-given.toml"]),
+            "sweep/settings/as-given.toml is not the directory of a run and contains no run"
         );
         assert_eq!(error(&["alone", "missing"]), "missing does not exist");
         assert_eq!(error(&["missing*"]), "nothing matches missing*");

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::curves::Curves;
-use crate::checkpoint::Progress;
+use crate::checkpoint::{Evaluated, Progress};
 use crate::config::Games;
 use crate::statistics::mean;
 use crate::telemetry::Metric;
@@ -38,7 +38,7 @@ impl Score {
             means.filter(|means| means.len() == names.len())
         };
         // The end of long curves may lie after the newest evaluation.
-        let saved = || Some(Self::saved(games, progress?.evaluation?.score));
+        let saved = || Some(Self::saved(games, progress?.evaluation.as_ref()?));
         evaluated.map(|returns| of(Origin::Evaluation, returns)).or_else(saved).or_else(|| {
             curves
                 .newest(Metric::RecentReturn, &names)
@@ -48,11 +48,13 @@ impl Score {
     }
 
     /// Returns the score of an evaluation in a checkpoint.
-    fn saved(games: &Games, value: f64) -> Self {
-        let names = games.names();
-        let is_normalised = |name: &&str| games.human_normalised(name, 0.0).is_some();
-        let human_normalised = names.len() > 1 && names.iter().all(is_normalised);
-        Self { value, origin: Origin::Evaluation, human_normalised }
+    fn saved(games: &Games, evaluated: &Evaluated) -> Self {
+        let (names, origin) = (games.names(), Origin::Evaluation);
+        if evaluated.returns.len() == names.len() {
+            return Self::of(games, origin, &evaluated.returns);
+        }
+        let human_normalised = names.iter().all(|name| games.human_normalised(name, 0.0).is_some());
+        Self { value: evaluated.score, origin, human_normalised }
     }
 
     fn of(games: &Games, origin: Origin, returns: &[f64]) -> Self {
@@ -69,16 +71,24 @@ impl Score {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checkpoint::Evaluated;
 
     #[test]
     fn an_evaluation_before_the_end_of_the_curves_is_the_score() {
-        let evaluation = Some(Evaluated { frames: 8, score: 0.75 });
-        let progress = Progress { evaluation, recent_returns: vec![vec![9.0]; 2], ..Progress::default() };
-        for (ids, human_normalised) in [(&["pong", "breakout"][..], true), (&["pong"], false)] {
+        // Pong: (0 + 20.7) / (14.6 + 20.7), Breakout: (1.7 - 1.7) / 28.8.
+        let cases: [(&[&str], &[f64], f64, bool); 4] = [
+            (&["pong", "breakout"], &[0.0, 1.7], 0.5 * 20.7 / 35.3, true),
+            (&["pong"], &[0.0], 0.0, false),
+            // As in older checkpoints.
+            (&["pong", "breakout"], &[], 0.75, true),
+            (&["pong"], &[], 0.75, true),
+        ];
+        for (ids, returns, value, human_normalised) in cases {
             let games = Games::Atari(ids.iter().map(|id| ale::game(id).unwrap()).collect());
-            let score = Score::newest(&games, &Curves::default(), Some(&progress));
-            assert_eq!(score, Some(Score { value: 0.75, origin: Origin::Evaluation, human_normalised }));
+            let evaluation = Some(Evaluated { frames: 8, score: 0.75, returns: returns.to_vec() });
+            let progress = Progress { evaluation, recent_returns: vec![vec![9.0]; 2], ..Progress::default() };
+            let score = Score::newest(&games, &Curves::default(), Some(&progress)).unwrap();
+            assert!((score.value - value).abs() < 1e-9, "{ids:?} {returns:?}: {score:?}");
+            assert_eq!((score.origin, score.human_normalised), (Origin::Evaluation, human_normalised));
         }
     }
 }

@@ -12,11 +12,11 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::checkpoint;
 use crate::cli::{ExperimentArgs, Global, Launcher, SweepArgs};
-use crate::config::{self, Config};
+use crate::config::{self, Config, RunSettings};
 use crate::durable;
 use crate::failure::{AtWork, Interrupted};
 use crate::interrupt::Interrupt;
@@ -31,8 +31,6 @@ use crate::threads::cores;
 
 use settings::{Setting, settings};
 
-/// The file of the base experiment in the directory of the sweep.
-const EXPERIMENT: &str = "experiment.toml";
 /// The subdirectory of a sweep with the experiment of each setting.
 const SETTINGS: &str = "settings";
 /// The message on the first signal.
@@ -40,21 +38,24 @@ const STOPPING: &str =
     "stopping once the active runs have written checkpoints; signal again to stop at once without them";
 /// An empty file that marks the directory of a completed run.
 const COMPLETE: &str = "complete";
+/// Keys that may differ when a sweep is continued: the seed is part of the name of a run, and threads do not affect results.
+const INCIDENTAL: [&str; 2] = ["experiment.seed", "experiment.num_threads"];
 
 /// Trains every run that is not complete, then prints the table.
 pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let settings = settings(&args.vary, args.random)?;
-    let file = args.run_dir.join(EXPERIMENT);
     let variants = settings.iter().map(|setting| Variant::new(args, setting)).collect::<Result<Vec<_>>>()?;
-    create_or_match(args, &file)?;
-    variants.iter().try_for_each(|variant| variant.write(&args.run_dir))?;
-    let runs = variants.iter().flat_map(|variant| args.seeds.0.iter().map(move |&seed| (variant, seed)));
+    // The runs repeat warnings about the settings, but not about the form in which they are written here.
+    notes_of_all(&variants).for_each(|line| Printer::Plain.warn(line));
+    variants.iter().try_for_each(|variant| variant.create_or_match(&args.run_dir))?;
+    let runs = variants.iter().flat_map(|variant| variant.seeds(args).map(move |seed| (variant, seed)));
     let numbered: Vec<_> = (1..).zip(runs).collect();
     let missing = numbered
         .iter()
         .filter(|(_, (variant, seed))| !variant.run_dir(&args.run_dir, *seed).join(COMPLETE).exists());
     let total = numbered.len();
     let interrupt = Interrupt::to_be_asked(Printer::new(global.quiet), STOPPING);
+    let failed = Mutex::new(Vec::new());
     run_parallel(args.jobs, missing, |&(number, (variant, seed))| {
         if let Some(signal) = interrupt.signal() {
             return Err(stopped(signal));
@@ -62,9 +63,21 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
         if !global.quiet {
             notice(format_args!("run {number} of {total}: {}", run_name(variant.setting, seed)));
         }
-        train_run(args, variant, seed, global, &interrupt)
+        if !train_run(args, variant, seed, global, &interrupt)? {
+            failed
+                .lock()
+                .expect("no thread panics while it holds the lock")
+                .push(run_name(variant.setting, seed));
+        }
+        Ok(())
     })?;
-    print(&args.run_dir, &settings, &args.seeds.0, out)
+    print(args, &variants, out)?;
+    let failed = failed.into_inner().expect("no thread panics while it holds the lock");
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let error = anyhow!(AtWork { doing: "the same command repeats the failed runs only" });
+    Err(error.context(format!("{} of {total} runs failed: {}", failed.len(), failed.join(", "))))
 }
 
 /// Calls `act` with each item on `jobs` threads. After the first failure no further call starts.
@@ -97,6 +110,9 @@ fn stopped(signal: Signal) -> anyhow::Error {
 struct Variant<'a> {
     setting: &'a Setting,
     algorithm: Algorithm,
+    seed: u64,
+    /// Warnings about the form in which the experiment is written.
+    notes: Vec<String>,
     /// The experiment as TOML.
     experiment: String,
 }
@@ -108,7 +124,15 @@ impl<'a> Variant<'a> {
         let experiment = config::from_args(&experiment, None)
             .and_then(Config::resolve)
             .with_context(|| format!("the setting {}", label(setting)))?;
-        Ok(Self { setting, algorithm: experiment.run.algorithm, experiment: experiment.to_toml()? })
+        let text = experiment.to_toml()?;
+        let RunSettings { algorithm, seed, .. } = experiment.run;
+        Ok(Self { setting, algorithm, seed, notes: experiment.notes, experiment: text })
+    }
+
+    /// Returns the seeds to train the setting with: those of the sweep, or else the seed of the experiment.
+    fn seeds<'b>(&self, args: &'b SweepArgs) -> impl Iterator<Item = u64> + use<'b> {
+        let own = args.seeds.is_none().then_some(self.seed);
+        args.seeds.iter().flat_map(|seeds| seeds.0.iter().copied()).chain(own)
     }
 
     fn run_dir(&self, sweep: &Path, seed: u64) -> PathBuf {
@@ -122,37 +146,33 @@ impl<'a> Variant<'a> {
         sweep.join(SETTINGS).join(name + ".toml")
     }
 
-    fn write(&self, sweep: &Path) -> Result<()> {
+    /// Writes the experiment into the directory of a sweep. If there is a file of this name, checks that its experiment is the
+    /// same: names have only the last parts of keys.
+    fn create_or_match(&self, sweep: &Path) -> Result<()> {
         let file = self.file(sweep);
-        let directory = sweep.join(SETTINGS);
-        fs::create_dir_all(&directory)
-            .with_context(|| format!("cannot write the directory {}", directory.display()))?;
-        durable::write(&file, self.experiment.as_bytes())
+        let Ok(before) = fs::read_to_string(&file) else {
+            let directory = sweep.join(SETTINGS);
+            fs::create_dir_all(&directory)
+                .with_context(|| format!("cannot write the directory {}", directory.display()))?;
+            return durable::write(&file, self.experiment.as_bytes());
+        };
+        let changed =
+            config::changed_keys(&before, &self.experiment).with_context(|| file.display().to_string())?;
+        let changed: Vec<_> = changed.into_iter().filter(|key| !INCIDENTAL.contains(&key.as_str())).collect();
+        ensure!(
+            changed.is_empty(),
+            "{} contains a sweep with a different {}; choose another --run-dir",
+            sweep.display(),
+            changed.join(", ")
+        );
+        Ok(())
     }
 }
 
-/// Writes the base experiment into the directory of the sweep, or checks that it equals the one there.
-fn create_or_match(args: &SweepArgs, file: &Path) -> Result<()> {
-    let experiment = config::from_args(&args.experiment, None)?.resolve()?;
-    // The runs repeat warnings about the settings, but not about the form in which they are written here.
-    experiment.notes.iter().for_each(|line| Printer::Plain.warn(line));
-    let experiment = experiment.to_toml()?;
-    if let Ok(before) = fs::read_to_string(file) {
-        let mut changed = config::changed_keys(&before, &experiment)?;
-        // It does not affect the results.
-        changed.retain(|key| key != "experiment.num_threads");
-        let directory = args.run_dir.display();
-        ensure!(
-            changed.is_empty(),
-            "{directory} contains a sweep with a different {}; choose another --run-dir",
-            changed.join(", ")
-        );
-        return Ok(());
-    }
-    let directory = &args.run_dir;
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot write the directory {}", directory.display()))?;
-    durable::write(file, experiment.as_bytes())
+/// Returns the warnings that all variants have.
+fn notes_of_all<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = &'a String> {
+    let first = variants.first().into_iter().flat_map(|variant| &variant.notes);
+    first.filter(|note| variants.iter().all(|variant| variant.notes.contains(note)))
 }
 
 /// Returns the assignments of a setting as one text. Without --vary there are none.
@@ -176,14 +196,14 @@ fn file_name(assignment: &str) -> String {
     format!("{}={value}", key.rsplit('.').next().unwrap_or(key))
 }
 
-/// Trains a run in a child process, resuming it if it has begun.
+/// Trains a run in a child process, resuming it if it has begun. Returns false if it fails.
 fn train_run(
     args: &SweepArgs,
     variant: &Variant<'_>,
     seed: u64,
     global: &Global,
     interrupt: &Interrupt,
-) -> Result<()> {
+) -> Result<bool> {
     let run_dir = variant.run_dir(&args.run_dir, seed);
     let program = std::env::current_exe().context("cannot find the running program")?;
     let mut command = match &args.launcher {
@@ -216,14 +236,13 @@ fn train_run(
     let mut child = command.stdout(Stdio::null()).spawn().with_context(cannot)?;
     let status = interrupt.wait_for(&mut child).context("cannot wait for a run")?;
     if status.success() {
-        return durable::write(&run_dir.join(COMPLETE), b"");
+        return durable::write(&run_dir.join(COMPLETE), b"").map(|()| true);
     }
     // Whatever its status, if this process was asked to stop: the signal may arrive before the run handles signals.
     match interrupt.signal().or_else(|| status.code().and_then(Signal::of_exit_status)) {
         Some(signal) => Err(stopped(signal)),
-        None => bail!(AtWork {
-            doing: "a run of the sweep failed; run the same command again to continue the sweep"
-        }),
+        // It has reported the error.
+        None => Ok(false),
     }
 }
 
@@ -240,20 +259,20 @@ fn threads(args: &SweepArgs) -> Option<usize> {
 }
 
 /// Prints the settings, best first.
-fn print(sweep: &Path, settings: &[Setting], seeds: &[u64], out: &mut impl Write) -> Result<()> {
+fn print(args: &SweepArgs, variants: &[Variant<'_>], out: &mut impl Write) -> Result<()> {
     let mut rows = Vec::new();
-    for setting in settings {
-        let scores: Vec<f64> = seeds
-            .iter()
-            .filter_map(|&seed| {
-                RunHistory::read(&sweep.join(run_name(setting, seed))).map(|run| run.score()).transpose()
-            })
+    for variant in variants {
+        // Of a run that failed, a score would be that of an unfinished training.
+        let runs = variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed));
+        let scores: Vec<f64> = runs
+            .filter(|run| run.join(COMPLETE).exists())
+            .filter_map(|run| RunHistory::read(&run).map(|run| run.score()).transpose())
             .collect::<Result<_>>()?;
         let summary = (!scores.is_empty()).then(|| {
             let [low, high] = [f64::min, f64::max].map(|pick| scores.iter().copied().fold(scores[0], pick));
             [mean(scores.iter().copied()), low, high]
         });
-        rows.push((setting, scores.len(), summary));
+        rows.push((variant.setting, scores.len(), summary));
     }
     // Settings without a score come last.
     let key = |summary: &Option<[f64; 3]>| summary.map_or(f64::NEG_INFINITY, |[mean, ..]| mean);

@@ -13,11 +13,11 @@ pub(crate) enum Metric {
     RankSps,
     /// Emulated frames so far, over all environments.
     Frames,
-    /// Seconds spent choosing actions since the last update.
+    /// Seconds spent choosing actions since the previous value.
     ActingTime,
-    /// Seconds spent in the environments since the last update.
+    /// Seconds spent in the environments since the previous value.
     EnvironmentTime,
-    /// Seconds spent in the update.
+    /// Seconds spent learning since the previous value.
     LearningTime,
     /// Adam's step size.
     LearningRate,
@@ -59,7 +59,7 @@ pub(crate) enum Metric {
     GradientNorm,
     /// Share of a game in the gradient that reaches the layers that all games share.
     GradientShare,
-    /// Share of the rectified units that no row of a minibatch activated, in the layer with the largest share.
+    /// Share of the ReLU units that no row of a minibatch activated, in the layer with the largest share.
     DeadUnits,
     /// 1 while the entropy is near zero, else 0. The following flags work the same way.
     HealthEntropy,

@@ -1,4 +1,4 @@
-//! Metrics of a running training, and the files and streams that receive them.
+//! Metrics of a run in progress, and the files and streams that receive them.
 //!
 //! The training loop produces [`Record`]s; every [`Sink`] writes them in its format. The x axis is [`Moment::steps`], agent
 //! decisions over all environments, like CleanRL's `global_step`; records also hold the emulated frames.
@@ -136,7 +136,8 @@ impl Telemetry {
         for Output { sink, pauses } in self.sinks.iter_mut().filter(|output| !output.pauses) {
             if let Err(error) = act(sink.as_mut()) {
                 *pauses = true;
-                self.printer.warn(&format!("{} is paused and will lack records: {error}", sink.name()));
+                self.printer.warn(&format!("cannot write {}: {error}; writing resumes at the next checkpoint, without the records in between",
+                    sink.name()));
             }
         }
     }

@@ -18,7 +18,7 @@ use crate::telemetry::{Printer, Telemetry};
 use crate::version::COMMIT;
 
 /// Gives an agent that is about to continue training the settings of the flags. Returns the keys that change.
-pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs) -> Result<Vec<Change>> {
+pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs, printer: &Printer) -> Result<Vec<Change>> {
     let (config, changes) = config::amended(&agent.checkpoint.config, &args.set, args.total_frames)?;
     if !changes.is_empty() {
         let experiment = config.resolve()?;
@@ -27,19 +27,32 @@ pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs) -> Result<Vec<Ch
             total >= trained,
             "experiment.total_frames = {total} is not possible: the run has been trained for {trained} frames already"
         );
+        warn_of(&agent.experiment, &experiment, printer);
         agent.experiment = experiment;
     }
     Ok(changes)
 }
 
 /// Reads the configuration file of a run that has no checkpoint, with the settings of the flags, and the keys that change.
-pub(super) fn configured(run_dir: &Path, args: &ResumeArgs) -> Result<(Experiment, Vec<Change>)> {
+pub(super) fn configured(
+    run_dir: &Path,
+    args: &ResumeArgs,
+    printer: &Printer,
+) -> Result<(Experiment, Vec<Change>)> {
     let path = run_dir.join(checkpoint::CONFIG);
     let unusable = || format!("the configuration {} cannot be used", path.display());
     let text = fs::read_to_string(&path).with_context(unusable)?;
-    config::from_toml(&text).and_then(Config::resolve).with_context(unusable)?;
+    let before = config::from_toml(&text).and_then(Config::resolve).with_context(unusable)?;
     let (config, changes) = config::amended(&text, &args.set, args.total_frames)?;
-    Ok((config.resolve()?, changes))
+    let experiment = config.resolve()?;
+    warn_of(&before, &experiment, printer);
+    Ok((experiment, changes))
+}
+
+/// Prints the warnings about an experiment that it did not have before its settings changed.
+fn warn_of(before: &Experiment, after: &Experiment, printer: &Printer) {
+    let known = before.warnings();
+    after.warnings().iter().filter(|line| !known.contains(line)).for_each(|line| printer.warn(line));
 }
 
 impl Run {

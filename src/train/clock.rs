@@ -17,7 +17,7 @@ pub(super) struct Clock {
     pub(super) phases: Phases,
 }
 
-/// The time since the last update, by phase.
+/// The time since the last report of the learner, by phase.
 #[derive(Default)]
 pub(super) struct Phases {
     /// Inference and observing.

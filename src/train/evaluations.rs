@@ -16,7 +16,7 @@ use crate::telemetry::{Metric, Moment, Record, Sample, Telemetry};
 impl Run {
     /// Returns the times of evaluations during training, starting after the newest evaluation of the run.
     pub(super) fn evaluations(&self) -> Interval {
-        let evaluated = self.progress.evaluation.map_or(0, |evaluation| evaluation.frames);
+        let evaluated = self.progress.evaluation.as_ref().map_or(0, |evaluation| evaluation.frames);
         let settings = &self.experiment.evaluation;
         Interval::new(if settings.episodes > 0 { settings.interval_frames } else { 0 }, evaluated)
     }
@@ -39,14 +39,16 @@ impl Run {
         clock.leave_out(began.elapsed());
         evaluations.pass(frames);
         let means = scores.iter().map(|scores| (scores.task.as_str(), scores.mean()));
-        self.progress.evaluation = Some(Evaluated { frames, score: self.experiment.games.score(means) });
+        let score = self.experiment.games.score(means.clone());
+        self.progress.evaluation =
+            Some(Evaluated { frames, score, returns: means.map(|(_, mean)| mean).collect() });
         self.scores = scores;
         Ok(())
     }
 
     /// Returns true if the newest evaluation took place after `frames` frames.
     pub(super) fn is_evaluated(&self, frames: u64) -> bool {
-        self.progress.evaluation.is_some_and(|evaluation| evaluation.frames == frames)
+        self.progress.evaluation.as_ref().is_some_and(|evaluation| evaluation.frames == frames)
     }
 
     /// Evaluates the agent and records the scores. Returns nothing if a signal arrives before the end.

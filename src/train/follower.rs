@@ -1,4 +1,4 @@
-//! The training of a process that follows the leader of its job.
+//! The training loop of a process that follows the leader of its job.
 
 use std::time::Instant;
 

@@ -24,7 +24,7 @@ pub(super) struct Speed {
     pub(super) learning: f64,
 }
 
-/// Trains a throw-away learner for a few cycles of collection and update. The environments are reset before and stay in an
+/// Trains a throw-away learner for a few cycles of collection and update. Resets the environments first and leaves them in an
 /// arbitrary state. `samples` is the number of samples that an update learns from, `max_steps` the number of steps after
 /// which no cycle starts. Returns nothing if `stop` ends the measurement.
 pub(super) fn measure(

@@ -121,9 +121,10 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let lock = is_lockable.then(|| checkpoint::lock(&run_dir)).transpose()?;
     if checkpoint::is_before_first_checkpoint(&args.run_dir) {
         initial_weights::check_absent(&args.run_dir)?;
-        let (experiment, changes) = amendment::configured(&args.run_dir, args)?;
+        let (experiment, changes) = amendment::configured(&args.run_dir, args, &printer)?;
         let device = device.unwrap_or(experiment.device);
-        let run = fresh(experiment, args.run_dir.clone(), &overrides, device, global)?;
+        let mut run = fresh(experiment, args.run_dir.clone(), &overrides, device, global)?;
+        run.progress.amendments = checkpoint::published(&args.run_dir);
         let directory = args.run_dir.display();
         printer.say(&format!("the run {directory} has no checkpoint yet: it starts from the beginning"));
         return Run { lock, changes, ..run }.execute(&output, out);
@@ -145,7 +146,7 @@ fn restored(
     device: Option<DeviceName>,
     global: &Global,
 ) -> Result<Run> {
-    let changes = amendment::amend(&mut agent, args)?;
+    let changes = amendment::amend(&mut agent, args, &Printer::new(global.quiet))?;
     let device = device.unwrap_or(agent.experiment.device).open()?;
     set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
     let cluster = cluster::of(&agent.experiment)?;

@@ -101,7 +101,9 @@ impl Subject<'_> {
         let total = experiment.total_frames();
         let of_game = match names.len() {
             1 => String::new(),
-            games if least == most => format!(", {} of each game", count(total / games as u64)),
+            games if least == most && !experiment.budgets.are_limited() => {
+                format!(", {} of each game", count(total / games as u64))
+            }
             _ => String::new(),
         };
         let steps = experiment.algorithm.steps_per_update() * experiment.num_envs() as u64;
@@ -208,7 +210,7 @@ impl Subject<'_> {
     }
 }
 
-/// Rounds a duration in seconds to about two digits, which is how well it is known.
+/// Rounds a duration in seconds to about two significant digits, the accuracy of the estimate.
 fn rounded(seconds: f64) -> f64 {
     let unit = match seconds {
         36_000.0.. => 1800.0,

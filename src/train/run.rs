@@ -415,9 +415,8 @@ impl Run {
     }
 
     fn note_progress(&mut self, clock: &Clock, tally: &Tally, telemetry: &mut Telemetry) {
-        let evaluation = self.progress.evaluation;
         let score = if self.evaluations().is_used() {
-            evaluation.map(|evaluation| evaluation.score)
+            self.progress.evaluation.as_ref().map(|evaluation| evaluation.score)
         } else {
             tally.score(&self.experiment.games)
         };
@@ -425,7 +424,7 @@ impl Run {
             moment: clock.moment,
             recent_returns: tally.recent_returns(),
             score,
-            evaluation,
+            evaluation: self.progress.evaluation.take(),
             amendments: mem::take(&mut self.progress.amendments),
             telemetry: telemetry.positions(),
         };

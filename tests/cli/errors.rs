@@ -20,11 +20,11 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["ppo", "--games", "pogn"][..], "did you mean pong?"),
         (&["ppo", "--set", "ppo.lerning_rate=1"], "did you mean 'ppo.learning_rate'?"),
         (&["ppo", "--set", "ppo.gamma=1.5"], "it must be in 0..=1"),
-        (&["ppo", "--num-envs", "0"], "--num-envs 0 is not possible: it must be 1 or more"),
+        (&["ppo", "--num-envs", "0"], "--num-envs 0 is invalid: it must be 1 or more"),
         (&["ppo", "--total-frames", "10"], "one update takes"),
         (
             &["ppo", "--set", "environments.game.harvest.total_frames=31"],
-            "it must be 32 or more (8 environments, 4 frames a step)",
+            "it must be 32 or more (8 environments, 4 frames per step)",
         ),
         (&["ppo", "--device", "abacus"], "unknown device 'abacus'"),
         (
@@ -33,7 +33,7 @@ fn errors_are_one_line_with_the_allowed_values() {
         ),
         (
             &["ppo", "--set", "policy.precision=f8"],
-            "policy.precision = \"f8\" is not possible: it must be f32, bf16 or f16",
+            "policy.precision = \"f8\" is invalid: it must be f32, bf16 or f16",
         ),
         (&["bench", "learner", "--precision", "f16"], "precision f16 is not possible on the cpu"),
         (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
@@ -60,7 +60,7 @@ fn errors_are_one_line_with_the_allowed_values() {
         ),
         (
             &["sac", "--set", "policy.lstm=8", "--quiet", "--run-dir", run_dir],
-            "policy.lstm = 8 is not possible: it must be 0; only PPO has recurrent networks",
+            "policy.lstm = 8 is invalid: it must be 0; only PPO has recurrent networks",
         ),
         (
             &["sac", "--set", "policy.value_scale=popart", "--quiet", "--run-dir", run_dir],
@@ -69,11 +69,11 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["ppo", "--games", "Pendulum-v1,CartPole-v1"], "discrete and continuous actions cannot be mixed"),
         (
             &["ppo", "--set", "policy.normalize_observations=true"],
-            "normalize_observations = true is not possible: it must be false for images",
+            "normalize_observations = true is invalid: it must be false for images",
         ),
         (&["ppo", "--games", "Pong-ram-v4"], "observes the RAM"),
         (&["ppo", "--games", "ALE/Pnog-v5"], "did you mean pong?"),
-        (&["ppo", "--seed", "-1"], "--seed -1 is not possible: it must be 0 or more"),
+        (&["ppo", "--seed", "-1"], "--seed -1 is invalid: it must be 0 or more"),
         (&["ppo", "--set", "dqn.gamma=0.5"], "ppo does not use the section [dqn]; did you mean ppo.gamma?"),
         (&["sweep", "--vary", "ppo.gamma=0.9", "--run-dir", run_dir, "--seeds", "1,1"], "1 is repeated"),
         (
@@ -122,7 +122,7 @@ fn errors_are_one_line_with_the_allowed_values() {
                 "--frame-skip",
                 "0",
             ],
-            "--frame-skip 0 is not possible: it must be 1 or more",
+            "--frame-skip 0 is invalid: it must be 1 or more",
         ),
     ] {
         let mut arguments = arguments.to_vec();

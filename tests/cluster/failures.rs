@@ -225,7 +225,7 @@ fn an_error_of_all_processes_is_reported_once() {
     let three = [&PQN[..], &["--set", "distributed.shards=3"]].concat();
     says(
         training(&mut mpirun(2), &run, &three),
-        "distributed.shards = 3 is not possible: it must be a power of two",
+        "distributed.shards = 3 is invalid: it must be a power of two",
     );
     let halves = [&PQN[..], &["--set", "environments.halves=true"]].concat();
     says(

@@ -108,30 +108,47 @@ fn double_dueling_dqn_with_prioritised_three_step_returns_solves_every_probe() {
     });
 }
 
-#[test]
-fn dqn_solves_every_probe_in_every_value_scale() {
-    for value_scale in [ValueScale::PopArt, ValueScale::H, ValueScale::Symlog] {
-        println!("{value_scale:?}");
-        let policy = PolicyConfig { value_scale, ..PolicyConfig::default() };
-        solve_all_probes_with(&probe_config(), &policy);
-    }
+fn solve_all_probes_in(value_scale: ValueScale) {
+    solve_all_probes_with(&probe_config(), &PolicyConfig { value_scale, ..PolicyConfig::default() });
 }
 
 #[test]
-fn distributional_dqn_with_noisy_layers_solves_every_probe() {
-    for distribution in [Distribution::C51, Distribution::Quantile] {
-        solve_all_probes(&DqnConfig {
-            distribution,
-            num_atoms: 21,
-            v_min: -2.0,
-            v_max: 2.0,
-            noisy: true,
-            start_e: 0.0,
-            end_e: 0.0,
-            adam_epsilon: 1e-5,
-            ..probe_config()
-        });
-    }
+fn dqn_solves_every_probe_with_popart() {
+    solve_all_probes_in(ValueScale::PopArt);
+}
+
+#[test]
+fn dqn_solves_every_probe_in_the_scale_h() {
+    solve_all_probes_in(ValueScale::H);
+}
+
+#[test]
+fn dqn_solves_every_probe_in_the_scale_symlog() {
+    solve_all_probes_in(ValueScale::Symlog);
+}
+
+fn solve_all_probes_with_noisy_layers(distribution: Distribution) {
+    solve_all_probes(&DqnConfig {
+        distribution,
+        num_atoms: 21,
+        v_min: -2.0,
+        v_max: 2.0,
+        noisy: true,
+        start_e: 0.0,
+        end_e: 0.0,
+        adam_epsilon: 1e-5,
+        ..probe_config()
+    });
+}
+
+#[test]
+fn c51_with_noisy_layers_solves_every_probe() {
+    solve_all_probes_with_noisy_layers(Distribution::C51);
+}
+
+#[test]
+fn quantile_dqn_with_noisy_layers_solves_every_probe() {
+    solve_all_probes_with_noisy_layers(Distribution::Quantile);
 }
 
 /// The hyperparameters of `configs/cartpole-dqn.toml`, with which three seeds reached 491 to 499.6.

@@ -212,7 +212,7 @@ fn damaged_and_changed_runs_have_different_errors() {
     let learner = fs::read(newest.join("learner.bin")).expect("a learner");
     fs::write(newest.join("learner.bin"), &learner[1..]).expect("a file");
     let stderr = said(resume(&run));
-    assert!(stderr.contains("learner.bin is damaged") && stderr.contains("is used instead"), "{stderr}");
+    assert!(stderr.contains("learner.bin is damaged") && stderr.contains("; using "), "{stderr}");
     let again = checkpoints(&run).pop().expect("a checkpoint");
     assert_eq!(fs::read(again.join("learner.bin")).expect("a learner"), learner);
     assert!(refusal(&run.join("abandoned/run")).contains("learner.bin is damaged"));

@@ -77,8 +77,8 @@ settings! {
         /// True if action values are the sum of a state value and advantages (Wang et al. 2016,
         /// <https://arxiv.org/abs/1511.06581>).
         pub dueling: bool = false; fixed "the shape of the network depends on it",
-        /// True if the fully connected layers have learned noise (Fortunato et al. 2018,
-        /// <https://arxiv.org/abs/1706.10295>). Combine it with `start_e` and `end_e` of 0.
+        /// True if the layers above the torso have learned noise (Fortunato et al. 2018,
+        /// <https://arxiv.org/abs/1706.10295>). With vector observations the first layer is part of the torso. Combine it with `start_e` and `end_e` of 0.
         pub noisy: bool = false; fixed "the shape of the network depends on it",
         /// Initial scale of the noise of noisy layers.
         pub noisy_sigma: f64 = 0.5 => above(0.0); fixed "the network was initialised with it",
@@ -93,9 +93,9 @@ settings! {
         pub distribution: Distribution = Distribution::Mean; fixed "the shape of the network depends on it",
         /// The number of atoms or quantiles per action, if a distribution is learned.
         pub num_atoms: usize = 51 => at_least(2.0); fixed "the shape of the network depends on it",
-        /// The smallest return that `c51` represents.
+        /// The smallest return that `c51` represents, in the scale of `policy.value_scale`.
         pub v_min: f32 = -10.0; fixed "the outputs of the network are probabilities of these returns",
-        /// The largest return that `c51` represents, above `v_min`.
+        /// The largest return that `c51` represents, in the same scale; above `v_min`.
         pub v_max: f32 = 10.0; fixed "the outputs of the network are probabilities of these returns",
         /// The loss with `distribution = "mean"`.
         pub loss: LossKind = LossKind::Mse,

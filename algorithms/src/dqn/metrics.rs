@@ -7,7 +7,7 @@ pub struct DqnMetrics {
     pub q_values: f32,
     /// Norm of the gradient of all parameters together, before clipping.
     pub grad_norm: f32,
-    /// Share of the rectified units that no row of a minibatch activated, in the layer with the largest
+    /// Share of the ReLU units that no row of a minibatch activated, in the layer with the largest
     /// share.
     pub dead_units: f32,
     /// The current probability of a random action.

@@ -1,7 +1,7 @@
 //! 16-bit floats for the layers that process images.
 //!
 //! Only operations that are large and insensitive to rounding use them: convolutions and the fully connected
-//! layer behind them (Micikevicius et al. 2018, "Mixed precision training",
+//! layer after them (Micikevicius et al. 2018, "Mixed precision training",
 //! <https://arxiv.org/abs/1710.03740>). Parameters, their gradients and Adam's moments stay in 32 bits, as do
 //! normalisations, recurrent states, heads and losses.
 

@@ -15,7 +15,7 @@ const LOG_DEVIATIONS: [f64; 2] = [-5.0, 2.0];
 /// Default width of both hidden layers.
 const WIDTH: usize = 256;
 
-/// The two hidden layers of a network, with rectifiers.
+/// The two hidden layers of a network, with ReLU.
 #[derive(Module, Debug)]
 struct HiddenLayers {
     first: Hidden,

@@ -120,7 +120,7 @@ pub(crate) trait TorchNames {
     /// Returns the names of the network's parameters `weights` in a network that has normalisations or not.
     fn names(&self, weights: &[NamedWeights], is_normalised: bool) -> Names;
 
-    /// Returns height, width and channels of the features that the layer behind the body reads.
+    /// Returns height, width and channels of the features that the layer after the body reads.
     fn feature_map(&self) -> [usize; 3];
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct Names {
     /// The number of indices that a layer occupies in a sequence: itself, its activation, and optionally a
     /// normalisation between them.
     layer: usize,
-    /// Index of the first layer behind the body.
+    /// Index of the first layer after the body.
     next: usize,
 }
 

@@ -174,7 +174,7 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     let is_same = own.algorithm == from.algorithm;
     check(own, from, is_same)?;
     let parameters = weights(&network)?;
-    let layers = || source.weights.iter().filter(|weights| !weights.name.starts_with(STATISTICS));
+    let layers = || source.weights.iter().filter(|weights| is_of_layer(&weights.name));
     let names = network.names(&parameters, is_normalised(layers()));
     let mut used = Vec::new();
     let (mut merged, mut tensors) = (Vec::with_capacity(parameters.len()), 0);
@@ -227,6 +227,13 @@ pub(crate) fn transfer<N: Module + TorchNames>(
         own.scales.clone()
     };
     Ok((load_weights(network, merged)?, scales, Transferred { tensors, of, fresh_heads }))
+}
+
+/// The name of SAC's temperatures in an export: a parameter that belongs to no layer.
+pub(crate) const TEMPERATURE: &str = "log_alpha";
+
+fn is_of_layer(name: &str) -> bool {
+    name != TEMPERATURE && !name.starts_with(STATISTICS)
 }
 
 /// Fails if weights have different meanings in the two networks.
@@ -303,8 +310,18 @@ fn rows_of(name: &str, head: HeadKind) -> Rows {
     }
 }
 
-/// Returns the values of `ours`, with those of `theirs` for the tasks that both have in common. Returns `None` if the
-/// shapes do not match.
+/// Returns the values of `ours`, a row per task, with those of `theirs` for the tasks that both have in common. Returns `None` if
+/// the shapes do not match.
+pub(crate) fn of_known_tasks(
+    ours: &NamedWeights,
+    theirs: &NamedWeights,
+    own_tasks: &[Task],
+    their_tasks: &[Task],
+) -> Option<Vec<f32>> {
+    combine(ours, theirs, Rows::OfTasks, (own_tasks, their_tasks))
+}
+
+/// Like [`of_known_tasks`], with any layout of the rows.
 fn combine(
     ours: &NamedWeights,
     theirs: &NamedWeights,

@@ -58,7 +58,7 @@ settings! {
         /// The norm to which the gradient of all parameters is clipped.
         pub max_grad_norm: f32 = 0.5 => above(0.0),
         /// The approximate KL divergence between the old and the new policy above which an update stops at the end of
-        /// an epoch. No limit if absent.
+        /// an epoch. No limit if absent. With `overlap` it includes the divergence that the previous update caused.
         pub target_kl: Option<f32> = None => above(0.0),
         /// True if the next rollout is collected during the update, with the policy from before the update. The rollout
         /// is then one update old when the network learns from it, which V-trace corrects. Needs the memory of a second
@@ -123,6 +123,6 @@ mod tests {
             assert_eq!(config.validate(8).unwrap_err().field, field);
         }
         let error = PpoConfig { gamma: 1.5, ..PpoConfig::default() }.validate(8).unwrap_err();
-        assert_eq!(error.to_string(), "gamma = 1.5 is not possible: it must be in 0..=1");
+        assert_eq!(error.to_string(), "gamma = 1.5 is invalid: it must be in 0..=1");
     }
 }

@@ -145,8 +145,8 @@ impl Ppo {
         self.on_policy.num_updates()
     }
 
-    /// Learns from the last `num_steps` steps. On an error no further minibatch is learned from. On the CPU the weights may
-    /// not be finite then; on a device, where several minibatches are read together, they are those of the last successful
+    /// Learns from the last `num_steps` steps. An error skips the remaining minibatches. On the CPU the weights may then
+    /// be non-finite; on a device, where several minibatches are read together, they are those of the last successful
     /// read.
     pub fn update(&mut self) -> Result<PpoMetrics, LearnerError> {
         halt::complete(|stop| self.update_unless(stop))
@@ -272,6 +272,7 @@ impl Ppo {
         });
         let shards = cluster.gather_values(&shards.collect::<Vec<_>>())?;
         shards.iter().flatten().for_each(|moments| statistics.add(moments));
+        statistics.check(&spec.tasks)?;
         self.set_statistics(Some(statistics));
         Ok(())
     }

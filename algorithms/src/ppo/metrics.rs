@@ -29,7 +29,7 @@ pub struct PpoMetrics {
     pub learning_rate: f64,
     /// Norm of the gradient of all parameters together, before clipping.
     pub grad_norm: f32,
-    /// Share of the rectified units that no row of a minibatch activated, in the layer with the largest
+    /// Share of the ReLU units that no row of a minibatch activated, in the layer with the largest
     /// share.
     pub dead_units: f32,
     /// The number of epochs; lower than configured if `target_kl` ended the update.

@@ -125,8 +125,8 @@ impl Pqn {
             .value(self.on_policy.updates * batch_size)
     }
 
-    /// Learns from the last `num_steps` steps. On an error no further minibatch is learned from. On the CPU the weights may
-    /// not be finite then; on a device, where the minibatches are read together, they are those before the update.
+    /// Learns from the last `num_steps` steps. An error skips the remaining minibatches. On the CPU the weights may then
+    /// be non-finite; on a device, where the minibatches are read together, they are those before the update.
     pub fn update(&mut self) -> Result<PqnMetrics, LearnerError> {
         halt::complete(|stop| self.update_unless(stop))
     }

@@ -199,6 +199,7 @@ impl Sac {
         let shards: Vec<_> = shards.map(|rows| statistics.moments(rows.iter().map(observation))).collect();
         let shards = cluster.gather_values(&shards)?;
         shards.iter().flatten().for_each(|moments| statistics.add(moments));
+        statistics.check(&spec.tasks)?;
         self.set_statistics(Some(statistics));
         Ok(())
     }
@@ -290,6 +291,7 @@ impl Learner for Sac {
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         let mut weights = self.network().torch_weights()?;
+        weights.extend(self.temperature.network.weights()?);
         weights.extend(self.statistics.iter().flat_map(ObservationStatistics::weights));
         Ok(weights)
     }
@@ -303,9 +305,11 @@ impl Learner for Sac {
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
         let own = self.description();
         let (network, _, transferred) = transfer(self.network(), &own, source)?;
+        let temperature = self.temperature.network.clone().started_from(source, &own.tasks)?;
         let statistics = self.statistics.clone();
         let statistics = statistics.map(|statistics| statistics.started_from(source, &own.tasks));
         self.set_statistics(statistics.transpose()?);
+        self.temperature.network = temperature;
         self.target = network.critics.valid();
         (self.actor.network, self.critics.network) = (network.actor, network.critics);
         self.use_trained_network();

@@ -1,7 +1,11 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 
-use crate::networks::RowTasks;
+use crate::networks::{
+    NamedWeights, RowTasks, TEMPERATURE, TrainedNetwork, TransferError, load_weights, of_known_tasks, weights,
+};
+use crate::state_bytes::bad;
+use crate::{LearnerError, Task};
 
 /// The learned temperature of each task: the weight of the policy's entropy relative to the rewards.
 #[derive(Module, Debug)]
@@ -14,6 +18,23 @@ impl Temperature {
     /// Creates temperatures of 1.
     pub(super) fn new(num_tasks: usize, device: &Device) -> Self {
         Self { log_alpha: Param::from_tensor(Tensor::zeros([num_tasks], device)) }
+    }
+
+    /// Returns the parameter for an export, with the name of CleanRL's variable.
+    pub(super) fn weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        weights(self)
+    }
+
+    /// Replaces the temperatures of the tasks that `source` knows. `tasks` are the tasks of these temperatures. Older exports
+    /// have none.
+    pub(super) fn started_from(self, source: &TrainedNetwork, tasks: &[Task]) -> Result<Self, TransferError> {
+        let Some(theirs) = source.weights.iter().find(|weights| weights.name == TEMPERATURE) else {
+            return Ok(self);
+        };
+        let mut own = weights(&self)?.swap_remove(0);
+        own.values = of_known_tasks(&own, theirs, tasks, &source.description.tasks)
+            .ok_or_else(|| bad("the temperatures do not match the tasks"))?;
+        Ok(load_weights(self, vec![own])?)
     }
 
     /// Returns the temperature of each task, `[tasks]`.
@@ -39,7 +60,7 @@ mod tests {
     use rl_env::Space;
 
     use super::*;
-    use crate::{ContinuousActions, Task};
+    use crate::ContinuousActions;
 
     #[test]
     fn losses_and_gradients_by_hand() {

@@ -6,7 +6,8 @@ use crate::simulation::{Simulation, State};
 use crate::task::Task;
 
 /// A MuJoCo task without a time limit. For the same seed and actions, observations, rewards and terminations equal
-/// Gymnasium's bit for bit. [`Step`] has the rewards as `f32`, [`Info::reward`] as `f64`.
+/// Gymnasium's bit for bit, except for the last bit of norms on processors where NumPy computes them in a different order.
+/// [`Step`] has the rewards as `f32`, [`Info::reward`] as `f64`.
 pub struct MujocoEnv {
     task: Task,
     simulation: Simulation,

@@ -18,23 +18,23 @@ pub(crate) struct RawModel([u8; 0]);
 #[repr(C)]
 pub(crate) struct RawData([u8; 0]);
 
-type LoadXml = unsafe extern "C" fn(*const c_char, *const c_void, *mut c_char, c_int) -> *mut RawModel;
+type LoadXml = unsafe extern "C-unwind" fn(*const c_char, *const c_void, *mut c_char, c_int) -> *mut RawModel;
 
 /// MuJoCo's library, in a version whose structures are known. Stays loaded until the process ends.
 pub struct Library {
     pub(crate) offsets: &'static Offsets,
     pub(crate) load_xml: LoadXml,
-    pub(crate) delete_model: unsafe extern "C" fn(*mut RawModel),
-    pub(crate) name_to_id: unsafe extern "C" fn(*const RawModel, c_int, *const c_char) -> c_int,
-    pub(crate) make_data: unsafe extern "C" fn(*const RawModel) -> *mut RawData,
-    pub(crate) delete_data: unsafe extern "C" fn(*mut RawData),
-    pub(crate) reset_data: unsafe extern "C" fn(*const RawModel, *mut RawData),
-    pub(crate) forward: unsafe extern "C" fn(*const RawModel, *mut RawData),
-    pub(crate) step: unsafe extern "C" fn(*const RawModel, *mut RawData),
-    pub(crate) rne_post_constraint: unsafe extern "C" fn(*const RawModel, *mut RawData),
-    pub(crate) state_size: unsafe extern "C" fn(*const RawModel, c_int) -> c_int,
-    pub(crate) copy_state_out: unsafe extern "C" fn(*const RawModel, *const RawData, *mut f64, c_int),
-    pub(crate) copy_state_in: unsafe extern "C" fn(*const RawModel, *mut RawData, *const f64, c_int),
+    pub(crate) delete_model: unsafe extern "C-unwind" fn(*mut RawModel),
+    pub(crate) name_to_id: unsafe extern "C-unwind" fn(*const RawModel, c_int, *const c_char) -> c_int,
+    pub(crate) make_data: unsafe extern "C-unwind" fn(*const RawModel) -> *mut RawData,
+    pub(crate) delete_data: unsafe extern "C-unwind" fn(*mut RawData),
+    pub(crate) reset_data: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData),
+    pub(crate) forward: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData),
+    pub(crate) step: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData),
+    pub(crate) rne_post_constraint: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData),
+    pub(crate) state_size: unsafe extern "C-unwind" fn(*const RawModel, c_int) -> c_int,
+    pub(crate) copy_state_out: unsafe extern "C-unwind" fn(*const RawModel, *const RawData, *mut f64, c_int),
+    pub(crate) copy_state_in: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData, *const f64, c_int),
 }
 
 impl Library {
@@ -58,6 +58,9 @@ impl Library {
             let on_warning: *mut Option<unsafe extern "C" fn(*const c_char)> =
                 symbols.find(c"mju_user_warning")?;
             *on_warning = Some(ignore_warning);
+            let on_error: *mut Option<unsafe extern "C-unwind" fn(*const c_char)> =
+                symbols.find(c"mju_user_error")?;
+            *on_error = Some(panic_with);
             Ok(Arc::new(Self {
                 offsets,
                 load_xml: symbols.find(c"mj_loadXML")?,
@@ -112,3 +115,11 @@ fn not_a_library(path: &Path) -> impl FnOnce(libloading::Error) -> MujocoError {
 /// By default MuJoCo prints warnings and writes them to a file in the current directory. They report that a
 /// simulation has become unstable, after which MuJoCo resets it.
 unsafe extern "C" fn ignore_warning(_message: *const c_char) {}
+
+/// By default an error during a simulation, such as too little memory for its stack, ends the process. A panic passes through
+/// MuJoCo's functions, which own nothing that it would have to free, and becomes an error of the vector environment.
+unsafe extern "C-unwind" fn panic_with(message: *const c_char) {
+    // SAFETY: MuJoCo passes a string that ends with zero.
+    let message = unsafe { CStr::from_ptr(message) };
+    panic!("MuJoCo: {}", message.to_string_lossy());
+}

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ale_train
+from ale_train.vector_env import AtariVectorEnv
 from test_env_beside_ale_py import assert_same
 
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
@@ -332,6 +333,44 @@ def test_files_of_roms(tmp_path: pathlib.Path) -> None:
         ale_train.ALEInterface().loadROM(other)
     with pytest.raises(FileNotFoundError, match="missing.bin"):
         ale_train.ALEInterface().loadROM(tmp_path / "missing.bin")
+
+
+def test_integers_that_do_not_fit_raise_the_types_of_ale_py() -> None:
+    for module in (ale_train, ale_py):
+        ale = load(module, "pong")
+        for call in (
+            lambda ale=ale: ale.setMode(-1),
+            lambda ale=ale: ale.setDifficulty(-1),
+            lambda ale=ale: ale.setInt("random_seed", 2**31),
+        ):
+            with pytest.raises(TypeError):
+                call()
+
+
+def read_png(path: pathlib.Path) -> np.ndarray:
+    """Returns the pixels of a picture in RGB."""
+    pixels = cv2.imread(str(path))
+    assert pixels is not None
+    return pixels[..., ::-1]
+
+
+def test_screens_of_copies_of_vector_environments(tmp_path: pathlib.Path) -> None:
+    env = AtariVectorEnv("pong", 1)
+    env.reset(seed=1)
+    env.step(np.zeros(1, int))
+    emulator = env.ale.emulator(0)
+    assert emulator.getScreenDims() == (210, 160)
+    emulator.saveScreenPNG(tmp_path / "screen.png")
+    assert np.array_equal(read_png(tmp_path / "screen.png"), emulator.getScreenRGB().repeat(2, axis=1))
+
+
+def test_saved_screens_are_those_of_the_last_frame(tmp_path: pathlib.Path) -> None:
+    env = ale_train.AtariEnv("breakout", obs_type="ram")
+    env.reset(seed=1)
+    for action in (1, 2, 3) * 10:
+        env.step(action)
+    env.ale.saveScreenPNG(tmp_path / "screen.png")
+    assert np.array_equal(read_png(tmp_path / "screen.png"), env.ale.getScreenRGB().repeat(2, axis=1))
 
 
 def test_nothing_works_before_a_game_is_loaded() -> None:

@@ -44,9 +44,10 @@ modules = {
 }
 import ale_train
 ale_train.install_as_ale_py()
-import importlib
+import importlib.util
 import ale_py
 assert ale_py.__version__ == "0.12.1" and not ale_py.SDL_SUPPORT
+assert importlib.util.find_spec("ale_py") and importlib.util.find_spec("ale_py.roms")
 print([name for name in ale_py.__all__ if not hasattr(ale_py, name)])
 for name, contents in modules.items():
     module = importlib.import_module(name)

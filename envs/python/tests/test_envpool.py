@@ -44,6 +44,35 @@ def test_asynchronous_loop(env_type: str) -> None:
     env.close()
 
 
+def test_an_asynchronous_pool_can_be_reset_again() -> None:
+    env = ale_train.make("Pong-v5", num_envs=4, batch_size=2, seed=1)
+    env.reset()
+    for _ in range(3):
+        env.step(np.zeros(2, int))
+    _, info = env.reset()
+    assert info["elapsed_step"].tolist() == [0, 0]
+    env.async_reset()
+    found = []
+    for _ in range(2):
+        *_, info = env.recv()
+        found += info["env_id"].tolist()
+        assert info["elapsed_step"].tolist() == [0, 0]
+    assert sorted(found) == [0, 1, 2, 3]
+
+
+def test_limits_that_are_never_reached() -> None:
+    env = ale_train.make("Pong-v5", max_episode_steps=2**31 - 1, frame_skip=np.int64(4))
+    env.reset()
+    assert not env.step(np.zeros(1, int))[3].any()
+
+
+def test_options_that_the_interface_determines() -> None:
+    with pytest.raises(TypeError, match="autoreset_mode"):
+        ale_train.make("CartPole-v1", autoreset_mode="SameStep")
+    with pytest.raises(ValueError, match="num_envs is 0"):
+        ale_train.make("CartPole-v1", num_envs=0)
+
+
 def test_same_bytes_as_the_vector_environment() -> None:
     env = ale_train.make("Breakout-v5", num_envs=2, seed=5, max_episode_steps=50, reward_clip=True)
     same = AtariVectorEnv("breakout", 2, fill_stack=True, rules="envpool", max_num_frames_per_episode=200)

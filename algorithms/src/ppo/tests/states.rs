@@ -126,8 +126,7 @@ fn settings_that_shape_the_state_are_fixed() {
     let wider = PolicyConfig { hidden_size: Some(65), ..policy() };
     assert_eq!(fixed(continued(&ppo, config(), wider)), "hidden_size");
     let shorter = continued(&ppo, PpoConfig { total_steps: 256, ..config() }, policy()).err();
-    let allowed =
-        "total_steps = 256 is not possible: it must be at least 320, the number of steps already made";
+    let allowed = "total_steps = 256 is invalid: it must be at least 320, the number of steps already made";
     assert_eq!(shorter.map(|error| error.to_string()).as_deref(), Some(allowed));
     let free = PpoConfig { gamma: 0.5, clip_coef: 0.3, num_minibatches: 2, learning_rate: 1.0, ..config() };
     assert_eq!(continued(&ppo, free.clone(), policy()).unwrap().config(), &free);

@@ -314,10 +314,11 @@ fn weights_have_the_names_and_shapes_of_cleanrl() {
         ("actor.fc_logstd.weight", vec![1, 16]),
         ("qf1.fc1.weight", vec![16, 4]),
         ("qf2.fc3.weight", vec![1, 16]),
+        ("log_alpha", vec![1]),
     ] {
         assert!(shapes.contains(&(name.to_owned(), shape)), "{name}: {shapes:?}");
     }
-    assert_eq!(shapes.len(), 8 + 6 + 6);
+    assert_eq!(shapes.len(), 8 + 6 + 6 + 1);
 }
 
 /// Episodes of one step, whose best action is one and a half times the observation.

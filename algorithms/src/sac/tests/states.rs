@@ -183,6 +183,10 @@ fn a_learner_starts_from_the_weights_of_another_one() {
         let transferred = other.start_from(&source).unwrap();
         assert_eq!((transferred.tensors, transferred.fresh_heads.len()), (transferred.of, 0));
         assert_eq!(other.torch_weights().unwrap(), source.weights);
+        assert!(
+            source.weights.iter().any(|of| of.name == "log_alpha" && of.values != [0.0; 2]),
+            "learned temperatures"
+        );
         let policies = [&sac, &other].map(|sac| sac.policy(&vectors()).unwrap());
         assert_eq!(policies[0].greedy(&envs.batch).unwrap(), policies[1].greedy(&envs.batch).unwrap());
         assert_eq!(policies[0].values(&envs.batch).unwrap(), policies[1].values(&envs.batch).unwrap());
@@ -201,6 +205,9 @@ fn known_tasks_keep_their_outputs_when_others_are_new() {
     let tasks = vec![new, vectors().tasks[1].clone()];
     let mut other = learner((config(), small()), VectorSpec { tasks, ..vectors() });
     assert_eq!(other.start_from(&source).unwrap().fresh_heads, ["new"]);
+    let log_alphas =
+        [&sac, &other].map(|sac| sac.temperature.network.weights().unwrap().swap_remove(0).values);
+    assert_eq!(log_alphas[1], [0.0, log_alphas[0][1]], "the temperature of the new task is 1");
     let three = VectorSpec { tasks: vec![vectors().tasks[1].clone()], task_ids: vec![0; 4], ..vectors() };
     let policies = [&sac, &other].map(|sac| sac.policy(&three).unwrap());
     assert_eq!(policies[0].greedy(&envs.batch).unwrap(), policies[1].greedy(&envs.batch).unwrap());

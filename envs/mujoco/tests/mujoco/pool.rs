@@ -1,7 +1,10 @@
 //! In vector environments, tasks behave as they do alone, whatever the number of threads.
 
-use mujoco::{MujocoEnv, Task};
+use std::fs;
+
+use mujoco::{MujocoEnv, Task, Value};
 use rl_env::{Action, Actions, Env, Pcg64, ResetSeeds, Space, TimeLimit, VectorEnv};
+use tempfile::tempdir;
 use vector::{PoolOptions, PoolVectorEnv};
 
 use crate::installation;
@@ -132,6 +135,24 @@ fn restored_snapshots_continue_equally() {
             other.step(Actions::Continuous(&actions(step))).unwrap();
             assert_eq!(rows(&pool), rows(&other), "{}, step {step}", task.id());
         }
+    }
+}
+
+#[test]
+fn an_error_within_mujoco_is_an_error_of_the_environments() {
+    let ant =
+        fs::read_to_string(installation().directory().join("gymnasium/envs/mujoco/assets/ant.xml")).unwrap();
+    let without_memory = ant.replacen("<compiler", "<size memory=\"10K\"/>\n<compiler", 1);
+    assert_ne!(without_memory, ant);
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("ant.xml");
+    fs::write(&path, without_memory).unwrap();
+    let xml_file = [("xml_file", Value::from(path.to_str().unwrap()))];
+    let task = Task::load(&installation(), "Ant-v5", &xml_file).unwrap();
+    for num_threads in [1, 2] {
+        let mut pool = pool(&task, PoolOptions { num_threads, ..PoolOptions::default() });
+        let error = pool.reset(ResetSeeds::From(SEED)).unwrap_err().to_string();
+        assert!(error.contains("MuJoCo: ") && error.contains("out of memory"), "{error}");
     }
 }
 

@@ -69,6 +69,20 @@ def integer(name: str, value: int, smallest: int) -> int:
     return value
 
 
+def flag(name: str, value: object) -> bool:
+    """Returns the value as a bool if it is one, as ale-py requires. EnvPool also accepts 0 and 1."""
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
+        return bool(value)
+    raise TypeError(f"{name} must be a bool, got {value!r}")
+
+
+def number(name: str, value: object) -> float:
+    """Returns the value as a float if it is a number."""
+    if isinstance(value, (float, int, np.floating, np.integer)):
+        return float(value)
+    raise TypeError(f"{name} must be a number, got {value!r}")
+
+
 def indices(name: str, values: Sequence[int] | np.ndarray, count: int) -> list[int]:
     """Returns a list of integers in ``range(count)``."""
     values = np.atleast_1d(np.asarray(values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -59,6 +60,8 @@ def install_as_ale_py() -> None:
 def _module(name: str, contents: dict[str, Any]) -> ModuleType:
     """Returns a new module, which ``import`` finds."""
     module = ModuleType(name, f"{name}, provided by ale_train")
+    # For importlib.util.find_spec, by which programs find out whether ale-py is installed.
+    module.__spec__ = ModuleSpec(name, None, is_package=name == "ale_py")
     vars(module).update(contents)
     sys.modules[name] = module
     return module

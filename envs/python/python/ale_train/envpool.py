@@ -8,6 +8,7 @@ the same interface, and the behaviour of Gymnasium's environments.
 from __future__ import annotations
 
 import dataclasses
+import operator
 import pprint
 import warnings
 from collections.abc import Callable, Sequence
@@ -138,15 +139,15 @@ class Config:
         seed: Environment ``i`` has the seed ``seed + i``. ``make`` also takes a list with a seed for each.
         env_seed: A seed for each environment instead.
         max_episode_steps: Steps after which an episode is truncated.
-        stack_num: Frames per observation, oldest first.
+        stack_num: Frames per observation, at most 64, oldest first.
         frame_skip: Emulated frames per step.
         noop_max: A reset plays a random number of NOOP frames below this.
         zero_discount_on_life_loss: Report a lost life as a discount of 0, while the episode continues.
         episodic_life: End the episode when a life is lost.
         reward_clip: Clip rewards to -1, 0 and 1.
         use_fire_reset: Press FIRE after a reset, in games with this action.
-        img_height: Rows of an observation.
-        img_width: Columns of an observation.
+        img_height: Rows of an observation, at most 4096.
+        img_width: Columns of an observation, at most 4096.
         mode: Mode of the game; -1 for its default.
         difficulty: Difficulty switches; -1 for their default.
         full_action_space: Use all legal actions instead of the minimal set.
@@ -198,14 +199,14 @@ class Config:
             batch_size=self.batch_size,
             num_threads=self.num_threads,
             thread_affinity_offset=self.thread_affinity_offset,
-            max_num_frames_per_episode=self.max_episode_steps * self.frame_skip,
+            max_num_frames_per_episode=min(self.max_episode_steps * self.frame_skip, arguments.LARGEST),
             repeat_action_probability=self.repeat_action_probability,
             full_action_space=self.full_action_space,
             img_height=self.img_height,
             img_width=self.img_width,
             grayscale=self.gray_scale,
             stack_num=self.stack_num,
-            frameskip=self.frame_skip,
+            frameskip=operator.index(self.frame_skip),
             noop_max=self.noop_max,
             episodic_life=self.episodic_life,
             life_loss_info=self.zero_discount_on_life_loss,
@@ -316,6 +317,7 @@ class EnvPool:
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode is {render_mode!r}, but must be None or 'rgb_array'")
         self.render_mode = render_mode
+        arguments.integer("num_envs", config.num_envs, 1)
         (self.render_env_id,) = arguments.indices("render_env_id", [render_env_id], config.num_envs)
         if isinstance(config, TaskConfig):
             tasks = config.make()
@@ -370,7 +372,8 @@ class EnvPool:
         warnings.warn("seed() has no effect; pass seed to make instead", stacklevel=2)
 
     def async_reset(self) -> None:
-        """Resets every environment without waiting; ``recv`` returns the results."""
+        """Resets every environment without waiting; ``recv`` returns the results. An asynchronous pool drops the results of
+        environments in flight."""
         self._send_reset(self.all_env_ids)
 
     def _send_reset(self, ids: np.ndarray) -> None:

@@ -56,6 +56,9 @@ class TaskConfig:
     @classmethod
     def of(cls, task: str, options: dict[str, Any]) -> TaskConfig:
         """Creates a configuration from the options of the pool and of the environment."""
+        for name in ("autoreset_mode", "complete_info"):
+            if name in options:
+                raise TypeError(f"{name} is not available: EnvPool's interface determines it")
         own = {field.name for field in dataclasses.fields(cls)} - {"task", "arguments"}
         known = {name: value for name, value in options.items() if name in own}
         return cls(task, **known, arguments={name: options[name] for name in options if name not in own})

@@ -11,6 +11,7 @@ from tensordict import TensorDict, TensorDictBase
 from torchrl.data import Bounded, Categorical, Composite, Unbounded
 from torchrl.envs import EnvBase
 
+from ale_train import arguments
 from ale_train.vector_env import AtariVectorEnv
 
 __all__ = ["AtariTorchEnv"]
@@ -37,6 +38,8 @@ class AtariTorchEnv(EnvBase):  # type: ignore[misc]
         self.envs = AtariVectorEnv(game, num_envs, autoreset_mode=AutoresetMode.DISABLED, **options)
         if self.envs.batch_size != num_envs or self.envs.continuous:
             raise ValueError("batch_size must be 0 and continuous False: TorchRL steps all environments together")
+        if options.get("life_loss_info"):
+            raise ValueError("life_loss_info must be False: TorchRL resets an environment that reports an end")
         self._seed: int | None = None
         shape, rows = self.envs.observation_space.shape, torch.Size([num_envs])
         assert shape is not None
@@ -69,7 +72,8 @@ class AtariTorchEnv(EnvBase):  # type: ignore[misc]
         return batch
 
     def _set_seed(self, seed: int | None) -> None:
-        self._seed = seed
+        # TorchRL derives seeds of 32 bits for parallel environments and collectors.
+        self._seed = None if seed is None else seed & arguments.LARGEST
 
     def _batch(
         self, observations: np.ndarray, info: dict[str, Any], terminated: np.ndarray, truncated: np.ndarray

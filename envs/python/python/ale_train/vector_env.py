@@ -87,16 +87,16 @@ class AtariVectorEnv(VectorEnv):
             num_threads: Threads that step environments; 0 means one for each core.
             thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
             max_num_frames_per_episode: Emulated frames after which an episode is truncated.
-            repeat_action_probability: Probability that a frame repeats the previous action (sticky actions); smaller
-                values than 0 count as 0, larger ones than 1 as 1.
+            repeat_action_probability: Probability that a frame repeats the previous action (sticky actions); values
+                below 0 count as 0, values above 1 as 1.
             full_action_space: Use all legal actions instead of the minimal set.
             continuous: Actions are radius, angle and fire of a joystick instead of indices.
-            continuous_action_threshold: Minimal deflection of the joystick that counts as a direction.
+            continuous_action_threshold: Minimum deflection of the joystick that counts as a direction.
             autoreset_mode: Gymnasium's autoreset mode, as the enum or its value.
-            img_height: Rows of an observation.
-            img_width: Columns of an observation.
+            img_height: Rows of an observation, at most 4096.
+            img_width: Columns of an observation, at most 4096.
             grayscale: One grayscale byte per pixel instead of RGB.
-            stack_num: Frames per observation, oldest first.
+            stack_num: Frames per observation, at most 64, oldest first.
             frameskip: Emulated frames per step.
             maxpool: Use the pixel-wise maximum of the last two frames of a step.
             noop_max: A reset plays a random number of NOOP frames below this.
@@ -137,15 +137,15 @@ class AtariVectorEnv(VectorEnv):
         self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
         self.num_envs = len(ids) * arguments.integer("num_envs", num_envs, 1)
         self.batch_size = arguments.integer("batch_size", batch_size, 0) or self.num_envs
-        self.continuous = bool(continuous)
-        self.continuous_action_threshold = float(continuous_action_threshold)
-        self.grayscale = bool(grayscale)
+        self.continuous = arguments.flag("continuous", continuous)
+        self.continuous_action_threshold = arguments.number("continuous_action_threshold", continuous_action_threshold)
+        self.grayscale = arguments.flag("grayscale", grayscale)
         settings = {
             "games": ids,
             "num_envs": operator.index(num_envs),
             "modes": arguments.variants("mode", mode, self.num_envs),
             "difficulties": arguments.variants("difficulty", difficulty, self.num_envs),
-            "extra_info": game is None if extra_info is None else bool(extra_info),
+            "extra_info": game is None if extra_info is None else arguments.flag("extra_info", extra_info),
             "first_seeds": arguments.random_seeds(self.num_envs),
             "batch_size": self.batch_size,
             "num_threads": max(operator.index(num_threads), 0),
@@ -154,25 +154,27 @@ class AtariVectorEnv(VectorEnv):
             "img_height": arguments.integer("img_height", img_height, 1),
             "img_width": arguments.integer("img_width", img_width, 1),
             "grayscale": self.grayscale,
-            "ram": bool(ram),
+            "ram": arguments.flag("ram", ram),
             "stack_num": arguments.integer("stack_num", stack_num, 1),
-            "fill_stack": bool(fill_stack),
+            "fill_stack": arguments.flag("fill_stack", fill_stack),
             "envpool_rules": arguments.one_of("rules", rules, ("ale_py", "envpool")) == "envpool",
             "frameskip": arguments.integer("frameskip", frameskip, 1),
-            "maxpool": bool(maxpool),
+            "maxpool": arguments.flag("maxpool", maxpool),
             "noop_max": min(max(operator.index(noop_max), 0), arguments.LARGEST),
-            "episodic_life": bool(episodic_life),
-            "life_loss_info": bool(life_loss_info),
-            "reward_clipping": bool(reward_clipping),
-            "use_fire_reset": bool(use_fire_reset),
+            "episodic_life": arguments.flag("episodic_life", episodic_life),
+            "life_loss_info": arguments.flag("life_loss_info", life_loss_info),
+            "reward_clipping": arguments.flag("reward_clipping", reward_clipping),
+            "use_fire_reset": arguments.flag("use_fire_reset", use_fire_reset),
             "max_num_frames_per_episode": arguments.integer(
                 "max_num_frames_per_episode", max_num_frames_per_episode, 1
             ),
-            "repeat_action_probability": min(max(float(repeat_action_probability), 0.0), 1.0),
-            "full_action_space": bool(full_action_space),
+            "repeat_action_probability": min(
+                max(arguments.number("repeat_action_probability", repeat_action_probability), 0.0), 1.0
+            ),
+            "full_action_space": arguments.flag("full_action_space", full_action_space),
             "continuous": self.continuous,
             "continuous_action_threshold": self.continuous_action_threshold,
-            "fire_after_lost_life": bool(fire_after_lost_life),
+            "fire_after_lost_life": arguments.flag("fire_after_lost_life", fire_after_lost_life),
             "pinned": pinned.allocator() if pin_memory else None,
         }
         self._pool: _native.AtariPool | None = _native.AtariPool(settings, sys.executable)

@@ -4,10 +4,11 @@ mod loading;
 mod screen;
 mod settings;
 
+use std::any::type_name;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ale::{Action, Ale, AleError, AtariEnv, PoweredGame, RAM};
+use ale::{Action, Ale, AleError, AtariEnv, PoweredGame, RAM, SCREEN_WIDTH};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
@@ -52,6 +53,19 @@ impl Emulator {
             rewards += i64::from(act(game, action, strength).max(low).min(high));
         }
         Ok(rewards)
+    }
+}
+
+/// An integer argument. One that does not fit raises TypeError, as in ale-py.
+struct Integer<T>(T);
+
+impl<'py, T: for<'a> FromPyObject<'a, 'py>> FromPyObject<'_, 'py> for Integer<T> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let wrong =
+            || PyTypeError::new_err(format!("{value} is not an integer of the type {}", type_name::<T>()));
+        value.extract().map(Self).map_err(|_| wrong())
     }
 }
 
@@ -109,8 +123,8 @@ impl AleInterface {
     }
 
     /// Sets an integer.
-    fn setInt(&self, py: Python<'_>, key: &str, value: i32) -> PyResult<()> {
-        self.lock(py).settings.set(key, Kind::Int, value.to_string())
+    fn setInt(&self, py: Python<'_>, key: &str, value: Integer<i32>) -> PyResult<()> {
+        self.lock(py).settings.set(key, Kind::Int, value.0.to_string())
     }
 
     /// Sets a number, which is rounded to six significant digits as in ale-py.
@@ -222,18 +236,18 @@ impl AleInterface {
     }
 
     /// Sets the mode, from the next reset on.
-    fn setMode(&self, py: Python<'_>, mode: u32) -> PyResult<()> {
-        self.change(py, |game| game.set_mode(mode))
+    fn setMode(&self, py: Python<'_>, mode: Integer<u32>) -> PyResult<()> {
+        self.change(py, |game| game.set_mode(mode.0))
     }
 
     /// Sets the difficulty switches.
-    fn setDifficulty(&self, py: Python<'_>, difficulty: u32) -> PyResult<()> {
-        self.change(py, |game| game.set_difficulty(difficulty))
+    fn setDifficulty(&self, py: Python<'_>, difficulty: Integer<u32>) -> PyResult<()> {
+        self.change(py, |game| game.set_difficulty(difficulty.0))
     }
 
     /// Returns the height and the width of the screen.
     fn getScreenDims(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
-        self.read(py, |game| (game.height(), game.screen().len() / game.height()))
+        self.read(py, |game| (game.height(), SCREEN_WIDTH))
     }
 
     /// Returns the palette bytes of the screen, or writes them to `buffer`.
@@ -260,7 +274,10 @@ impl AleInterface {
 
     /// Writes the screen to a PNG file, with pixels of double width.
     fn saveScreenPNG(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        screen::save_png(self.lock(py).game()?, &path)
+        let emulator = &mut *self.lock(py);
+        let game = emulator.game()?;
+        game.show();
+        screen::save_png(game, &path)
     }
 
     /// Returns the 128 bytes of RAM, or writes them to `buffer`.

@@ -1,5 +1,7 @@
 //! Sending actions and resets to environments.
 
+use std::mem;
+
 use rl_env::{Actions, Env, ResetSeeds, VectorError};
 
 use super::{Phase, PoolVectorEnv, check_idle, check_len};
@@ -36,19 +38,21 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
 
     /// Resets these environments without waiting; `recv` returns the results. Seed `i` belongs to the `i`-th of them. They
     /// must not be in flight, and the first call, as well as the first after an environment's error, must name all
-    /// environments. On an error nothing is sent.
+    /// environments. If batches hold some of the environments, resetting all drops the results of those in flight. On an error
+    /// nothing is sent.
     pub fn send_reset(&mut self, env_ids: &[usize], seeds: ResetSeeds<'_>) -> Result<(), VectorError> {
         self.check_not_broken()?;
-        if matches!(self.phase, Phase::NeedsReset | Phase::Failed) {
-            if env_ids.len() != self.in_flight.len() {
-                return Err(VectorError::OutOfOrder(
-                    "the first reset, and the first after an error, must include all environments",
-                ));
-            }
-            self.discard()?;
-        }
         if let ResetSeeds::Each(seeds) = seeds {
             check_len("seeds", seeds.len(), env_ids.len())?;
+        }
+        let must_be_all = matches!(self.phase, Phase::NeedsReset | Phase::Failed);
+        if must_be_all && env_ids.len() != self.in_flight.len() {
+            return Err(VectorError::OutOfOrder(
+                "the first reset, and the first after an error, must include all environments",
+            ));
+        }
+        if must_be_all || (self.batch_size < self.in_flight.len() && self.are_all(env_ids)) {
+            self.discard()?;
         }
         mark_in_flight(&mut self.in_flight, env_ids)?;
         for (index, &env) in env_ids.iter().enumerate() {
@@ -58,6 +62,13 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.num_in_flight += env_ids.len();
         start(&mut self.pool, env_ids);
         Ok(())
+    }
+
+    /// Returns true if `env_ids` has each environment once.
+    fn are_all(&self, env_ids: &[usize]) -> bool {
+        let mut found = vec![false; self.in_flight.len()];
+        env_ids.len() == found.len()
+            && env_ids.iter().all(|&env| found.get_mut(env).is_some_and(|found| !mem::replace(found, true)))
     }
 
     /// Lets the environments that are not in flight report their state again, with reward 0 and no flags. If a batch holds
