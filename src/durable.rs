@@ -47,7 +47,7 @@ pub(crate) struct PartialFile {
 impl PartialFile {
     /// Creates the hidden file. An error tells that `given` cannot be written before its contents are computed.
     pub(crate) fn create(given: &Path) -> Result<Self> {
-        let path = behind_links(given);
+        let path = behind_links(given).with_context(|| cannot_write(given))?;
         let (hidden, file) = Self::open(&path).with_context(|| cannot_write(given))?;
         Ok(Self { given: given.to_owned(), path, hidden, file })
     }
@@ -96,13 +96,14 @@ impl Drop for PartialFile {
 }
 
 /// Follows symbolic links, so that a file is written through a link instead of replacing it. The file may not exist yet.
-fn behind_links(path: &Path) -> PathBuf {
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
-        Ok(path) => path,
-        // A link to a file that does not exist; a circle of links is an error other than that.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::read_link(path)
-            .map_or_else(|_| path.to_owned(), |target| behind_links(&parent(path).join(target))),
-        Err(_) => path.to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
+            Ok(target) if !path.exists() => behind_links(&parent(path).join(target)),
+            // Not a link, or a link such as /dev/stdout to a pipe, which has no path.
+            _ => Ok(path.to_owned()),
+        },
+        found => found,
     }
 }
 
@@ -263,6 +264,20 @@ mod tests {
         assert!(write(&circle, b"lost").is_err() && fs::symlink_metadata(&circle).unwrap().is_symlink());
         write(Path::new("/dev/null"), b"lost").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pipes_are_written_to_directly() {
+        use std::io::Read;
+        use std::os::fd::AsRawFd;
+
+        let (mut reader, writer) = io::pipe().unwrap();
+        write(Path::new(&format!("/proc/self/fd/{}", writer.as_raw_fd())), b"through").unwrap();
+        drop(writer);
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        assert_eq!(read, b"through");
     }
 
     #[test]

@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(found, (older.clone(), checkpoint(1)));
         let warned = warned.into_inner();
         assert!(warned.contains("learner.bin is damaged"), "{warned}");
-        assert!(warned.ends_with(&format!("; using {}", older.display())), "{warned}");
+        assert!(warned.ends_with(&format!("; using {} instead", older.display())), "{warned}");
         // A checkpoint that is given by its path has no replacement.
         assert!(load_latest(&newest, quiet).is_err());
         fs::remove_file(older.join("learner.bin")).unwrap();

@@ -218,7 +218,7 @@ fn single_games_have_overrides() {
         ),
         (
             "evaluation.repeat_action_probability=2",
-            "evaluation.repeat_action_probability = 2 is not possible",
+            "evaluation.repeat_action_probability = 2 is invalid: it must be in 0..=1",
         ),
     ] {
         let error = error(set);

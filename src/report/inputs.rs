@@ -113,7 +113,6 @@ mod tests {
         }
         fs::write(temp.path().join("README.md"), "").unwrap();
         fs::create_dir(temp.path().join("sweep/settings")).unwrap();
-        fs::write(temp.path().join("sweep/settings/as-given.toml"), "").unwrap();
         temp
     }
 
@@ -140,8 +139,7 @@ mod tests {
         // Quoted, and as the shell expands it.
         assert_eq!(found(&temp, &["*"]).unwrap(), (all.clone(), skipped.clone()));
         assert_eq!(found(&temp, &["README.md", "alone", "sweep", "alone"]).unwrap(), (all, skipped));
-        let (runs, notes) =
-            found(&temp, &["sweep/settings/as-given.toml", "sweep/seed=1", "sweep/seed=2"]).unwrap();
+        let (runs, notes) = found(&temp, &["sweep/settings", "sweep/seed=1", "sweep/seed=2"]).unwrap();
         assert_eq!((runs.len(), notes.len()), (2, 1));
     }
 
@@ -151,8 +149,8 @@ mod tests {
         let error = |arguments: &[&str]| found(&temp, arguments).unwrap_err();
         assert_eq!(error(&["README.md"]), "README.md is not the directory of a run and contains no run");
         assert_eq!(
-            error(&["alone", "sweep/settings/as-given.toml"]),
-            "sweep/settings/as-given.toml is not the directory of a run and contains no run"
+            error(&["alone", "sweep/settings"]),
+            "sweep/settings is not the directory of a run and contains no run"
         );
         assert_eq!(error(&["alone", "missing"]), "missing does not exist");
         assert_eq!(error(&["missing*"]), "nothing matches missing*");

@@ -174,7 +174,7 @@ fn squashed_actions_need_bounds() {
 fn unsupported_actions_and_observations_are_refused() {
     let images = spec_of_numbers(Space::bytes([1, 36, 36]), AutoresetMode::NextStep);
     let refused = Ppo::new(config(), normalizing(), images, &Device::flex(), 7).err().unwrap();
-    assert!(refused.to_string().contains("normalize_observations = true is not possible"), "{refused}");
+    assert!(refused.to_string().contains("normalize_observations = true is invalid"), "{refused}");
     let numbers = numbers(AutoresetMode::NextStep);
     let dqn = crate::dqn::Dqn::new(
         crate::dqn::DqnConfig::default(),

@@ -161,7 +161,7 @@ fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_has_ratio_o
     }
     let many = PpoConfig { num_minibatches: 5, ..config() };
     let refused = Ppo::new(many, policy, vectors(), &Device::flex(), 7).err().unwrap();
-    assert!(refused.to_string().contains("lstm = 6 is not possible"), "{refused}");
+    assert!(refused.to_string().contains("lstm = 6 is invalid"), "{refused}");
 }
 
 #[test]

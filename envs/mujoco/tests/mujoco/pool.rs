@@ -151,7 +151,14 @@ fn an_error_within_mujoco_is_an_error_of_the_environments() {
     let task = Task::load(&installation(), "Ant-v5", &xml_file).unwrap();
     for num_threads in [1, 2] {
         let mut pool = pool(&task, PoolOptions { num_threads, ..PoolOptions::default() });
-        let error = pool.reset(ResetSeeds::From(SEED)).unwrap_err().to_string();
+        let space = pool.action_spaces()[0].clone();
+        pool.reset(ResetSeeds::From(SEED)).unwrap();
+        let mut step = |step| {
+            let actions: Vec<f32> = (0..NUM_ENVS).flat_map(|env| action(&space, env, step)).collect();
+            pool.step(Actions::Continuous(&actions)).map(drop)
+        };
+        // The ground is reached after some steps.
+        let error = (0..NUM_STEPS).find_map(|number| step(number).err()).expect("an error").to_string();
         assert!(error.contains("MuJoCo: ") && error.contains("out of memory"), "{error}");
     }
 }

@@ -64,7 +64,7 @@ impl<'py, T: for<'a> FromPyObject<'a, 'py>> FromPyObject<'_, 'py> for Integer<T>
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let wrong =
-            || PyTypeError::new_err(format!("{value} is not an integer of the type {}", type_name::<T>()));
+            || PyTypeError::new_err(format!("{} is not an integer of the type {}", *value, type_name::<T>()));
         value.extract().map(Self).map_err(|_| wrong())
     }
 }
