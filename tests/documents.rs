@@ -131,7 +131,7 @@ fn checkout() -> TempDir {
         fs::copy(&path, checkout.path().join("configs").join(path.file_name().expect("a name")))
             .expect("a copy");
     }
-    for run in ["checkpoints/first", "checkpoints/RUN"] {
+    for run in ["checkpoints/first", "checkpoints/pong", "checkpoints/RUN"] {
         let settings = "ppo --num-envs 2 --total-frames 1024 --set ppo.num_steps=16 --set evaluation.episodes=1 --set evaluation.interval_frames=512 --run-dir";
         let arguments = settings.split(' ').chain([run]);
         succeed(ale_train().args(arguments).current_dir(checkout.path()));

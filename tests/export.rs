@@ -187,7 +187,7 @@ fn weights_have_the_names_and_shapes_of_cleanrl() {
     let pqn = Exported::train("pqn", "harvest", "1024", &["pqn.num_steps=16"]);
     let sac = ["sac.learning_starts=256", "sac.buffer_size=1000", "policy.hidden_size=16"];
     let sac = Exported::train("sac", "Pendulum-v1", "300", &sac);
-    assert_eq!(sac.tensors().len(), 8 + 6 + 6);
+    assert_eq!(sac.tensors().len(), 8 + 6 + 6 + 1);
     let factored = ["ppo.num_steps=16", "environments.factored_actions=true", "policy.hidden_size=16"];
     let factored = Exported::train("ppo", "harvest", "1024", &factored);
     for (exported, name, shape) in [

@@ -56,7 +56,7 @@ impl Emulator {
     }
 }
 
-/// An integer argument. One that does not fit raises TypeError, as in ale-py.
+/// An integer argument. One that does not fit raises `TypeError`, as in ale-py.
 struct Integer<T>(T);
 
 impl<'py, T: for<'a> FromPyObject<'a, 'py>> FromPyObject<'_, 'py> for Integer<T> {
