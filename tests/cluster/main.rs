@@ -211,34 +211,67 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-#[test]
-fn any_number_of_processes_and_threads_learns_the_same() {
-    for settings in [&GAMES[..], &PIXELS, &PQN, &NORMALISED, &DQN, &DQN_OF_PIXELS, &SAC] {
-        let temp = TempDir::new().expect("a directory");
-        let run = |name: &str| temp.path().join(name);
-        for processes in [1, 2, 4] {
-            let run = run(&processes.to_string());
-            succeed(training(&mut mpirun(processes), &run, settings));
-        }
-        succeed(&mut mpirun_of_threads(&["2", "3"], &run("2 and 3 threads"), settings));
-        succeed(training(
-            &mut ale_train(),
-            &run("alone"),
-            &[settings, &["--set", "distributed.shards=8"]].concat(),
-        ));
-        let expected = outcome(&run("2"));
-        assert!(!expected.2.is_empty());
-        for processes in ["1", "4", "2 and 3 threads", "alone"] {
-            let (learner, environments, curves) = outcome(&run(processes));
-            assert!(learner == expected.0, "the learner of {processes} processes, {settings:?}");
-            assert!(environments == expected.1, "the environments of {processes} processes, {settings:?}");
-            // A single process records an episode when it ends, several ones before the next update.
-            assert!(
-                curves == expected.2 || ["1", "alone"].contains(&processes),
-                "the curves of {processes} processes, {settings:?}"
-            );
-        }
+/// Fails unless any number of processes and threads learns the same.
+fn learns_the_same(settings: &[&str]) {
+    let temp = TempDir::new().expect("a directory");
+    let run = |name: &str| temp.path().join(name);
+    for processes in [1, 2, 4] {
+        let run = run(&processes.to_string());
+        succeed(training(&mut mpirun(processes), &run, settings));
     }
+    succeed(&mut mpirun_of_threads(&["2", "3"], &run("2 and 3 threads"), settings));
+    succeed(training(
+        &mut ale_train(),
+        &run("alone"),
+        &[settings, &["--set", "distributed.shards=8"]].concat(),
+    ));
+    let expected = outcome(&run("2"));
+    assert!(!expected.2.is_empty());
+    for processes in ["1", "4", "2 and 3 threads", "alone"] {
+        let (learner, environments, curves) = outcome(&run(processes));
+        assert!(learner == expected.0, "the learner of {processes} processes");
+        assert!(environments == expected.1, "the environments of {processes} processes");
+        // A single process records an episode when it ends, several ones before the next update.
+        assert!(
+            curves == expected.2 || ["1", "alone"].contains(&processes),
+            "the curves of {processes} processes"
+        );
+    }
+}
+
+#[test]
+fn ppo_on_several_games_learns_the_same() {
+    learns_the_same(&GAMES);
+}
+
+#[test]
+fn ppo_on_images_with_an_lstm_learns_the_same() {
+    learns_the_same(&PIXELS);
+}
+
+#[test]
+fn ppo_with_normalised_observations_learns_the_same() {
+    learns_the_same(&NORMALISED);
+}
+
+#[test]
+fn pqn_learns_the_same() {
+    learns_the_same(&PQN);
+}
+
+#[test]
+fn rainbow_learns_the_same() {
+    learns_the_same(&DQN);
+}
+
+#[test]
+fn dqn_on_images_learns_the_same() {
+    learns_the_same(&DQN_OF_PIXELS);
+}
+
+#[test]
+fn sac_learns_the_same() {
+    learns_the_same(&SAC);
 }
 
 #[test]
