@@ -225,6 +225,19 @@ mod tests {
     }
 
     #[test]
+    fn infinite_and_nan_observations_are_errors() {
+        let tasks = ["first", "second"].map(|name| Task::new(name, 2));
+        assert!(statistics().check(&tasks).is_ok());
+        for value in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+            let mut statistics = statistics();
+            let moments = statistics.moments([(1, vec![0.0, value])].into_iter());
+            statistics.add(&moments);
+            let error = statistics.check(&tasks).unwrap_err().to_string();
+            assert_eq!(error, "an observation of second is not finite");
+        }
+    }
+
+    #[test]
     fn means_and_variances_by_hand() {
         let statistics = statistics();
         let close = |values: &[f64], expected: &[f64]| {
