@@ -39,6 +39,12 @@ fn train(run: &Path, settings: &[&str]) -> Command {
     command
 }
 
+fn resumed(run: &Path, arguments: &[&str]) -> Command {
+    let mut command = ale_train();
+    command.arg("resume").arg(run).args(arguments);
+    command
+}
+
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-r").arg(from).arg(to).status().expect("a copy").success());
 }
@@ -163,11 +169,7 @@ fn changes_of_settings_are_recorded_in_the_run() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     succeed(&mut train(&run, &[]));
-    let resume = |arguments: &[&str]| {
-        let mut command = ale_train();
-        command.arg("resume").arg(&run).args(arguments);
-        command
-    };
+    let resume = |arguments: &[&str]| resumed(&run, arguments);
     let before = outcome(&run);
     for (arguments, expected) in [
         (
@@ -242,11 +244,8 @@ fn changed_settings_cause_their_warnings() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     succeed(&mut train(&run, &[]));
-    let resume = |arguments: &[&str]| {
-        let mut command = ale_train();
-        command.arg("resume").arg(&run).args(arguments);
-        String::from_utf8(succeed(&mut command).stderr).expect("text")
-    };
+    let resume =
+        |arguments: &[&str]| String::from_utf8(succeed(&mut resumed(&run, arguments)).stderr).expect("text");
     let said = resume(&["--total-frames", "600", "--set", "evaluation.repeat_action_probability=0.25"]);
     assert!(said.contains("warning: evaluation.repeat_action_probability has no effect"), "{said}");
     let said = resume(&["--total-frames", "700"]);

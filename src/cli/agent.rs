@@ -176,7 +176,8 @@ impl PlayArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Runs that differ only in their seed, or in their single game, are combined: curves get a band from the lowest to the highest run, and scores \
+Runs that differ only in their seed, or in their single game, are combined: curves get a band from the \
+lowest to the highest run, and scores \
 get confidence intervals. Other runs are shown side by side, labelled with their algorithm and the few keys in which \
 they differ. The page has no external resources, follows the light or dark mode of the system and can be printed.
 

@@ -43,7 +43,8 @@ pub(crate) struct ExperimentArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 On the CPU the run continues exactly as if it had never stopped, whatever the number of threads, unless \
-`replay.in_checkpoint` is false: then it refills its replay buffer first. --total-frames and --set change its settings from this point on; run.json records the changes, and schedules follow the new total.
+`replay.in_checkpoint` is false: then it refills its replay buffer first. --total-frames and --set \
+change its settings from this point on; run.json records the changes, and schedules follow the new total.
 
 Examples:
   ale-train resume checkpoints/harvest__ppo__1__1767225600

@@ -117,7 +117,7 @@ fn not_a_library(path: &Path) -> impl FnOnce(libloading::Error) -> MujocoError {
 unsafe extern "C" fn ignore_warning(_message: *const c_char) {}
 
 /// By default an error during a simulation, such as too little memory for its stack, ends the process. A panic passes through
-/// MuJoCo's functions, which own nothing that it would have to free, and becomes an error of the vector environment.
+/// MuJoCo's functions and becomes an error of the vector environment, which is not usable afterwards.
 unsafe extern "C-unwind" fn panic_with(message: *const c_char) {
     // SAFETY: MuJoCo passes a string that ends with zero.
     let message = unsafe { CStr::from_ptr(message) };
