@@ -70,8 +70,8 @@ settings! {
         /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to 0..=1.
         pub(crate) rescale_observations: bool = false; fixed "the network was trained on other observations",
         /// True if two halves of the environments take turns: one steps while the actions of the other are computed.
-        /// Does not change the result of training if each half has at least two environments. Not available for `dqn` and `sac`. If absent, a new run takes turns where
-        /// that is possible, unless it runs on the CPU.
+        /// Does not change the result of training if each half has at least two environments. Not available for `dqn` and
+        /// `sac`. If absent, a new run takes turns where that is possible, unless it runs on the CPU.
         pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
