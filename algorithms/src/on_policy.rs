@@ -240,9 +240,10 @@ impl<N: Module> OnPolicy<N> {
         }
     }
 
-    /// Stores the packed observations of a batch on the device, before their steps
-    /// [begin](Rollout::begin_step).
+    /// Stores the observations of a batch, before their steps [begin](Rollout::begin_step); those that are `packed` also on
+    /// the device.
     pub(crate) fn store(&mut self, packed: Option<PackedRows>, batch: &Batch) {
+        self.rollout.store_observations(batch);
         if let (Some(uploaded), Some(rows)) = (&mut self.uploaded, packed) {
             uploaded.rollout.push(batch.env_ids.iter().map(|&env| self.rollout.entry(env)), rows);
         }

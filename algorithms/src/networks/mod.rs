@@ -3,6 +3,7 @@
 use burn::tensor::Device;
 
 mod actor_critic;
+mod bias;
 mod body;
 mod conv;
 mod convolutions;

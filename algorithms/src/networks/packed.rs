@@ -1,4 +1,5 @@
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use rayon::prelude::*;
 
 use super::ObservationLayout;
 use crate::host::{count_upload, floats, indices};
@@ -36,25 +37,16 @@ impl PackedRows {
         rows: impl ExactSizeIterator<Item = &'a [u8]>,
         device: &Device,
     ) -> Self {
-        let words = layout.row_bytes().div_ceil(BYTES);
-        let shape = [rows.len(), words];
-        let mut bytes = Vec::with_capacity(shape[0] * words * BYTES);
-        for row in rows {
-            bytes.extend_from_slice(row);
-            bytes.resize(bytes.len().next_multiple_of(BYTES), 0);
+        if let ObservationLayout::Floats { .. } = layout {
+            let (shape, values) = layout.decode_all(rows);
+            return Self::Floats(floats(values, shape, device));
         }
-        let words = bytes.as_chunks().0.iter();
-        match layout {
-            ObservationLayout::Images { .. } | ObservationLayout::Bytes { .. } => {
-                let words: Vec<i32> = words.map(|&word| i32::from_le_bytes(word)).collect();
-                count_upload();
-                Self::Bytes(Tensor::from_data(TensorData::new(words, shape), (device, DType::I32)))
-            }
-            ObservationLayout::Floats { .. } => {
-                let values = words.map(|&word| f32::from_ne_bytes(word)).collect();
-                Self::Floats(floats(values, shape, device))
-            }
-        }
+        let rows: Vec<&[u8]> = rows.collect();
+        let shape = [rows.len(), layout.row_bytes().div_ceil(BYTES)];
+        let mut words = vec![0; shape[0] * shape[1]];
+        words.par_chunks_exact_mut(shape[1]).zip(rows).for_each(|(words, row)| pack(row, words));
+        count_upload();
+        Self::Bytes(Tensor::from_data(TensorData::new(words, shape), (device, DType::I32)))
     }
 
     /// Selects rows by their indices.
@@ -108,6 +100,19 @@ impl PackedRows {
             }
             ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => values,
         }
+    }
+}
+
+/// Packs the bytes of a row into words. The last word is padded with zeros.
+fn pack(row: &[u8], words: &mut [i32]) {
+    let (whole, rest) = row.as_chunks();
+    for (word, &bytes) in words.iter_mut().zip(whole) {
+        *word = i32::from_le_bytes(bytes);
+    }
+    if let Some(word) = words.get_mut(whole.len()) {
+        let mut last = [0; BYTES];
+        last[..rest.len()].copy_from_slice(rest);
+        *word = i32::from_le_bytes(last);
     }
 }
 

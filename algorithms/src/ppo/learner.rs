@@ -426,7 +426,7 @@ impl Learner for Ppo {
                 let (chosen, log_prob) = policy.sample(actions, action_rng);
                 chosen.write(actions, &mut self.actions);
                 let ChosenAction { options, components, .. } = &chosen;
-                rollout.begin_step(batch, row, Decision { options, components, log_prob, value });
+                rollout.begin_step(row, Decision { options, components, log_prob, value });
             }
         });
         Ok(self.actions.as_actions())

@@ -60,7 +60,7 @@ fn assert_equals(name: &'static str, updates: usize) -> Ppo {
                 let (options, components) = actions.of(entry);
                 let (log_prob, value) = (log_probs[entry], values[entry]);
                 let decision = Decision { options, components, log_prob, value };
-                ppo.on_policy.rollout.begin_step(batch, row, decision);
+                ppo.on_policy.rollout.begin_step(row, decision);
                 entry += 1;
             }
             ppo.observe(&batches[step + 1]).unwrap();

@@ -378,7 +378,7 @@ impl Learner for Pqn {
                 joint.write(&options, &mut self.actions);
                 // The log-probability of an action is not used.
                 let value = best_value(joint, values);
-                rollout.begin_step(batch, row, Decision { options: &options, value, ..Decision::default() });
+                rollout.begin_step(row, Decision { options: &options, value, ..Decision::default() });
             }
         });
         Ok(Actions::Discrete(&self.actions))

@@ -28,7 +28,7 @@ fn assert_equals(name: &'static str, updates: usize) {
                     value: values[entry],
                     ..Decision::default()
                 };
-                pqn.on_policy.rollout.begin_step(batch, row, decision);
+                pqn.on_policy.rollout.begin_step(row, decision);
                 entry += 1;
             }
             pqn.observe(&batches[step + 1]).unwrap();

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
 use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +19,9 @@ pub(crate) use results::Results;
 /// Entries are stored environment by environment, so that the steps of one are a slice: step `t` of
 /// environment `e` is entry `e * num_steps + t`.
 ///
-/// A step is written in two halves: [`begin_step`](Self::begin_step) stores the observation and the action,
-/// [`end_step`](Self::end_step) the result. Environments may be at different steps.
+/// A step is written in three parts: [`store_observations`](Self::store_observations) stores the observation,
+/// [`begin_step`](Self::begin_step) the action, and [`end_step`](Self::end_step) the result. Environments may be at different
+/// steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rollout {
     num_envs: usize,
@@ -171,11 +173,27 @@ impl Rollout {
         shape(self) == shape(other) && ends.max().is_none_or(|end| end <= self.num_steps)
     }
 
-    /// Stores the observation and the action of a row of a batch.
-    pub(crate) fn begin_step(&mut self, batch: &Batch, row: BatchRow, decision: Decision<'_>) {
+    /// Stores the observations of a batch for the steps that begin next.
+    pub(crate) fn store_observations(&mut self, batch: &Batch) {
+        let Self { num_steps, row_bytes, ref own, ref steps, ref mut observations, .. } = *self;
+        let mut rows_of_envs = vec![None; own.len()];
+        for BatchRow { row, env } in rows(batch) {
+            rows_of_envs[env - own.start] = Some(row);
+        }
+        if row_bytes == 0 {
+            return;
+        }
+        let envs = observations.par_chunks_exact_mut(num_steps * row_bytes).zip(&steps[own.clone()]);
+        envs.zip(rows_of_envs).for_each(|((observations, step), row)| {
+            if let Some(row) = row {
+                observations[step * row_bytes..][..row_bytes].copy_from_slice(batch.observations.row(row));
+            }
+        });
+    }
+
+    /// Stores the action of a row of a batch.
+    pub(crate) fn begin_step(&mut self, row: BatchRow, decision: Decision<'_>) {
         let entry = self.entry(row.env);
-        let start = self.observation_start(entry);
-        self.observations[start..start + self.row_bytes].copy_from_slice(batch.observations.row(row.row));
         let (options, padding) = self.results.actions[entry * self.num_choices..][..self.num_choices]
             .split_at_mut(decision.options.len());
         options.copy_from_slice(decision.options);
@@ -369,7 +387,7 @@ mod tests {
         let mut batch = Batch::new(1, 4, false);
         for (step, outcome) in outcomes.iter().enumerate() {
             let row = rows(&batch)[0];
-            rollout.begin_step(&batch, row, Decision { value: step as f32 + 1.0, ..Decision::default() });
+            rollout.begin_step(row, Decision { value: step as f32 + 1.0, ..Decision::default() });
             batch.rewards[0] = outcome.reward;
             batch.terminated[0] = outcome.terminated;
             batch.truncated[0] = outcome.truncated;
@@ -457,7 +475,8 @@ mod tests {
             let components = &components[..2 - env];
             let (log_prob, value) = (f32::from(step), f32::from(step));
             let decision = Decision { options, components, log_prob, value };
-            rollout.begin_step(&batch, BatchRow { row: 0, env }, decision);
+            rollout.store_observations(&batch);
+            rollout.begin_step(BatchRow { row: 0, env }, decision);
             assert!(rollout.is_acting(env) && !rollout.can_begin(env) && !rollout.is_empty());
             assert_eq!(rollout.is_last_step(env), step == 1);
             rollout.end_step(&batch, BatchRow { row: 0, env }, None);

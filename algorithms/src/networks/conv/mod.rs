@@ -1,4 +1,4 @@
-//! Convolutions: a fused operation on the CPU, burn's elsewhere.
+//! Convolutions: a fused operation on the CPU, products of matrices elsewhere.
 //!
 //! burn's CPU convolution copies to another layout and back, and prepares its patches again for each tile.
 //! The operation here keeps channels last, reads the images in place, and fuses bias and ReLU:
@@ -8,8 +8,11 @@
 //! * `patches`: copies of the values under a kernel, where an image has few positions
 //! * `forward`, `backward`, `input_gradient`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
+//!
+//! `columns` has the products of matrices for other devices.
 
 mod backward;
+mod columns;
 mod extension;
 mod forward;
 mod geometry;
@@ -18,9 +21,6 @@ mod padded;
 mod patches;
 
 use burn::module::{Module, Param};
-use burn::tensor::activation::relu;
-use burn::tensor::module::conv2d;
-use burn::tensor::ops::ConvOptions;
 use burn::tensor::{DType, Device, Tensor};
 
 use super::precision::cast_like;
@@ -56,23 +56,9 @@ impl Conv {
         if input.device() == Device::flex() && input.dtype() == DType::F32 {
             extension::conv(input, weight, bias, window, self.rectify)
         } else {
-            burn_conv(input, weight, bias, window, self.rectify)
+            columns::conv(input, weight, bias, window, self.rectify)
         }
     }
-}
-
-/// The same convolution by burn's operations, on any device.
-fn burn_conv(
-    input: Tensor<4>,
-    weight: Tensor<4>,
-    bias: Tensor<1>,
-    window: Window,
-    rectify: bool,
-) -> Tensor<4> {
-    let options = ConvOptions::new([window.stride; 2], [window.padding; 2], [1; 2], 1);
-    let output = conv2d(input.permute([0, 3, 1, 2]), weight.permute([3, 2, 0, 1]), Some(bias), options);
-    let output = if rectify { relu(output) } else { output };
-    output.permute([0, 2, 3, 1])
 }
 
 #[cfg(test)]

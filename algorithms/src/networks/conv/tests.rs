@@ -1,7 +1,10 @@
-//! Compares the operation with burn's convolution, with finite differences, and with itself on different numbers of
+//! Compares both operations with burn's convolution, the fused one with finite differences, and with itself on different numbers of
 //! threads.
 
 use burn::tensor::TensorData;
+use burn::tensor::activation::relu;
+use burn::tensor::module::conv2d;
+use burn::tensor::ops::ConvOptions;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
@@ -82,20 +85,43 @@ fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
     ]
 }
 
-#[test]
-fn outputs_and_gradients_equal_those_of_burn() {
+/// The same convolution by burn.
+fn burn_conv(
+    input: Tensor<4>,
+    weight: Tensor<4>,
+    bias: Tensor<1>,
+    window: Window,
+    rectify: bool,
+) -> Tensor<4> {
+    let options = ConvOptions::new([window.stride; 2], [window.padding; 2], [1; 2], 1);
+    let output = conv2d(input.permute([0, 3, 1, 2]), weight.permute([3, 2, 0, 1]), Some(bias), options);
+    let output = if rectify { relu(output) } else { output };
+    output.permute([0, 2, 3, 1])
+}
+
+fn check_equal_to_burn(conv: Operation) {
     for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
-        let [fused, expected] = [run(sizes, extension::conv, rectify), run(sizes, burn_conv, rectify)];
-        for (what, (fused, expected)) in
-            ["output", "input", "weight", "bias"].iter().zip(fused.iter().zip(&expected))
+        let [found, expected] = [run(sizes, conv, rectify), run(sizes, burn_conv, rectify)];
+        for (what, (found, expected)) in
+            ["output", "input", "weight", "bias"].iter().zip(found.iter().zip(&expected))
         {
-            assert_eq!(fused.len(), expected.len());
+            assert_eq!(found.len(), expected.len());
             // Sums of up to 37 * 81 products in another order.
             let scale = expected.iter().fold(1.0, |largest: f32, number| largest.max(number.abs()));
-            let error = fused.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let error = found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             assert!(error < 2e-5 * scale, "{sizes:?}, {what}: {error} of {scale}");
         }
     }
+}
+
+#[test]
+fn outputs_and_gradients_equal_those_of_burn() {
+    check_equal_to_burn(extension::conv);
+}
+
+#[test]
+fn products_of_columns_equal_the_convolution_of_burn() {
+    check_equal_to_burn(columns::conv);
 }
 
 #[test]

@@ -15,9 +15,9 @@ mod tests;
 use burn::module::Param;
 use burn::nn::Linear;
 use burn::tensor::activation::relu;
-use burn::tensor::module::linear;
 use burn::tensor::{DType, Device, Tensor};
 
+use super::bias::add_bias;
 use super::precision::cast_like;
 
 /// Applies a fully connected layer to `[rows, inputs]`: `[rows, outputs]` in the same format. Sets negative outputs to 0 if
@@ -44,7 +44,11 @@ pub(super) fn affine(
 
 /// The same by burn's operations, on any device.
 fn composed(input: Tensor<2>, weight: Tensor<2>, bias: Option<Tensor<1>>, rectify: bool) -> Tensor<2> {
-    let output = linear(input, weight, bias);
+    let output = input.matmul(weight);
+    let output = match bias {
+        Some(bias) => add_bias(output, bias),
+        None => output,
+    };
     if rectify { relu(output) } else { output }
 }
 
