@@ -1,7 +1,6 @@
 """PPO on Atari in PyTorch in the usual style: one process, one network, ale-py's vector environment.
 
-The network and the hyperparameters are the defaults of ale-train (Huang et al., 2022). The rollout is kept on the device of the
-network, with observations as bytes."""
+The network and the hyperparameters are the defaults of ale-train (Huang et al., 2022)."""
 
 import numpy as np
 import torch
@@ -42,48 +41,37 @@ class Network(nn.Module):
 
 
 class Ppo:
-    """Collects rollouts from `num_envs` environments and learns from them. With `bf16`, autocasts the network."""
+    """Collects rollouts from `num_envs` environments and learns from them."""
 
-    def __init__(self, num_envs, actions, mode: Mode, device="cpu", bf16=False):
+    def __init__(self, num_envs, actions, mode: Mode):
         torch.manual_seed(1)
-        self.device, self.bf16 = device, bf16
-        self.mode, self.network = mode, mode.place(Network(actions).to(device))
+        self.mode, self.network = mode, mode.place(Network(actions))
         self.evaluate, self.loss = mode.compile(self.network), mode.compile(self.losses)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=2.5e-4, eps=1e-5)
         shape = (STEPS, num_envs)
-        self.observations = torch.zeros((*shape, 4, 84, 84), dtype=torch.uint8, device=device)
-        self.actions = torch.zeros(shape, dtype=torch.long, device=device)
-        self.log_probabilities, self.rewards, self.ended, self.values = (
-            torch.zeros(shape, device=device) for _ in range(4)
-        )
+        self.observations = torch.zeros((*shape, 4, 84, 84), dtype=torch.uint8)
+        self.actions = torch.zeros(shape, dtype=torch.long)
+        self.log_probabilities, self.rewards, self.ended, self.values = (torch.zeros(shape) for _ in range(4))
         self.num_envs = num_envs
-
-    def autocast(self):
-        return torch.autocast(self.device, torch.bfloat16, enabled=self.bf16)
-
-    def upload(self, array):
-        return torch.from_numpy(array).to(self.device)
 
     @torch.no_grad()
     def act(self, step, observations):
-        observations = self.upload(observations)
-        with self.autocast():
-            logits, value = self.evaluate(self.mode.images(observations))
-        policy = Categorical(logits=logits.float(), validate_args=False)
+        observations = torch.from_numpy(observations)
+        logits, value = self.evaluate(self.mode.images(observations))
+        policy = Categorical(logits=logits, validate_args=False)
         action = policy.sample()
         self.observations[step], self.actions[step], self.values[step] = observations, action, value
         self.log_probabilities[step] = policy.log_prob(action)
-        return action.cpu().numpy()
+        return action.numpy()
 
     def observe(self, step, rewards, ended):
-        self.rewards[step] = self.upload(np.clip(rewards, -1, 1).astype(np.float32))
-        self.ended[step] = self.upload(ended.astype(np.float32))
+        self.rewards[step] = torch.from_numpy(np.clip(rewards, -1, 1).astype(np.float32))
+        self.ended[step] = torch.from_numpy(ended.astype(np.float32))
 
     @torch.no_grad()
     def advantages(self, last_observations):
-        with self.autocast():
-            _, following = self.evaluate(self.mode.images(self.upload(last_observations)))
-        advantages, last = torch.zeros_like(self.rewards), torch.zeros(self.num_envs, device=self.device)
+        _, following = self.evaluate(self.mode.images(torch.from_numpy(last_observations)))
+        advantages, last = torch.zeros_like(self.rewards), torch.zeros(self.num_envs)
         for step in reversed(range(STEPS)):
             not_ended = 1.0 - self.ended[step]
             delta = self.rewards[step] + GAMMA * following * not_ended - self.values[step]
@@ -98,12 +86,12 @@ class Ppo:
         rows = [tensor.flatten(0, 1) for tensor in [*rows, advantages + self.values]]
         size = STEPS * self.num_envs
         for _ in range(EPOCHS):
-            for indices in torch.randperm(size, device=self.device).chunk(MINIBATCHES):
+            for indices in torch.randperm(size).chunk(MINIBATCHES):
                 self.step(*(tensor[indices] for tensor in rows))
         return EPOCHS * size
 
     def losses(self, observations, actions, old_log_probabilities, old_values, advantages, returns):
-        logits, values = (outputs.float() for outputs in self.network(observations))
+        logits, values = self.network(observations)
         policy = Categorical(logits=logits, validate_args=False)
         ratio = (policy.log_prob(actions) - old_log_probabilities).exp()
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
@@ -113,8 +101,7 @@ class Ppo:
         return policy_loss - ENTROPY * policy.entropy().mean() + VALUE * value_loss
 
     def step(self, observations, *columns):
-        with self.autocast():
-            loss = self.loss(self.mode.images(observations), *columns)
+        loss = self.loss(self.mode.images(observations), *columns)
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), MAX_GRAD_NORM)

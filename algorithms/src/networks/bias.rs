@@ -12,6 +12,9 @@ const STEP: usize = 256;
 /// run side by side.
 pub(super) fn add_bias(rows: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
     let [count, columns] = rows.dims();
+    if count <= STEP {
+        return rows + bias.unsqueeze();
+    }
     let step = step(count);
     let bias = expanded(bias, count / step).reshape([count / step, 1, columns]);
     (rows.reshape([count / step, step, columns]) + bias).reshape([count, columns])

@@ -96,7 +96,10 @@ impl ObservationLayout {
     }
 
     #[allow(unsafe_code)]
-    pub(super) fn decode_all<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>) -> ([usize; 2], Vec<f32>) {
+    pub(super) fn decode_all<'a>(
+        self,
+        rows: impl ExactSizeIterator<Item = &'a [u8]>,
+    ) -> ([usize; 2], Vec<f32>) {
         let shape = [rows.len(), self.length()];
         let rows: Vec<&[u8]> = rows.collect();
         let mut values = Box::new_uninit_slice(shape[0] * shape[1]);

@@ -3,9 +3,9 @@
 //! burn's own convolutions for GPUs need autotuning, which compiles dozens of kernels for every shape. Products of matrices are
 //! fast without it.
 
+use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 use burn::tensor::ops::PadMode;
-use burn::tensor::Tensor;
 
 use super::geometry::Window;
 use crate::networks::bias::add_bias;
