@@ -1,5 +1,5 @@
-//! Compares both operations with burn's convolution, the fused one with finite differences, and with itself on different numbers of
-//! threads.
+//! Compares both operations with burn's convolution, and the fused one with finite differences and with itself on different
+//! numbers of threads.
 
 use burn::tensor::TensorData;
 use burn::tensor::activation::relu;
