@@ -5,12 +5,20 @@
 
 use vcs::{Cartridge, Console, ConsoleOptions, Execution, Inputs, Switches, TvFormat};
 
-/// Makes the kernel refuse to turn memory executable for the rest of the process.
+/// Makes the kernel refuse to turn memory executable for the rest of the process. Returns false if it cannot, which is an
+/// error in CI.
 #[allow(unsafe_code)]
-fn refuse_executable_memory() {
+fn refuse_executable_memory() -> bool {
     // SAFETY: the call takes integers only.
     let result = unsafe { libc::prctl(libc::PR_SET_MDWE, libc::PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) };
-    assert_eq!(result, 0, "Linux 6.3 or newer is needed: {}", std::io::Error::last_os_error());
+    let error = std::io::Error::last_os_error();
+    let is_old =
+        result != 0 && error.raw_os_error() == Some(libc::EINVAL) && std::env::var_os("CI").is_none();
+    assert!(result == 0 || is_old, "Linux 6.3 or newer is needed: {error}");
+    if is_old {
+        eprintln!("skipped: Linux 6.3 or newer is needed");
+    }
+    !is_old
 }
 
 fn harvest(execution: Execution) -> Console {
@@ -43,7 +51,9 @@ fn interprets_what_was_not_translated_before_executable_memory_was_refused() {
         assert!(allowed.compiled_regions() > translated, "the game needs no new code");
     }
 
-    refuse_executable_memory();
+    if !refuse_executable_memory() {
+        return;
+    }
     let mut refused = harvest(Execution::Eager);
     refused.run_frame();
     for console in [&mut before, &mut refused_later, &mut refused] {

@@ -473,8 +473,9 @@ impl Emitter<'_> {
         let last = self.load_word(low, high);
         // The instruction reads the byte before its target.
         self.interpret_unless_plain(last);
-        self.code.def_var(self.registers.s, high);
         let pc = self.code.ins().iadd_imm_s(last, 1);
+        self.interpret_unless_cartridge(pc);
+        self.code.def_var(self.registers.s, high);
         self.return_to(pc);
     }
 

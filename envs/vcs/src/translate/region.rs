@@ -132,8 +132,12 @@ fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     let is_chip = |address: u16| address & 0x1000 == 0;
     // A pointer whose two bytes are in RAM.
     let is_pointer = |address: u16| (0x80..0xFF).contains(&address);
+    // Code in a chip depends on the last byte on the bus, which only the interpreter keeps.
+    if !instruction.is_jump() && is_chip(instruction.next()) {
+        return false;
+    }
     match opcode.operation {
-        // Jumps must stay in the cartridge: code elsewhere depends on the bus.
+        // Jumps must stay in the cartridge, too.
         O::Jmp => match opcode.mode {
             Mode::Absolute => !is_chip(operand),
             _ => is_pointer(operand),

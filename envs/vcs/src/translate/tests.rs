@@ -108,6 +108,73 @@ fn console(cartridge: &Cartridge, left: Controller, execution: Execution) -> Con
     Console::new(cartridge.clone(), &options)
 }
 
+/// A cartridge of 4 KB that starts with `program` and ends in the vectors `end`.
+fn cartridge_of(program: &[u8], end: [u8; 4]) -> Cartridge {
+    let mut image = vec![0; 4096];
+    image[..program.len()].copy_from_slice(program);
+    image[4092..].copy_from_slice(&end);
+    Cartridge::new(image.into(), Scheme::Rom4K).expect("the image has the scheme's size")
+}
+
+/// Asserts that every execution mode leaves the same machine after each of `frames` drawn frames.
+fn assert_same_frames(cartridge: &Cartridge, frames: usize) {
+    let modes = [Execution::Interpreted, Execution::WhenHot, Execution::Eager];
+    let mut consoles = modes.map(|execution| console(cartridge, Controller::Joystick, execution));
+    for frame in 0..frames {
+        consoles.iter_mut().for_each(Console::run_frame);
+        let [interpreted, translated @ ..] = &consoles;
+        for (console, execution) in translated.iter().zip(&modes[1..]) {
+            let place = format!("after frame {frame}, {execution:?}");
+            assert_eq!(console.cpu(), interpreted.cpu(), "registers {place}");
+            assert_eq!(console.ram(), interpreted.ram(), "RAM {place}");
+            assert!(console.screen() == interpreted.screen(), "screen {place}");
+        }
+    }
+    assert!(consoles[0].ram()[0x10] > 0, "the program counts frames");
+    if Native::new().is_some() {
+        assert!(consoles[2].natively_executed() > 0);
+    }
+}
+
+#[test]
+fn code_that_leaves_the_cartridge_finds_the_last_byte_on_the_bus() {
+    // The NOP at $FFFF leaves its opcode on the bus, so the TIA's registers from $00 on read as $2A or $AA: ROL A or TAX. The RAM at
+    // $80 jumps back.
+    let begin = [
+        0xA2, 0xFF, 0x9A, // LDX #$FF, TXS
+        0xA9, 0x4C, 0x85, 0x80, 0xA9, 0x0F, 0x85, 0x81, 0xA9, 0xF0, 0x85, 0x82, // RAM: JMP loop
+        0xE6, 0x90, // loop: INC $90
+        0xA9, 0x02, 0x85, 0x00, 0x85, 0x02, 0x85, 0x02, 0xA9, 0x00, 0x85, 0x00, // VSYNC for two lines
+    ];
+    let falls_through = [0x4C, 0xFF, 0xFF]; // JMP $FFFF
+    let returns = [0xA9, 0xFF, 0x48, 0x48, 0x60]; // LDA #$FF, PHA, PHA, RTS
+    for end in [&falls_through[..], &returns] {
+        assert_same_frames(&cartridge_of(&[&begin, end].concat(), [0x00, 0xF0, 0x00, 0xEA]), 60);
+    }
+}
+
+#[test]
+fn nothing_is_drawn_after_an_open_latch_was_read() {
+    // From frame 60 on, the program ends its frame early if player 0 has hit the playfield, which it always has. Its rows below
+    // then still show an older frame.
+    let program = [
+        0xA2, 0xFF, 0x9A, // LDX #$FF, TXS
+        0xA9, 0xFF, 0x85, 0x1B, 0x85, 0x0D, 0x85, 0x0E, 0x85, 0x0F, // GRP0, PF0, PF1, PF2 = $FF
+        0x85, 0x2C, // frame, $F00D: STA CXCLR
+        0xE6, 0x90, // INC $90
+        0xA9, 0x02, 0x85, 0x00, 0x85, 0x02, 0xA9, 0x00, 0x85, 0x00, // VSYNC for a line
+        0xA5, 0x90, 0x85, 0x09, // COLUBK = frame
+        0xA2, 0x96, 0x85, 0x02, 0xCA, 0xD0, 0xFB, // 150 lines
+        0xA5, 0x90, 0xC9, 0x3C, 0x90, 0x04, // LDA $90, CMP #60, BCC rest
+        0x24, 0x02, 0x30, 0xDD, // BIT CXP0FB, BMI frame
+        0xA2, 0x69, // rest: LDX #105
+        0xA5, 0x90, 0x49, 0xF0, 0x85, 0x09, 0x85, 0x02, 0xCA, 0xD0,
+        0xF5, // COLUBK = frame ^ $F0 in 105 lines
+        0x4C, 0x0D, 0xF0, // JMP frame
+    ];
+    assert_same_frames(&cartridge_of(&program, [0x00, 0xF0, 0x00, 0xF0]), 70);
+}
+
 #[test]
 fn every_execution_mode_leaves_the_same_machine() {
     const PROGRAMS: u64 = 40;
