@@ -11,15 +11,20 @@ use crate::selection::MUJOCO_TASKS;
 
 /// Returns the user's installation, which may be incomplete.
 pub(crate) fn installation() -> &'static Installation {
-    // Without a home, errors name the files of a directory that does not exist.
+    // Without a directory for it the tasks can still be listed. `obtain` fails before one is made for a run.
     static INSTALLATION: LazyLock<Installation> =
         LazyLock::new(|| Installation::locate(None).unwrap_or_else(|_| Installation::new("mujoco")));
     &INSTALLATION
 }
 
-/// Completes the installation if one of the tasks needs it. Nothing is downloaded with `--offline`.
+/// Completes the installation if one of the tasks needs it. Nothing is downloaded with `--offline`. Returns an error if
+/// nothing names a directory for the installation.
 pub(crate) fn obtain(ids: &[&str], global: &Global) -> Result<()> {
-    if global.offline || !ids.iter().any(|id| MUJOCO_TASKS.contains(id)) {
+    if !ids.iter().any(|id| MUJOCO_TASKS.contains(id)) {
+        return Ok(());
+    }
+    Installation::locate(None)?;
+    if global.offline {
         return Ok(());
     }
     let announce = if global.quiet { |_: &str| () } else { |line: &str| notice(line) };

@@ -3,6 +3,7 @@ use std::f64::consts::PI;
 use rl_env::{Action, EnvError, Pcg64, Space};
 use serde::{Deserialize, Serialize};
 
+use crate::arithmetic::square;
 use crate::control::{Dynamics, Judgement, write_floats};
 
 // Both links have a length of 1 m, a mass of 1 kg, the centre of mass in the middle and a moment of inertia of 1 kg m^2.
@@ -41,16 +42,17 @@ type Vector = [f64; 4];
 /// Returns the time derivative with a torque between the links.
 fn derivative(&[angle_1, angle_2, velocity_1, velocity_2]: &Vector, torque: f64) -> Vector {
     let (sin_2, cos_2) = angle_2.sin_cos();
-    let square = TO_CENTRE * TO_CENTRE;
-    let d1 = square + (1.0 + square + 2.0 * TO_CENTRE * cos_2) + INERTIA + INERTIA;
-    let d2 = (square + TO_CENTRE * cos_2) + INERTIA;
+    // This product is exact. Other squares are powers, because the motion is chaotic: a different last bit changes
+    // observations after some hundred steps.
+    let centre_squared = TO_CENTRE * TO_CENTRE;
+    let d1 = centre_squared + (1.0 + centre_squared + 2.0 * TO_CENTRE * cos_2) + INERTIA + INERTIA;
+    let d2 = (centre_squared + TO_CENTRE * cos_2) + INERTIA;
     let phi2 = TO_CENTRE * GRAVITY * (angle_1 + angle_2 - PI / 2.0).cos();
-    let phi1 = -TO_CENTRE * (velocity_2 * velocity_2) * sin_2
-        - 2.0 * TO_CENTRE * velocity_2 * velocity_1 * sin_2
+    let phi1 = -TO_CENTRE * square(velocity_2) * sin_2 - 2.0 * TO_CENTRE * velocity_2 * velocity_1 * sin_2
         + (TO_CENTRE + 1.0) * GRAVITY * (angle_1 - PI / 2.0).cos()
         + phi2;
-    let acceleration_2 = (torque + d2 / d1 * phi1 - TO_CENTRE * (velocity_1 * velocity_1) * sin_2 - phi2)
-        / (square + INERTIA - d2 * d2 / d1);
+    let acceleration_2 = (torque + d2 / d1 * phi1 - TO_CENTRE * square(velocity_1) * sin_2 - phi2)
+        / (centre_squared + INERTIA - square(d2) / d1);
     let acceleration_1 = -(d2 * acceleration_2 + phi1) / d1;
     [velocity_1, velocity_2, acceleration_1, acceleration_2]
 }

@@ -4,6 +4,7 @@
 //! their Gymnasium ids and time limits.
 
 mod acrobot;
+mod arithmetic;
 mod cart_pole;
 mod control;
 mod ids;

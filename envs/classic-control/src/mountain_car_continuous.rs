@@ -16,7 +16,7 @@ const POWER: f64 = 0.0015;
 /// square of the unclipped action. Reaching the hill, at position 0.45 with at least the goal velocity, earns 100 and
 /// terminates the episode.
 ///
-/// As in Gymnasium the state has single precision, except the first position.
+/// As in Gymnasium the state has single precision, except before the first step, which is computed in double precision.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MountainCarContinuous {
     /// The minimal velocity on the hill; 0 in Gymnasium.
@@ -38,22 +38,30 @@ impl MountainCarContinuousState {
         self.first_position.map_or_else(|| f64::from(3.0 * self.position), |position| 3.0 * position)
     }
 
-    fn advance(&mut self) {
-        self.position = match self.first_position.take() {
-            Some(position) => (position + f64::from(self.velocity)) as f32,
-            None => self.position + self.velocity,
-        };
+    /// Changes the velocity, then the position.
+    fn advance(&mut self, action: f32) {
+        let acceleration = acceleration(action, self.slope_angle());
+        if let Some(position) = self.first_position.take() {
+            // Gymnasium rounds the velocity only after adding it to the position.
+            let max_speed = f64::from(MAX_SPEED);
+            let velocity = (f64::from(self.velocity) + acceleration).clamp(-max_speed, max_speed);
+            self.velocity = velocity as f32;
+            self.position = (position + velocity) as f32;
+        } else {
+            self.velocity = (self.velocity + acceleration as f32).clamp(-MAX_SPEED, MAX_SPEED);
+            self.position += self.velocity;
+        }
     }
 }
 
 /// Returns the acceleration by the engine and the slope.
-fn acceleration(action: f32, slope_angle: f64) -> f32 {
+fn acceleration(action: f32, slope_angle: f64) -> f64 {
     let pull = 0.0025 * slope_angle.cos();
     if action.abs() > 1.0 {
         // In Gymnasium a clipped action becomes a Python float, which has double precision.
-        return (f64::from(action.signum()) * POWER - pull) as f32;
+        return f64::from(action.signum()) * POWER - pull;
     }
-    action * POWER as f32 - pull as f32
+    f64::from(action * POWER as f32 - pull as f32)
 }
 
 impl Dynamics for MountainCarContinuous {
@@ -83,9 +91,7 @@ impl Dynamics for MountainCarContinuous {
         action_space: &Space,
     ) -> Result<Judgement, EnvError> {
         let [action] = action.to_floats(action_space)?;
-        state.velocity += acceleration(action, state.slope_angle());
-        state.velocity = state.velocity.clamp(-MAX_SPEED, MAX_SPEED);
-        state.advance();
+        state.advance(action);
         state.position = state.position.clamp(MIN_POSITION, MAX_POSITION);
         if state.position == MIN_POSITION && state.velocity < 0.0 {
             state.velocity = 0.0;

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use rl_env::{Action, EnvError, Pcg64, Space};
 use serde::{Deserialize, Serialize};
 
+use crate::arithmetic::square;
 use crate::control::{Dynamics, Judgement, write_floats};
 
 const MAX_SPEED: f64 = 8.0;
@@ -65,12 +66,9 @@ impl Dynamics for Pendulum {
         let torque = torque.clamp(-MAX_TORQUE, MAX_TORQUE);
         let PendulumState { angle, angular_velocity } = *state;
         let deviation = normalized(angle);
-        // As in Gymnasium, products with the torque have single precision, and squares are powers: in about one in a thousand
-        // cases the C library's `pow` differs from the product in the last bit. The compiler must not see that they are equal.
-        let two = black_box(2);
-        let square = |number: f64| number.powf(two.into());
-        let cost =
-            square(deviation) + 0.1 * square(angular_velocity) + f64::from(0.001 * torque.powf(two as f32));
+        // As in Gymnasium, products with the torque and its square have single precision.
+        let torque_cost = 0.001 * torque.powf(black_box(2.0));
+        let cost = square(deviation) + 0.1 * square(angular_velocity) + f64::from(torque_cost);
         let acceleration = 3.0 * self.gravity / 2.0 * angle.sin() + f64::from(3.0 * torque);
         state.angular_velocity = (angular_velocity + acceleration * DT).clamp(-MAX_SPEED, MAX_SPEED);
         state.angle = angle + state.angular_velocity * DT;

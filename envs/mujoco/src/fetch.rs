@@ -12,6 +12,24 @@ use crate::installation::{Installation, library_file};
 /// The packages with the library and the models, at the versions whose contents are known.
 pub(crate) const PACKAGES: [&str; 2] = ["mujoco==3.17.0", "gymnasium==1.4.0"];
 
+/// Options to install the wheels of a different version of Python, if there are none for the user's. Their library and
+/// models are the same.
+const ANY_PYTHON: [&str; 5] = [
+    PLATFORM,
+    "--python-version=3.11",
+    "--implementation=cp",
+    "--abi=cp311",
+    // `pip install` compares the packages' versions of Python with its own in spite of `--python-version`.
+    "--ignore-requires-python",
+];
+
+/// The platform of MuJoCo's wheel. Installing anything on other platforms fails before pip is run.
+const PLATFORM: &str = if cfg!(target_arch = "aarch64") {
+    "--platform=manylinux_2_28_aarch64"
+} else {
+    "--platform=manylinux_2_28_x86_64"
+};
+
 /// The environment variable that names the directory.
 const DIRECTORY_VARIABLE: &str = "ALE_TRAIN_MUJOCO";
 
@@ -63,6 +81,15 @@ impl Installation {
 /// Installs the packages into a directory.
 fn install(pip: &Pip, directory: &Path) -> Result<(), PipError> {
     pip.announce(&format!("downloading {} with pip", PACKAGES.join(" and ")));
-    let options = [OsStr::new("--only-binary=:all:"), OsStr::new("--target"), directory.as_os_str()];
-    pip.run("install", options.into_iter().chain(PACKAGES.map(OsStr::new)))
+    let run = |choice: &[&str]| {
+        // `--no-user` because a configuration of pip may have `user = true`, which excludes `--target`.
+        let options = ["--only-binary=:all:", "--no-user"].into_iter().chain(choice.iter().copied());
+        let target = [OsStr::new("--target"), directory.as_os_str()];
+        pip.run("install", options.map(OsStr::new).chain(target).chain(PACKAGES.map(OsStr::new)))
+    };
+    match run(&[]) {
+        // The first error is about the user's Python, and therefore more useful than that of the second attempt.
+        Err(error @ PipError::Failed { .. }) => run(&ANY_PYTHON).map_err(|_| error),
+        outcome => outcome,
+    }
 }

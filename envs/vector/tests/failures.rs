@@ -3,6 +3,7 @@
 mod stub;
 
 use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -57,6 +58,28 @@ fn returns_a_panic_as_an_error_within_a_second() {
         assert_eq!(env.snapshot().unwrap_err(), error);
         assert_eq!(env.restore(&[]).unwrap_err(), error);
     }
+}
+
+#[test]
+fn a_panic_in_flight_is_reported_before_anything_is_restored() {
+    static RESTORED: AtomicBool = AtomicBool::new(false);
+    let env = |_| {
+        let mut env = Stub::new(3);
+        env.on_step = |_| unwind();
+        env.on_restore = || RESTORED.store(true, Ordering::Relaxed);
+        ("stub".to_owned(), env)
+    };
+    let options = PoolOptions { batch_size: 1, num_threads: 2, ..PoolOptions::default() };
+    let mut env = PoolVectorEnv::new((0..2).map(env).collect(), options).unwrap();
+    env.reset(ResetSeeds::From(1)).unwrap();
+    let snapshot = env.snapshot().unwrap();
+    let sent = env.batch().env_ids[0];
+    env.send(Actions::Discrete(&[0])).unwrap();
+    let error = env.restore(&snapshot).unwrap_err();
+    assert_eq!(error.to_string(), format!("environment {sent} panicked: the stub was told to panic"));
+    assert!(!env.is_usable());
+    assert_eq!(env.restore(&snapshot).unwrap_err(), error);
+    assert!(!RESTORED.load(Ordering::Relaxed), "an environment was used after a panic");
 }
 
 /// Runs a translated program that shows player 0 and asks for its collisions, which panics in the second frame.

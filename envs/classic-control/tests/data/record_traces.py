@@ -32,6 +32,10 @@ def weak_throttle(observation, generator):
     return numpy.array([generator.uniform(-0.1, 0.1)], numpy.float32)
 
 
+def constant(force):
+    return lambda observation, generator: numpy.array([force], numpy.float32)
+
+
 def torque(observation, generator):
     return numpy.array([generator.uniform(-2.6, 2.6)], numpy.float32)
 
@@ -62,9 +66,14 @@ TRACES = [
     ("MountainCar-v0", at_random(3), [2], 210),
     ("MountainCarContinuous-v0", throttle, [0, 1], 300),
     ("MountainCarContinuous-v0", weak_throttle, [2], 1010),
+    # The position would differ if the velocity were rounded to a float32 before the first step adds it.
+    ("MountainCarContinuous-v0", constant(1.7), [223, 739], 2),
+    ("MountainCarContinuous-v0", constant(-1.7), [1525], 2),
     ("Pendulum-v1", torque, [0, 1, 2], 210),
     ("Acrobot-v1", swing, [0, 1, 2, 3], 250),
     ("Acrobot-v1", rest, [4], 510),
+    # Their last observations would differ if squares were products instead of powers.
+    ("Acrobot-v1", swing, [1318, 2032], 180),
 ]
 
 

@@ -19,10 +19,10 @@ fn announce(line: &str) {
     ANNOUNCED.lock().unwrap().push(line.to_owned());
 }
 
-/// Returns a pip that runs a script, in which `$target` is the directory of the packages.
+/// Returns a pip that runs a script, in which `$target` is the directory of the packages and `$all` holds all arguments.
 fn pip(directory: &Path, script: &str, announce: fn(&str)) -> Pip {
     let path = directory.join("python");
-    let target = "while [ \"$1\" != --target ]; do shift; done; target=$2";
+    let target = "all=$*; while [ \"$1\" != --target ]; do shift; done; target=$2";
     fs::write(&path, format!("#!/bin/sh\n{target}\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     Pip::new(announce).with_interpreter(path)
@@ -56,6 +56,32 @@ fn files_are_announced_checked_and_complete() {
     assert!(matches!(fetched.fetch(&offline), Err(MujocoError::Download(_))));
     fetched.fetch(&pip(scripts.path(), &installs(), |_| ())).unwrap();
     Task::load(&fetched, "Ant-v5", &[]).unwrap();
+}
+
+#[test]
+fn a_user_installation_is_overridden() {
+    let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
+    let script = format!("case $all in *' --no-user '*) {};; *) exit 1;; esac", installs());
+    Installation::new(directory.path()).fetch(&pip(scripts.path(), &script, |_| ())).unwrap();
+}
+
+#[test]
+fn wheels_of_another_python_are_installed_if_there_are_none_for_the_users() {
+    let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
+    let platform = if cfg!(target_arch = "aarch64") { "aarch64" } else { "x86_64" };
+    let options = format!(
+        "--only-binary=:all: --no-user --platform=manylinux_2_28_{platform} --python-version=3.11 --implementation=cp \
+         --abi=cp311 --ignore-requires-python --target"
+    );
+    let fails = "echo \"ERROR: attempt with $all\" >&2; exit 1";
+    let script = format!("case $all in *' {options} '*) {};; *) {fails};; esac", installs());
+    Installation::new(directory.path()).fetch(&pip(scripts.path(), &script, |_| ())).unwrap();
+
+    // If both attempts fail, the error is that of the first.
+    let other = tempdir().unwrap();
+    let offline = pip(scripts.path(), fails, |_| ());
+    let error = Installation::new(other.path()).fetch(&offline).unwrap_err().to_string();
+    assert!(error.contains("ERROR: attempt with ") && !error.contains("--python-version"), "{error}");
 }
 
 #[test]

@@ -21,6 +21,16 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.pool.run_until(is_idle, || arrivals.wait_until(is_idle));
     }
 
+    /// Waits until nothing is in flight. Returns an error if an environment has panicked, which must not be used again.
+    pub(super) fn wait_unless_panicked(&mut self) -> Result<(), VectorError> {
+        self.wait_for_all();
+        if let Some(error @ VectorError::Panicked { .. }) = self.pool.task().arrivals.failure() {
+            self.phase = Phase::Broken(error.clone());
+            return Err(error);
+        }
+        Ok(())
+    }
+
     /// Waits for the next batch and returns it.
     pub(super) fn receive(&mut self) -> Result<&Batch, VectorError> {
         let arrivals = &self.pool.task().arrivals;

@@ -56,12 +56,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
 
     /// Like [`discard`](Self::discard). If groups take turns, the group of `first_env` is next.
     pub(super) fn discard_from(&mut self, first_env: usize) -> Result<(), VectorError> {
-        self.wait_for_all();
+        self.wait_unless_panicked()?;
         let slots = self.pool.task();
-        if let Some(error @ VectorError::Panicked { .. }) = slots.arrivals.failure() {
-            self.phase = Phase::Broken(error.clone());
-            return Err(error);
-        }
         slots.arrivals.clear();
         slots.seek(self.received * self.batch_size, first_env);
         self.next_turn = first_env;

@@ -46,7 +46,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             slot.env_id = env;
         }
         self.check_not_stepping("restore was called between send and recv")?;
-        self.wait_for_all();
+        self.wait_unless_panicked()?;
         self.restore_all(&state.slots)?;
         self.discard()?;
         for env in 0..self.num_envs() {
@@ -88,7 +88,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         let tasks: Vec<&str> = (0..self.num_envs()).map(|env| self.task_name(env)).collect();
         state.check_environments(&tasks, self.is_ordered())?;
         self.check_not_stepping("restore was called between send and recv")?;
-        self.wait_for_all();
+        self.wait_unless_panicked()?;
         self.restore_all(&state.slots)?;
         self.discard_from(state.slots[0].env_id / self.batch_size() * self.batch_size())?;
         for slot in &state.slots {

@@ -25,6 +25,8 @@ pub(crate) struct Stub {
     info: StubInfo,
     /// Called with the number of the step. May fail or panic.
     pub(crate) on_step: fn(u64) -> Result<(), EnvError>,
+    /// Called before a state is restored.
+    pub(crate) on_restore: fn(),
 }
 
 impl Stub {
@@ -38,6 +40,7 @@ impl Stub {
             observation: [0; OBSERVATION_BYTES],
             info: StubInfo::default(),
             on_step: |_| Ok(()),
+            on_restore: || (),
         }
     }
 }
@@ -101,6 +104,7 @@ impl Env for Stub {
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        (self.on_restore)();
         let Ok(bytes) = <&[u8; 64 + OBSERVATION_BYTES]>::try_from(snapshot) else {
             return Err(EnvError::BadSnapshot(format!("{} bytes", snapshot.len())));
         };
