@@ -98,6 +98,9 @@ PAGES = [
 #: Sections of docstrings that are lists.
 TITLES = {"Args:": "Arguments", "Attributes:": "Fields", "Raises:": "Errors"}
 
+#: Private names of types in the stub, and what they stand for.
+TYPES = {"_Bytes": "np.ndarray"}
+
 Definition = ast.FunctionDef | ast.ClassDef
 
 
@@ -144,12 +147,13 @@ def described(module: str, name: str) -> list[str]:
     blocks += documentation(found, f"{module}.{name}")
     if init and ast.get_docstring(init):
         blocks += documentation(init, f"{module}.{name}")
-    for one in methods(found):
+    for one, *overloads in methods(found):
         blocks.append(f"### `{name}.{one.name}`")
         is_property = any(ast.unparse(decorator) == "property" for decorator in one.decorator_list)
-        blocks.append(
-            code(f"{one.name}: {ast.unparse(one.returns)}" if is_property and one.returns else signature(one))
-        )
+        if is_property and one.returns:
+            blocks.append(code(f"{one.name}: {ast.unparse(one.returns)}"))
+        else:
+            blocks.append(code("\n".join(map(signature, [one, *overloads]))))
         blocks += documentation(one, f"{module}.{name}.{one.name}")
     return blocks
 
@@ -165,12 +169,12 @@ def method(found: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     return next((one for one in found.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
 
 
-def methods(found: ast.ClassDef) -> list[ast.FunctionDef]:
-    """Returns the public methods and properties; of overloads, the first."""
-    named: dict[str, ast.FunctionDef] = {}
+def methods(found: ast.ClassDef) -> list[list[ast.FunctionDef]]:
+    """Returns the public methods and properties, each with its overloads, of which the first has the docstring."""
+    named: dict[str, list[ast.FunctionDef]] = {}
     for one in found.body:
         if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
-            named.setdefault(one.name, one)
+            named.setdefault(one.name, []).append(one)
     return list(named.values())
 
 
@@ -178,11 +182,14 @@ def signature(found: ast.FunctionDef, name: str | None = None) -> str:
     """Returns the signature without `self`, on one line if it fits."""
     copied = ast.parse(ast.unparse(found)).body[0]
     assert isinstance(copied, ast.FunctionDef)
+    for node in ast.walk(copied):
+        if isinstance(node, ast.Name):
+            node.id = TYPES.get(node.id, node.id)
     arguments = copied.args
     for positional in (arguments.posonlyargs, arguments.args):
         if positional and positional[0].arg in ("self", "cls"):
             del positional[0]
-    returned = f" -> {ast.unparse(found.returns)}" if found.returns and name is None else ""
+    returned = f" -> {ast.unparse(copied.returns)}" if copied.returns and name is None else ""
     whole = f"{name or found.name}({ast.unparse(arguments)}){returned}"
     if len(whole) <= 100:
         return whole

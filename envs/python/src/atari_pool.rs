@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyReadonly
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use rl_env::VectorEnv;
+use rl_env::{ObservationBuffer, VectorEnv, VectorError};
 use vector::AtariVectorEnv;
 
 use crate::actions::OwnActions;
@@ -19,6 +19,10 @@ use crate::{errors, info};
 /// Observations and info.
 type ResetBatch<'py> = (Bound<'py, PyArrayDyn<u8>>, Bound<'py, PyDict>);
 
+/// Rewards, terminations, truncations and info.
+type StepValues<'py> =
+    (Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyDict>);
+
 /// Observations, rewards, terminations, truncations and info, in Gymnasium's order.
 type StepBatch<'py> = (
     Bound<'py, PyArrayDyn<u8>>,
@@ -30,7 +34,7 @@ type StepBatch<'py> = (
 
 /// Atari environments on a work-stealing pool.
 ///
-/// Threads may share it: calls are serialized. All calls release the GIL while they wait.
+/// Threads may share it: calls are serialised. All calls release the GIL while they wait.
 #[pyclass(frozen, module = "ale_train._native")]
 pub(crate) struct AtariPool {
     envs: Arc<Environments>,
@@ -112,9 +116,7 @@ impl AtariPool {
         mask: Option<PyReadonlyArray1<'py, bool>>,
     ) -> PyResult<ResetBatch<'py>> {
         let mask = mask.map(|mask| mask.as_array().to_vec());
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.reset(&seeds, mask.as_deref()))?;
-        self.reset_batch(py, &mut state.env)
+        self.reset_batch(py, |state| state.reset(&seeds, mask.as_deref()))
     }
 
     /// Sends one action, or a sequence of `lengths[i]` actions, to each environment of the last batch or of `env_ids`, without
@@ -155,16 +157,12 @@ impl AtariPool {
 
     /// Waits for the next batch.
     fn recv<'py>(&self, py: Python<'py>) -> PyResult<StepBatch<'py>> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.env.recv().map(drop))?;
-        self.step_batch(py, &mut state.env)
+        self.step_batch(py, |state| state.env.recv().map(drop))
     }
 
     /// Sends one action to each environment of the last batch and waits for the next batch.
     fn step<'py>(&self, py: Python<'py>, actions: OwnActions) -> PyResult<StepBatch<'py>> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.env.step(actions.as_actions()).map(drop))?;
-        self.step_batch(py, &mut state.env)
+        self.step_batch(py, |state| state.env.step(actions.as_actions()).map(drop))
     }
 
     /// Returns the complete state of all or some environments.
@@ -186,9 +184,7 @@ impl AtariPool {
         snapshot: &[u8],
         env_ids: Option<Vec<usize>>,
     ) -> PyResult<ResetBatch<'py>> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.restore(snapshot, env_ids.as_deref()))?;
-        self.reset_batch(py, &mut state.env)
+        self.reset_batch(py, |state| state.restore(snapshot, env_ids.as_deref()))
     }
 
     /// Returns the screen of an environment, an array of shape `(height, width, 3)`.
@@ -214,14 +210,34 @@ impl AtariPool {
 }
 
 impl AtariPool {
-    /// Returns the last batch as the result of a reset.
-    fn reset_batch<'py>(&self, py: Python<'py>, env: &mut AtariVectorEnv) -> PyResult<ResetBatch<'py>> {
-        let info = info::of_batch(py, env, self.envs.extra_info)?;
-        Ok((self.observations(py, env)?, info))
+    /// Performs `call` and returns the batch that it leaves as the result of a reset.
+    fn reset_batch<'py>(
+        &self,
+        py: Python<'py>,
+        call: impl FnOnce(&mut State) -> Result<(), VectorError> + Send,
+    ) -> PyResult<ResetBatch<'py>> {
+        let (observations, info) =
+            received::take_batch(py, &self.envs, &self.spares, call, |env: &AtariVectorEnv| {
+                info::of_batch(py, env, self.envs.extra_info)
+            })?;
+        Ok((self.observations(py, observations)?, info))
     }
 
-    /// Returns the last batch as the result of a step.
-    fn step_batch<'py>(&self, py: Python<'py>, env: &mut AtariVectorEnv) -> PyResult<StepBatch<'py>> {
+    /// Performs `call` and returns the batch that it leaves as the result of a step.
+    fn step_batch<'py>(
+        &self,
+        py: Python<'py>,
+        call: impl FnOnce(&mut State) -> Result<(), VectorError> + Send,
+    ) -> PyResult<StepBatch<'py>> {
+        let (observations, (rewards, terminated, truncated, info)) =
+            received::take_batch(py, &self.envs, &self.spares, call, |env: &AtariVectorEnv| {
+                self.step_values(py, env)
+            })?;
+        Ok((self.observations(py, observations)?, rewards, terminated, truncated, info))
+    }
+
+    /// Returns the last batch as the result of a step, without the observations.
+    fn step_values<'py>(&self, py: Python<'py>, env: &AtariVectorEnv) -> PyResult<StepValues<'py>> {
         let info = info::of_batch(py, env, self.envs.extra_info)?;
         let batch = env.batch();
         if batch.final_observations.rows() > 0
@@ -235,18 +251,15 @@ impl AtariPool {
         let rewards = received::whole_numbers(py, &batch.rewards);
         let terminated = PyArray1::from_slice(py, &batch.terminated);
         let truncated = PyArray1::from_slice(py, &batch.truncated);
-        Ok((self.observations(py, env)?, rewards, terminated, truncated, info))
+        Ok((rewards, terminated, truncated, info))
     }
 
-    /// Moves the observations of the last batch to a NumPy array, which owns their memory from now on.
+    /// Moves observations to a NumPy array, which owns their memory from now on.
     fn observations<'py>(
         &self,
         py: Python<'py>,
-        env: &mut AtariVectorEnv,
+        observations: ObservationBuffer,
     ) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
-        let form = &env.batch().observations;
-        let spare = self.spares.take(py, form.rows(), form.row_bytes())?;
-        let observations = env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
         received::share(py, observations, &self.envs.shape, &self.spares)
     }
 }

@@ -11,9 +11,16 @@ use vector::PoolVectorEnv;
 use crate::errors;
 
 /// Environments that one thread at a time may use.
+///
+/// While they are locked, no Python code may run: a signal handler may interrupt it, and one that uses the environments would
+/// wait for the lock forever.
 pub(crate) struct Environments<E: Env + 'static = AtariEnv> {
     /// The shape of one observation; empty if it is not one array.
     pub(crate) shape: Vec<usize>,
+    /// The number of rows of a batch.
+    pub(crate) rows: usize,
+    /// The number of bytes in an observation.
+    pub(crate) row_bytes: usize,
     /// True if info has more entries than ale-py's.
     pub(crate) extra_info: bool,
     state: Mutex<State<E>>,
@@ -29,8 +36,11 @@ pub(crate) struct State<E: Env + 'static = AtariEnv> {
 impl<E: Env> Environments<E> {
     /// Shares environments. `first_seeds` has a seed for each environment, used where the first reset has none.
     pub(crate) fn new(env: PoolVectorEnv<E>, first_seeds: Vec<u64>, extra_info: bool) -> Self {
+        let observations = &env.batch().observations;
         Self {
             shape: env.single_observation_space().shape().unwrap_or_default(),
+            rows: observations.rows(),
+            row_bytes: observations.row_bytes(),
             extra_info,
             state: Mutex::new(State { env, first_seeds }),
         }

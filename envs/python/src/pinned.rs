@@ -11,7 +11,7 @@ use rl_env::ObservationBuffer;
 pub(crate) struct PinnedMemory(Py<PyAny>);
 
 impl PinnedMemory {
-    /// Returns a buffer of this shape with arbitrary contents.
+    /// Returns a buffer of this shape with arbitrary contents. Runs Python code, so no environments may be locked.
     pub(crate) fn buffer(
         &self,
         py: Python<'_>,

@@ -6,8 +6,11 @@ use bytemuck::Pod;
 use numpy::ndarray::{ArrayView, IxDyn};
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
-use rl_env::ObservationBuffer;
+use rl_env::{Env, ObservationBuffer, VectorError};
+use vector::PoolVectorEnv;
 
+use crate::environments::{Environments, State, wait};
+use crate::errors;
 use crate::pinned::PinnedMemory;
 
 /// The maximal number of spare buffers. More are never used at the same time: one is the next to be handed over while
@@ -28,8 +31,8 @@ impl Spares {
         Self { pinned, buffers: Mutex::default() }
     }
 
-    /// Returns a buffer of this shape with arbitrary contents.
-    pub(crate) fn take(&self, py: Python<'_>, rows: usize, row_bytes: usize) -> PyResult<ObservationBuffer> {
+    /// Returns a buffer of this shape with arbitrary contents. Page-locked memory is allocated by Python code.
+    fn take(&self, py: Python<'_>, rows: usize, row_bytes: usize) -> PyResult<ObservationBuffer> {
         if let Some(pinned) = &self.pinned {
             return pinned.buffer(py, rows, row_bytes);
         }
@@ -48,10 +51,38 @@ impl Spares {
         Ok(copy)
     }
 
-    fn put(&self, buffer: ObservationBuffer) {
+    /// Keeps a buffer that is no longer used, if it is not page-locked and there is room for it.
+    pub(crate) fn put(&self, buffer: ObservationBuffer) {
         let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         if self.pinned.is_none() && buffers.len() < SPARES {
             buffers.push(buffer);
+        }
+    }
+}
+
+/// Performs `call` without the GIL, reads the batch that it leaves, and moves the observations out of the batch.
+pub(crate) fn take_batch<E: Env + 'static, T>(
+    py: Python<'_>,
+    envs: &Environments<E>,
+    spares: &Spares,
+    call: impl FnOnce(&mut State<E>) -> Result<(), VectorError> + Send,
+    read: impl FnOnce(&PoolVectorEnv<E>) -> PyResult<T>,
+) -> PyResult<(ObservationBuffer, T)> {
+    // Before the environments are locked, because the allocator of page-locked memory is Python code.
+    let spare = spares.take(py, envs.rows, envs.row_bytes)?;
+    let mut guard = envs.lock(py);
+    let state = &mut *guard;
+    match wait(py, state, call).and_then(|()| read(&state.env)) {
+        Ok(values) => {
+            let observations =
+                state.env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
+            Ok((observations, values))
+        }
+        Err(error) => {
+            // Freeing page-locked memory may run Python code, too.
+            drop(guard);
+            spares.put(spare);
+            Err(error)
         }
     }
 }
@@ -73,7 +104,8 @@ impl Drop for ObservationMemory {
 }
 
 /// Returns observations of one array of `shape` each as an array of shape `(rows, *shape)`, without a copy if rows are
-/// contiguous. `T` is the element type of the observation space.
+/// contiguous. `T` is the element type of the observation space. The environments must not be locked, because page-locked
+/// memory may be allocated.
 pub(crate) fn share<'py, T: Element + Pod>(
     py: Python<'py>,
     buffer: ObservationBuffer,

@@ -45,9 +45,11 @@ class Beside:
         self._compare_info("reset", info, their_info, ended=None)
         return info
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Steps both and compares. Returns our batch."""
-        ours, theirs = self.ours.step(actions), self.theirs.step(actions)
+    def step(
+        self, actions: np.ndarray, their_actions: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Steps both and compares. ``their_actions`` are the same actions in another layout. Returns our batch."""
+        ours, theirs = self.ours.step(actions), self.theirs.step(actions if their_actions is None else their_actions)
         for name, our, their in zip(("observations", "rewards", "terminated", "truncated"), ours, theirs):
             assert_same_array(name, our, their)
         self._compare_info("step", ours[4], theirs[4], ended=ours[2] | ours[3])
@@ -79,7 +81,7 @@ class Beside:
             if name != "final_obs":
                 assert_same_array(f"info[{name!r}] of {call}", ours[name], their)
                 continue
-            # ale-py leaves rows uninitialized in which no episode ended, including lost lives that end nothing.
+            # ale-py leaves rows uninitialised in which no episode ended, including lost lives that end nothing.
             assert (ours[name].dtype, ours[name].shape) == (their.dtype, their.shape)
             reset = ours["episode_frame_number"] < self._frames
             assert_same_array("info['final_obs']", ours[name][reset], their[reset])

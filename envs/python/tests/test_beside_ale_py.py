@@ -163,6 +163,14 @@ def test_actions_of_both_integer_types_in_any_layout() -> None:
     beside.reset(seed=5)
     for actions in (np.array([1, 2, 3], np.int32), np.array([1, 2, 3]), np.array([1, 9, 2, 9, 3, 9])[::2]):
         beside.step(actions)
+    # In packed records, the distance of actions is not a multiple of their size.
+    for fields in ([("action", "i4"), ("done", "?")], [("action", "i8"), ("reward", "f4")]):
+        records = np.zeros(3, fields)
+        records["action"] = [3, 1, 2]
+        beside.step(records["action"], records["action"].copy())
+    misaligned = np.zeros(3 * 4 + 1, np.uint8)[1:].view(np.int32)
+    misaligned[:] = [2, 3, 1]
+    beside.step(misaligned, misaligned.copy())
 
 
 def test_ignored_actions_may_be_out_of_range() -> None:
@@ -184,5 +192,9 @@ def test_continuous_thresholds_are_strict_and_paddles_turn_by_the_radius() -> No
 def test_continuous_actions_in_any_layout() -> None:
     beside = Beside("seaquest", 4, continuous=True)
     beside.reset(seed=1)
+    records = np.zeros(4, [("action", "f4", 3), ("done", "?")])
+    records["done"] = True
     for actions in np.random.default_rng(1).uniform(-1, 1, (50, 4, 3)).astype(np.float32):
         beside.step(np.asfortranarray(actions))
+        records["action"] = actions
+        beside.step(records["action"], actions)

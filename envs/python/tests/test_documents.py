@@ -18,7 +18,8 @@ ale_py = pytest.importorskip("ale_py")
 pytest.importorskip("ale_py.vector_env")
 
 PACKAGE = Path(__file__).parents[1]
-MIGRATION = PACKAGE.parents[1] / "docs" / "src" / "python" / "migrate.md"
+PAGES = PACKAGE.parents[1] / "docs" / "src" / "python" / "api"
+MIGRATION = PAGES.parent / "migrate.md"
 ROWS = re.findall(r"^\| `(.+)` \| `(.+)` \| (.+) \|$", MIGRATION.read_text(encoding="utf-8"), re.MULTILINE)
 #: The members of the compiled classes.
 NATIVE = [(ale_train.ALEInterface, "ALEInterface"), (ale_train.ALEState, "ALEState")]
@@ -27,6 +28,14 @@ NATIVE = [(ale_train.ALEInterface, "ALEInterface"), (ale_train.ALEState, "ALESta
 def test_the_pages_equal_the_docstrings():
     done = subprocess.run([sys.executable, str(PACKAGE / "document_api.py"), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_pages_show_every_overload_with_public_types():
+    page = (PAGES / "single-environments.md").read_text(encoding="utf-8")
+    for name in ("getScreen", "getScreenRGB", "getScreenGrayscale", "getRAM"):
+        assert f"\n{name}() -> np.ndarray\n{name}(buffer: np.ndarray) -> None\n" in page
+    for path in PAGES.glob("*.md"):
+        assert not re.search(r"\b_[A-Z]\w+", path.read_text(encoding="utf-8")), f"a private type in {path.name}"
 
 
 @pytest.mark.parametrize(("found", "name"), NATIVE)

@@ -10,6 +10,7 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 import ale_train
+import ale_train.envpool as envpool
 from ale_train.errors import GameError
 from ale_train.vector_env import AtariVectorEnv
 
@@ -178,6 +179,33 @@ def test_seeds() -> None:
     assert np.array_equal(first(), first())
     assert np.array_equal(first(seed=3), first(env_seed=[3, 4]))
     assert not np.array_equal(first(seed=3), first(seed=4))
+    for same in (np.int64(3), [3, 4], (3, 4), np.array([3, 4])):
+        assert np.array_equal(first(seed=3), first(seed=same))
+
+
+@pytest.mark.parametrize("name", ["Pong-v5", "CartPole-v1"])
+def test_seeds_that_are_errors(name: str) -> None:
+    with pytest.raises(ValueError, match="seed is a list, which is the same as env_seed; give only one of them"):
+        ale_train.make(name, num_envs=2, seed=[1, 2], env_seed=[3, 4])
+    for seed in (None, 1.5, "1", np.array(1.5)):
+        with pytest.raises(TypeError, match=f"^seed must be an int or a list of int, got {type(seed).__name__}$"):
+            ale_train.make(name, num_envs=2, seed=seed)
+
+
+def test_the_argument_env_id_takes_precedence_over_the_dictionary() -> None:
+    env = ale_train.make("Pong-v5", num_envs=4)
+    env.reset()
+    actions = {"action": np.array([1, 2]), "env_id": np.array([0, 1])}
+    assert env.step(actions)[4]["env_id"].tolist() == [0, 1]
+    assert env.step(actions, np.array([2, 3]))[4]["env_id"].tolist() == [2, 3]
+    assert env.step({"action": np.arange(4)})[4]["env_id"].tolist() == [0, 1, 2, 3]
+
+
+def test_the_names_of_envpool() -> None:
+    assert envpool.DMEnvPool is envpool.DmEnvPool and envpool.EnvSpec is envpool.Spec
+    assert {"DMEnvPool", "EnvSpec"} <= set(envpool.__all__)
+    assert isinstance(envpool.make_dm("Harvest-v5"), envpool.DMEnvPool)
+    assert isinstance(envpool.make_spec("Harvest-v5"), envpool.EnvSpec)
 
 
 def test_names_and_errors() -> None:

@@ -70,7 +70,41 @@ def test_stable_baselines3_steps_as_the_vector_environment(life_loss_info: bool)
     assert np.array_equal(env.reset(), same.reset()[0])
 
 
+class RandomActions:
+    """A model that ignores observations."""
+
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(3)
+
+    def predict(self, observations: np.ndarray, state: Any = None, **_: Any) -> tuple[np.ndarray, Any]:
+        return self.random.integers(4, size=len(observations)), state
+
+
+def test_stable_baselines3_evaluates_whole_games() -> None:
+    from stable_baselines3.common.evaluation import evaluate_policy
+
+    from ale_train.stable_baselines3 import AtariVecEnv
+
+    options: dict[str, Any] = {"seed": 1, "life_loss_info": True, "max_num_frames_per_episode": 2000}
+    env = AtariVecEnv("breakout", 2, **options)
+    returns, lengths = evaluate_policy(RandomActions(), env, n_eval_episodes=2, return_episode_rewards=True)
+    same, model = AtariVecEnv("breakout", 2, **options), RandomActions()
+    observations, lives_lost = same.reset(), 0
+    episodes: dict[int, dict[str, Any]] = {}
+    while len(episodes) < 2:
+        observations, _, dones, infos = same.step(model.predict(observations)[0])
+        lives_lost += sum(done and "episode" not in info for done, info in zip(dones, infos))
+        for index, info in enumerate(infos):
+            if "episode" in info:
+                episodes.setdefault(index, info["episode"])
+    assert lives_lost > 0
+    assert returns == [episode["r"] for episode in episodes.values()]
+    assert lengths == [episode["l"] for episode in episodes.values()]
+
+
 def test_other_methods_of_stable_baselines3() -> None:
+    from stable_baselines3.common.monitor import Monitor
+
     from ale_train.stable_baselines3 import AtariVecEnv
 
     assert AtariVecEnv("harvest", 1).render_mode == "rgb_array"
@@ -84,6 +118,9 @@ def test_other_methods_of_stable_baselines3() -> None:
     assert [ram.shape for ram in env.env_method("getRAM", indices=[0, 2])] == [(128,)] * 2
     assert env.get_attr("num_actions", indices=1) == [[6, 6, 6]]
     assert env.env_is_wrapped(object) == [False] * 3
+    assert env.env_is_wrapped(Monitor) == [True] * 3
+    assert env.env_is_wrapped(Monitor, indices=[2, 0]) == [True] * 2
+    assert AtariVecEnv("pong", 2, extra_info=False).env_is_wrapped(Monitor) == [False] * 2
     with pytest.raises(AttributeError, match="no attributes of their own"):
         env.set_attr("mode", 1)
     with pytest.raises(ValueError, match="indices contains 3"):

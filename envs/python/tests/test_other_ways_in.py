@@ -118,6 +118,12 @@ def test_older_names() -> None:
     # Only the first reset uses the seed.
     assert older.reset()[1]["frame_number"][0] > 40
     assert ale_train.VectorAtariEnv("breakout", 1).num_envs == 1
+    # A reset that fails leaves the seed to the next one.
+    failing = ale_train.VectorAtariEnv("breakout", 2, seed=7)
+    with pytest.raises(RuntimeError, match="first reset"):
+        failing.reset(options={"reset_mask": np.array([True, False])})
+    expected = AtariVectorEnv("breakout", 2).reset(seed=7)[1]
+    assert np.array_equal(failing.reset()[1]["frame_number"], expected["frame_number"])
     with pytest.raises(TypeError, match="two names of the same option"):
         ale_train.VectorAtariEnv("breakout", 1, frame_skip=2, frameskip=2)
     with pytest.raises(GameError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import types
 import weakref
 from typing import Any
@@ -126,8 +127,9 @@ def test_rows_must_be_contiguous(torch: Torch) -> None:
 
 
 def test_a_failed_allocation_is_an_error(torch: Torch, monkeypatch: pytest.MonkeyPatch) -> None:
-    env = AtariVectorEnv("pong", ROWS, pin_memory=True)
+    env, plain = AtariVectorEnv("pong", ROWS, pin_memory=True), AtariVectorEnv("pong", ROWS)
     env.reset(seed=1)
+    plain.reset(seed=1)
 
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("CUDA error: out of memory")
@@ -135,4 +137,31 @@ def test_a_failed_allocation_is_an_error(torch: Torch, monkeypatch: pytest.Monke
     with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="out of memory"):
         patch.setattr(torch, "empty", fail)
         env.step(np.full(ROWS, 2))
-    assert env.step(np.full(ROWS, 2))[0].shape == (ROWS, *SHAPE)
+    # Nothing was sent.
+    observations, *_, info = env.step(np.full(ROWS, 2))
+    expected, *_, expected_info = plain.step(np.full(ROWS, 2))
+    assert np.array_equal(observations, expected)
+    assert np.array_equal(info["frame_number"], expected_info["frame_number"])
+
+
+def test_python_code_that_runs_in_the_allocator_may_use_the_environments(
+    torch: Torch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Like a signal handler that Python calls there."""
+    env = AtariVectorEnv("pong", ROWS, pin_memory=True)
+    env.reset(seed=1)
+    before = env.ram()
+    allocate, seen, batches = torch.empty, [], []
+
+    def empty(size: int, **options: Any) -> Tensor:
+        seen.append(env.ram())
+        return allocate(size, **options)
+
+    monkeypatch.setattr(torch, "empty", empty)
+    # A deadlock blocks the thread instead of the tests.
+    thread = threading.Thread(target=lambda: batches.append(env.step(np.full(ROWS, 2))), daemon=True)
+    thread.start()
+    thread.join(timeout=30)
+    assert not thread.is_alive(), "deadlock"
+    assert batches[0][0].shape == (ROWS, *SHAPE)
+    assert np.array_equal(seen[0], before), "the first allocation precedes the step"

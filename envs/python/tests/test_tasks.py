@@ -11,6 +11,7 @@ import pytest
 import ale_train
 from ale_train import TaskVectorEnv
 from ale_train.errors import ActionError, GameError
+from ale_train.task_env import TaskEnv
 
 
 def test_make_vec_makes_tasks_and_games():
@@ -102,6 +103,22 @@ def test_bad_resets_are_errors(options, error, message):
         TaskVectorEnv("CartPole-v1", 2).reset(**options)
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"seed": -1}, gymnasium.error.Error, "Seed must be"),
+        ({"seed": 1.5}, gymnasium.error.Error, "Seed must be"),
+        ({"seed": 2**64}, ValueError, "seeds must be between 0"),
+        ({"options": {"low": 0}}, ValueError, "reset has no option 'low'"),
+    ],
+)
+def test_bad_resets_of_single_environments_are_errors(options, error, message):
+    env = TaskEnv("CartPole-v1")
+    with pytest.raises(error, match=message):
+        env.reset(**options)
+    env.reset(seed=2**64 - 1)
+
+
 def test_calls_out_of_order_are_errors():
     env = TaskVectorEnv("CartPole-v1", 2)
     with pytest.raises(RuntimeError, match="before the first reset"):
@@ -190,8 +207,22 @@ def test_the_interface_of_envpool():
         observations, rewards, terminated, truncated, info = env.recv()
         assert observations.shape == (2, 4) and rewards.dtype == np.float32
         assert set(info) == {"env_id", "players", "elapsed_step"}
-        assert (truncated <= (info["elapsed_step"] == 10)).all()
+        assert (terminated.dtype, truncated.dtype) == (bool, bool)
         env.send(np.zeros(2, np.int32), info["env_id"])
+
+
+def test_episodes_of_the_interface_of_envpool_are_truncated_at_the_limit():
+    env = ale_train.make("Pendulum-v1", num_envs=4, batch_size=2, seed=3, max_episode_steps=10)
+    env.async_reset()
+    truncations = 0
+    # One of the environments has a quarter of the 100 rows: at least two episodes of a reset and ten steps.
+    for _ in range(50):
+        _, _, terminated, truncated, info = env.recv()
+        assert not terminated.any()
+        assert (truncated == (info["elapsed_step"] == 10)).all()
+        truncations += truncated.sum()
+        env.send(np.zeros((2, 1), np.float32), info["env_id"])
+    assert truncations >= 2
 
 
 @pytest.mark.parametrize("id", ale_train.tasks())

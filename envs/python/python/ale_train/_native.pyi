@@ -132,7 +132,7 @@ class ALEState:
 class ALEInterface:
     """One emulated Atari 2600 game: the counterpart of ale-py's ``ALEInterface``, with the same methods.
 
-    Settings take effect when a game is loaded. Threads may share it: calls are serialized, and release the GIL while
+    Settings take effect when a game is loaded. Threads may share it: calls are serialised, and release the GIL while
     they emulate.
     """
 

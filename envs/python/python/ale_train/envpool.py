@@ -28,8 +28,10 @@ from ale_train.vector_env import AtariVectorEnv
 
 __all__ = [
     "Config",
+    "DMEnvPool",
     "DmEnvPool",
     "EnvPool",
+    "EnvSpec",
     "GymnasiumEnvPool",
     "Players",
     "Spec",
@@ -56,8 +58,8 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
 
     Raises:
         GameError: The environment is unknown.
-        TypeError: The option is unknown.
-        ValueError: A value is out of range.
+        TypeError: The option is unknown, or ``seed`` is neither an int nor a list.
+        ValueError: A value is out of range, or there are both ``env_seed`` and a list as ``seed``.
         OSError: The ROM, or MuJoCo, is missing and cannot be downloaded.
     """
     kinds: dict[str, type[GymnasiumEnvPool] | type[DmEnvPool]] = {
@@ -66,8 +68,7 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
         "dm": DmEnvPool,
     }
     arguments.one_of("env_type", env_type, list(kinds))
-    if not isinstance(config.get("seed", 0), (int, np.integer)):
-        config = {**config, "seed": 0, "env_seed": config["seed"]}
+    config = _with_env_seed(config)
     if is_task(task_id):
         return kinds[env_type](TaskConfig.of(task_of(task_id), config))
     try:
@@ -80,6 +81,18 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
         if name not in known:
             raise TypeError(f"make has no option {name!r}; the options are {', '.join(sorted(known))}")
     return kinds[env_type](Config(task=game, **config), **rendering)
+
+
+def _with_env_seed(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns the options with ``env_seed`` in place of a list of seeds."""
+    seed = config.get("seed", 0)
+    if isinstance(seed, (int, np.integer)):
+        return config
+    if np.ndim(seed) != 1:
+        raise TypeError(f"seed must be an int or a list of int, got {type(seed).__name__}")
+    if "env_seed" in config:
+        raise ValueError("seed is a list, which is the same as env_seed; give only one of them")
+    return {**config, "seed": 0, "env_seed": seed}
 
 
 def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool | DmEnvPool:
@@ -299,6 +312,10 @@ class Spec:
         return repr(self.config).replace("Config", "AtariEnvSpec", 1)
 
 
+#: The name in EnvPool.
+EnvSpec = Spec
+
+
 def _channels_first(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Returns EnvPool's shape of observations of this shape, whose colour channels come last."""
     return (shape[0] * shape[3], *shape[1:3]) if len(shape) == 4 else shape
@@ -398,7 +415,8 @@ class EnvPool:
         Args:
             action: One action for each environment: whole numbers of shape ``(rows,)``, or floats of ``(rows, n)``; or
                 the dictionary ``{"action": action, "env_id": env_id}``.
-            env_id: The environments, which must not be in flight; by default those of the last batch.
+            env_id: The environments, which must not be in flight; by default those of the dictionary, or of the last
+                batch.
 
         Raises:
             ActionError: The type or shape of the actions is wrong; nothing is sent.
@@ -503,7 +521,10 @@ class EnvPool:
 
 def _action_and_ids(action: Any, env_id: Any) -> tuple[Any, Any]:
     """Returns the actions and the environments, which may be given as a dictionary."""
-    return (action["action"], action.get("env_id", env_id)) if isinstance(action, dict) else (action, env_id)
+    if not isinstance(action, dict):
+        return action, env_id
+    # As in EnvPool, the argument takes precedence.
+    return action["action"], action.get("env_id") if env_id is None else env_id
 
 
 def _ids_of_mask(options: dict[str, Any] | None, num_envs: int) -> np.ndarray | None:
@@ -724,3 +745,7 @@ class DmEnvPool(EnvPool, _environment_of_dm()):  # type: ignore[misc]
         from dm_env import specs
 
         return specs.BoundedArray((), np.float32, 0.0, 1.0, name="discount")
+
+
+#: The name in EnvPool.
+DMEnvPool = DmEnvPool

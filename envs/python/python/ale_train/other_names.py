@@ -41,9 +41,12 @@ class VectorAtariEnv(AtariVectorEnv):
             seed: As for ``AtariVectorEnv.reset``; None in the first reset stands for the seed of the constructor.
             options: As for ``AtariVectorEnv.reset``.
         """
-        if seed is None:
-            seed, self._first_seed = self._first_seed, None
-        return super().reset(seed=seed, options=options)
+        if seed is not None:
+            return super().reset(seed=seed, options=options)
+        results = super().reset(seed=self._first_seed, options=options)
+        # Only now: if the call fails, the next one needs the seed.
+        self._first_seed = None
+        return results
 
 
 def make_atari_vector_env(

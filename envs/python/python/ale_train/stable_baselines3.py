@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from ale_train import arguments
@@ -35,9 +36,9 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
             options: Other parameters of ``AtariVectorEnv``, except those of asynchronous batches and autoreset, which
                 Stable-Baselines3 determines.
         """
-        self.envs = AtariVectorEnv(
-            game_of(game), num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **{"extra_info": True, **options}
-        )
+        options = {"extra_info": True, **options}
+        self.envs = AtariVectorEnv(game_of(game), num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
+        self._reports_episodes = bool(options["extra_info"])
         if self.envs.batch_size != num_envs:
             raise ValueError("batch_size must be 0: Stable-Baselines3 steps all environments together")
         # VecEnv takes its render_mode from the environments.
@@ -116,8 +117,13 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
         return [getattr(ale, method_name)(*method_args, **method_kwargs) for ale in copies]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Returns False for each environment: they have no wrappers."""
-        return [False] * len(self._chosen(indices))
+        """Returns True for ``Monitor`` and False for other classes, once for each of the chosen environments.
+
+        ``infos[i]["episode"]`` has the entries of ``Monitor``, so that ``evaluate_policy`` and ``EvalCallback`` report
+        the returns of whole games. With ``extra_info=False`` they are missing, and the result is False.
+        """
+        # evaluate_policy would wait forever for entries that are missing.
+        return [wrapper_class is Monitor and self._reports_episodes] * len(self._chosen(indices))
 
     def _chosen(self, indices: Any) -> list[int]:
         """Returns the indices of the environments that ``indices`` selects; None selects all."""

@@ -52,7 +52,8 @@ class TaskEnv(gymnasium.Env[Any, Any]):
             An observation of ``observation_space``, and info.
 
         Raises:
-            ValueError: The seed is negative, or an option is given.
+            gymnasium.error.Error: The seed is negative or not an int.
+            ValueError: The seed is larger than 2**64 - 1, or an option is given.
         """
         super().reset(seed=seed)
         observations, infos = self._envs.reset(seed=seed, options=options)

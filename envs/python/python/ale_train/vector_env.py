@@ -26,7 +26,7 @@ class AtariVectorEnv(VectorEnv):
 
     The same seeds and actions give the same observations, rewards, flags and infos as
     ``ale_py.vector_env.AtariVectorEnv`` of ale-py 0.12.1, with two exceptions: rows of ``info["final_obs"]`` in which
-    no episode ended hold the current observation instead of uninitialized memory, and arguments that make ale-py crash
+    no episode ended hold the current observation instead of uninitialised memory, and arguments that make ale-py crash
     or hang raise exceptions.
 
     Results do not depend on the number of threads. All calls release the GIL while they wait.

@@ -91,7 +91,7 @@ impl<'py> FromPyObject<'_, 'py> for ActionCode {
 
 /// One emulated Atari 2600 game: the counterpart of ale-py's `ALEInterface`, with the same methods.
 ///
-/// Settings take effect when a game is loaded. Threads may share it: calls are serialized, and release the GIL while
+/// Settings take effect when a game is loaded. Threads may share it: calls are serialised, and release the GIL while
 /// they emulate.
 #[pyclass(frozen, subclass, name = "ALEInterface", module = "ale_train._native")]
 pub(crate) struct AleInterface(Mutex<Emulator>);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use rl_env::{Dtype, ObservationBuffer, Space, VectorEnv};
+use rl_env::{Dtype, ObservationBuffer, Space, VectorEnv, VectorError};
 use vector::{BatchOrder, PoolOptions, PoolVectorEnv};
 
 use super::catalogue::{self, Recipe};
@@ -19,6 +19,10 @@ use crate::{errors, settings};
 
 /// Observations and info.
 type ResetBatch<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>);
+
+/// Rewards, terminations, truncations and info.
+type StepValues<'py> =
+    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyDict>);
 
 /// Observations, rewards, terminations, truncations and info, in Gymnasium's order.
 type StepBatch<'py> = (
@@ -51,12 +55,14 @@ pub(crate) struct TaskSettings<'py> {
 
 /// Environments of Gymnasium other than Atari games, on a work-stealing pool.
 ///
-/// Threads may share it: calls are serialized. All calls release the GIL while they wait.
+/// Threads may share it: calls are serialised. All calls release the GIL while they wait.
 #[pyclass(frozen, module = "ale_train._native")]
 pub(crate) struct TaskPool {
     envs: Environments<TaskEnv>,
     spares: Arc<Spares>,
     fields: Vec<Field>,
+    /// The space of one observation.
+    observation_space: Space,
     /// True if a batch holds all environments.
     is_ordered: bool,
 }
@@ -86,6 +92,7 @@ impl TaskPool {
         })?;
         Ok(Self {
             is_ordered: env.is_ordered(),
+            observation_space: env.single_observation_space().clone(),
             envs: Environments::new(env, settings.first_seeds, settings.complete_info),
             spares: Arc::default(),
             fields,
@@ -127,9 +134,8 @@ impl TaskPool {
         mask: Option<PyReadonlyArray1<'py, bool>>,
     ) -> PyResult<ResetBatch<'py>> {
         let mask = mask.map(|mask| mask.as_array().to_vec());
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.reset(&seeds, mask.as_deref()))?;
-        self.reset_batch(py, state, |row| mask.as_ref().is_none_or(|mask| mask[row]))
+        let selects = |row: usize| mask.as_ref().is_none_or(|mask| mask[row]);
+        self.reset_batch(py, |state| state.reset(&seeds, mask.as_deref()), selects)
     }
 
     /// Sends one action to each environment of the last batch or of `env_ids`, without waiting.
@@ -156,16 +162,12 @@ impl TaskPool {
 
     /// Waits for the next batch.
     fn recv<'py>(&self, py: Python<'py>) -> PyResult<StepBatch<'py>> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.env.recv().map(drop))?;
-        self.step_batch(py, state)
+        self.step_batch(py, |state| state.env.recv().map(drop))
     }
 
     /// Sends one action to each environment of the last batch and waits for the next batch.
     fn step<'py>(&self, py: Python<'py>, actions: OwnActions) -> PyResult<StepBatch<'py>> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.env.step(actions.as_actions()).map(drop))?;
-        self.step_batch(py, state)
+        self.step_batch(py, |state| state.env.step(actions.as_actions()).map(drop))
     }
 
     /// Returns the complete state of all environments.
@@ -177,30 +179,43 @@ impl TaskPool {
 
     /// Restores a state from `snapshot` and returns it.
     fn restore<'py>(&self, py: Python<'py>, snapshot: &[u8]) -> PyResult<ResetBatch<'py>> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.restore(snapshot, None))?;
-        self.reset_batch(py, state, |_| true)
+        self.reset_batch(py, |state| state.restore(snapshot, None), |_| true)
     }
 }
 
 impl TaskPool {
-    /// Returns the last batch as the result of a reset of the selected rows.
+    /// Performs `call` and returns the batch that it leaves as the result of a reset of the selected rows.
     fn reset_batch<'py>(
         &self,
         py: Python<'py>,
-        state: &mut State<TaskEnv>,
+        call: impl FnOnce(&mut State<TaskEnv>) -> Result<(), VectorError> + Send,
         selects: impl Fn(usize) -> bool,
     ) -> PyResult<ResetBatch<'py>> {
-        let rows = state.env.infos().iter().enumerate();
-        let rows: Vec<Option<&Details>> =
-            rows.map(|(row, details)| selects(row).then_some(details)).collect();
-        let info = self.info(py, &state.env, &rows)?;
-        Ok((self.observations(py, &mut state.env)?, info))
+        let (observations, info) =
+            received::take_batch(py, &self.envs, &self.spares, call, |env: &PoolVectorEnv<TaskEnv>| {
+                let rows = env.infos().iter().enumerate();
+                let rows: Vec<Option<&Details>> =
+                    rows.map(|(row, details)| selects(row).then_some(details)).collect();
+                self.info(py, env, &rows)
+            })?;
+        Ok((self.observations(py, observations)?, info))
     }
 
-    /// Returns the last batch as the result of a step.
-    fn step_batch<'py>(&self, py: Python<'py>, state: &mut State<TaskEnv>) -> PyResult<StepBatch<'py>> {
-        let env = &state.env;
+    /// Performs `call` and returns the batch that it leaves as the result of a step.
+    fn step_batch<'py>(
+        &self,
+        py: Python<'py>,
+        call: impl FnOnce(&mut State<TaskEnv>) -> Result<(), VectorError> + Send,
+    ) -> PyResult<StepBatch<'py>> {
+        let (observations, (rewards, terminated, truncated, info)) =
+            received::take_batch(py, &self.envs, &self.spares, call, |env: &PoolVectorEnv<TaskEnv>| {
+                self.step_values(py, env)
+            })?;
+        Ok((self.observations(py, observations)?, rewards, terminated, truncated, info))
+    }
+
+    /// Returns the last batch as the result of a step, without the observations.
+    fn step_values<'py>(&self, py: Python<'py>, env: &PoolVectorEnv<TaskEnv>) -> PyResult<StepValues<'py>> {
         let (batch, last) = (env.batch(), env.final_infos());
         let truncated: Vec<bool> = last.iter().map(|details| details.truncated).collect();
         let info = self.info(py, env, &env.infos().iter().map(Some).collect::<Vec<_>>())?;
@@ -212,7 +227,7 @@ impl TaskPool {
         let rewards = received::column(py, last.iter().map(|details| details.reward));
         let terminated = PyArray1::from_slice(py, &batch.terminated);
         let truncated = PyArray1::from_slice(py, &truncated);
-        Ok((self.observations(py, &mut state.env)?, rewards, terminated, truncated, info))
+        Ok((rewards, terminated, truncated, info))
     }
 
     /// Returns the info of these rows.
@@ -258,27 +273,24 @@ impl TaskPool {
         info.set_item("_final_info", PyArray1::from_slice(py, ended))
     }
 
-    /// Moves the observations of the last batch to a NumPy array, which owns their memory from now on. Those of a `Tuple`
-    /// are copied.
+    /// Moves observations to a NumPy array, which owns their memory from now on. Those of a `Tuple` are copied.
     fn observations<'py>(
         &self,
         py: Python<'py>,
-        env: &mut PoolVectorEnv<TaskEnv>,
+        observations: ObservationBuffer,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let dtype = env.single_observation_space().dtype();
-        if dtype.is_none() {
-            return arrays(py, env.single_observation_space(), &env.batch().observations);
-        }
-        let form = &env.batch().observations;
-        let spare = self.spares.take(py, form.rows(), form.row_bytes())?;
-        let observations = env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
         let (shape, spares) = (&self.envs.shape, &self.spares);
-        Ok(match dtype {
+        Ok(match self.observation_space.dtype() {
             Some(Dtype::F32) => received::share::<f32>(py, observations, shape, spares)?.into_any(),
             Some(Dtype::F64) => received::share::<f64>(py, observations, shape, spares)?.into_any(),
             Some(Dtype::I64) => received::share::<i64>(py, observations, shape, spares)?.into_any(),
             Some(Dtype::U8) => received::share::<u8>(py, observations, shape, spares)?.into_any(),
-            _ => received::share::<i8>(py, observations, shape, spares)?.into_any(),
+            Some(Dtype::I8) => received::share::<i8>(py, observations, shape, spares)?.into_any(),
+            None => {
+                let copies = arrays(py, &self.observation_space, &observations)?;
+                spares.put(observations);
+                copies
+            }
         })
     }
 }
