@@ -54,7 +54,7 @@ impl Header {
 
 /// Fails if bytes are left after a state.
 pub(crate) fn end(rest: &[u8]) -> Result<(), LearnerError> {
-    if rest.is_empty() { Ok(()) } else { Err(bad(&format!("it has {} extra bytes", rest.len()))) }
+    if rest.is_empty() { Ok(()) } else { Err(bad(&format!("bytes follow its end: {}", rest.len()))) }
 }
 
 /// Bytes that are written as a whole rather than one by one.

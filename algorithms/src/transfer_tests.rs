@@ -7,7 +7,7 @@ use crate::dqn::{Distribution, Dqn, DqnConfig};
 use crate::networks::{HeadKind, NamedWeights, PolicyConfig, TrainedNetwork, TransferError};
 use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
-use crate::testing::{RandomEnvs, spec, spec_of_choices};
+use crate::testing::{RandomEnvs, spec, spec_of_choices, spec_of_numbers};
 use crate::{JointActions, Learner, Task, ValueScale, VectorSpec};
 
 fn images() -> VectorSpec {
@@ -173,6 +173,30 @@ fn known_tasks_keep_the_heads_of_all_choices() {
     let log_probs = |ppo: &Ppo| ppo.policy(&only).unwrap().log_probs(&batch).unwrap();
     let (own, theirs) = (log_probs(&own).concat(), log_probs(&source).concat());
     assert!(own.iter().zip(&theirs).all(|(own, theirs)| (own - theirs).abs() < 1e-4), "{own:?} {theirs:?}");
+}
+
+#[test]
+fn known_tasks_keep_the_deviations_of_their_components() {
+    let both = spec_of_numbers(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
+    let one = VectorSpec {
+        tasks: vec![both.tasks[0].clone()],
+        task_ids: vec![0; 4],
+        shared_outputs: 1,
+        ..both.clone()
+    };
+    let deviations = |ppo: &Ppo| named(&network(ppo).weights, "actor_logstd").clone();
+    // From a task with one component to a network whose tasks have up to three, and back.
+    for (source_spec, own_spec) in [(one.clone(), both.clone()), (both, one)] {
+        let source = trained!(ppo(PolicyConfig::default(), source_spec, 1));
+        let mut own = ppo(PolicyConfig::default(), own_spec.clone(), 2);
+        let done = own.start_from(&network(&source)).unwrap();
+        assert_eq!(done.tensors, done.of);
+        let (own, theirs) = (deviations(&own), deviations(&source));
+        assert!(theirs.values[0] != 0.0, "it was trained");
+        assert_eq!((own.values[0], own.shape[0]), (theirs.values[0], own_spec.tasks.len()));
+        // The components of other tasks, and those that the task lacks, keep their initial value.
+        assert!(own.values[1..].iter().all(|&value| value == 0.0), "{own:?}");
+    }
 }
 
 #[test]

@@ -343,7 +343,7 @@ impl VectorSpec {
 
     /// Returns the largest number of components of any task's actions; 0 if these are choices.
     pub(crate) fn max_components(&self) -> usize {
-        self.tasks.iter().map(|task| task.actions.num_components()).max().unwrap_or(0)
+        max_components(&self.tasks)
     }
 
     /// Returns the actions of an environment.
@@ -400,6 +400,11 @@ impl VectorSpec {
 /// Returns the largest number of outputs of any task.
 pub(crate) fn max_outputs(tasks: &[Task]) -> usize {
     tasks.iter().map(|task| task.actions.num_outputs()).max().unwrap_or(0)
+}
+
+/// Returns the largest number of components of a continuous action of any task.
+pub(crate) fn max_components(tasks: &[Task]) -> usize {
+    tasks.iter().map(|task| task.actions.num_components()).max().unwrap_or(0)
 }
 
 /// Returns the tasks with their actions. Fails if the environments of a task differ.

@@ -45,8 +45,9 @@ pub struct Cluster {
 /// The number of processes does not fit the number of shards.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "{processes} processes cannot share {shards} shards: the number of processes must be a power of two and at \
-     most the number of shards, which is at most the number of environments"
+    "{processes} processes cannot share {shards} {}: the number of processes must be a power of two and at \
+     most the number of shards, which is at most the number of environments",
+    if *.shards == 1 { "shard" } else { "shards" }
 )]
 pub struct BadClusterSize {
     /// The number of processes.

@@ -4,6 +4,7 @@ use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Tensor, TensorData};
 
+use super::linear::fully_connected;
 use super::rescale::ColumnRescaling;
 use super::{Deviation, HeadKind, Initializer, Outputs, PolicyConfig, RowTasks, mask_logits};
 use crate::VectorSpec;
@@ -49,7 +50,7 @@ impl ActionColumns {
     pub(super) fn forward(&self, layer: &Linear, features: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
         let outputs = match self.grouping(rows) {
             Some(rows) => rows.group(&features).linear(layer),
-            None => layer.forward(features),
+            None => fully_connected(layer, features, false),
         };
         self.arrange(outputs, 1, rows).squeeze_dim(2)
     }
@@ -125,7 +126,8 @@ impl Heads {
     /// Computes the values of features `[rows, features]`, and their logits or the means of continuous actions. Logits
     /// beyond the outputs of a row's task are masked.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
-        let values = rows.pick(self.value.forward(features.clone()));
+        // burn's product with a single column sums in an order that depends on the number of rows.
+        let values = rows.pick(fully_connected(&self.value, features.clone(), false));
         let outputs = self.columns.forward(&self.policy, features.clone(), rows);
         let log_deviations = match (&self.log_deviations, &self.log_deviation) {
             (Some(parameters), _) => Some(rows.embed(parameters.val())),
@@ -225,12 +227,17 @@ mod tests {
 
     #[test]
     fn outputs_of_a_row_do_not_depend_on_the_other_rows() {
+        assert_independence(5, &[1, 2, 3, 5, 8, 17, 40]);
+        // The value head has a single column.
+        assert_independence(1, &[1, 7, 255, 256, 600]);
+    }
+
+    fn assert_independence(num_tasks: usize, counts: &[usize]) {
         const FEATURES: usize = 512;
-        const TASKS: usize = 5;
         let device = Device::flex();
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         let spec = VectorSpec {
-            tasks: (0..TASKS).map(|task| Task::new(format!("task {task}"), 3 + 3 * task)).collect(),
+            tasks: (0..num_tasks).map(|task| Task::new(format!("task {task}"), 3 + 3 * task)).collect(),
             ..random_spec(&mut rng)
         };
         let mut initializer = Initializer { rng: &mut rng, device: &device };
@@ -244,11 +251,11 @@ mod tests {
             let Outputs { logits, values, .. } = heads.forward(Tensor::from_data(features, &device), &rows);
             (host(logits), host(values))
         };
-        for count in [1, 2, 3, 5, 8, 17, 40] {
-            let others: Vec<usize> = (0..count).map(|row| (row * row + row / 3) % TASKS).collect();
+        for &count in counts {
+            let others: Vec<usize> = (0..count).map(|row| (row * row + row / 3) % num_tasks).collect();
             let (own, features) = (random(1), random(count));
             let width = spec.max_outputs();
-            for task in 0..TASKS {
+            for task in 0..num_tasks {
                 let (alone, alone_value) = outputs(&own, &[task]);
                 let all = outputs(
                     &[own.clone(), features.clone()].concat(),

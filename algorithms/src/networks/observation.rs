@@ -19,7 +19,9 @@ use crate::SpecError;
 pub enum ObservationLayout {
     /// Bytes of shape (channels, height, width): divided by 255, channels moved last.
     Images {
-        /// Stacked frames, or colours.
+        /// Stacked frames, or colours. The replay buffer of DQN stores a channel once if it repeats in the next observation, as
+        /// the frames of a stack do. Colours do not: a buffer of images with three colours holds about a third of its
+        /// `buffer_size`.
         channels: usize,
         /// Height in pixels.
         height: usize,

@@ -12,7 +12,7 @@ use super::torch::{TorchNames, is_of_tasks, with_torch_values};
 use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
 use crate::observation_statistics::PREFIX as STATISTICS;
 use crate::value_scale::TaskScales;
-use crate::vector_spec::max_outputs;
+use crate::vector_spec::{max_components, max_outputs};
 use crate::{LearnerError, Task, VectorSpec};
 
 /// A trained network: its description, and its weights with the names and axes of PyTorch.
@@ -160,6 +160,8 @@ pub(crate) enum Rows {
     OfTasks,
     /// Each task has rows for each action, padded to those of the task with the most actions.
     OfActions,
+    /// Each task has a row with a column for each component of an action, padded to the task with the most components.
+    OfComponents,
 }
 
 /// Returns `network` with the weights of `source`, and the resulting value scales. `own` describes `network`. If
@@ -303,6 +305,7 @@ fn rows_of(name: &str, head: HeadKind) -> Rows {
     let of_tasks =
         begins_with(&["heads.value.", "critics.first.value.", "critics.second.value."]) || is_of_tasks(name);
     match head {
+        _ if name == "heads.log_deviations" => Rows::OfComponents,
         _ if of_tasks => Rows::OfTasks,
         HeadKind::PerGame if of_actions => Rows::OfActions,
         HeadKind::PerGame if name.starts_with("value.output.") => Rows::OfTasks,
@@ -321,6 +324,31 @@ pub(crate) fn of_known_tasks(
     combine(ours, theirs, Rows::OfTasks, (own_tasks, their_tasks))
 }
 
+/// Like [`of_known_tasks`], for rows of [components](Rows::OfComponents).
+fn combine_components(
+    ours: &NamedWeights,
+    theirs: &NamedWeights,
+    own_tasks: &[Task],
+    their_tasks: &[Task],
+) -> Option<Vec<f32>> {
+    let columns = |weights: &NamedWeights, tasks: &[Task]| {
+        let most = max_components(tasks);
+        (weights.shape == [tasks.len(), most]).then_some(most)
+    };
+    let (our_columns, their_columns) = (columns(ours, own_tasks)?, columns(theirs, their_tasks)?);
+    let mut values = ours.values.clone();
+    for (index, task) in own_tasks.iter().enumerate() {
+        if let Some(known) = their_tasks.iter().position(|known| known.name == task.name) {
+            // With the same padding, the whole row.
+            let count =
+                if our_columns == their_columns { our_columns } else { task.actions.num_components() };
+            values[index * our_columns..][..count]
+                .copy_from_slice(&theirs.values[known * their_columns..][..count]);
+        }
+    }
+    Some(values)
+}
+
 /// Like [`of_known_tasks`], with any layout of the rows.
 fn combine(
     ours: &NamedWeights,
@@ -328,8 +356,10 @@ fn combine(
     rows: Rows,
     (own_tasks, their_tasks): (&[Task], &[Task]),
 ) -> Option<Vec<f32>> {
-    if rows == Rows::Shared {
-        return (ours.shape == theirs.shape).then(|| theirs.values.clone());
+    match rows {
+        Rows::Shared => return (ours.shape == theirs.shape).then(|| theirs.values.clone()),
+        Rows::OfComponents => return combine_components(ours, theirs, own_tasks, their_tasks),
+        Rows::OfTasks | Rows::OfActions => {}
     }
     // The number of rows of a task, and of one of its parts: an action, or without actions the whole task.
     let block = |weights: &NamedWeights, tasks: &[Task]| {

@@ -36,7 +36,7 @@ settings! {
         pub gamma: f32 = 0.99 => between(0.0, 1.0),
         /// The lambda of generalized advantage estimation: 0 for one-step advantages, 1 for Monte Carlo advantages.
         pub gae_lambda: f32 = 0.95 => between(0.0, 1.0),
-        /// The number of minibatches of a rollout, at most its number of steps. The optimiser takes one step for each.
+        /// The number of minibatches of a rollout, at most `num_envs * num_steps`. The optimiser takes one step for each.
         pub num_minibatches: usize = 4 => at_least(1.0),
         /// The number of epochs over each rollout.
         pub update_epochs: usize = 4 => at_least(1.0),
@@ -63,7 +63,7 @@ settings! {
         /// True if the next rollout is collected during the update, with the policy from before the update. The rollout
         /// is then one update old when the network learns from it, which V-trace corrects. Needs the memory of a second
         /// rollout. Useful if the device would otherwise wait for the environments. Not possible with several
-        /// processes.
+        /// processes or shards.
         pub overlap: bool = false; fixed "with overlap, the state holds two learners",
     }
 }

@@ -30,7 +30,7 @@ settings! {
         pub exploration_fraction: f32 = 0.1 => between(0.0, 1.0),
         /// Probability of a random action in evaluations.
         pub eval_epsilon: f32 = 0.0 => between(0.0, 1.0),
-        /// The number of minibatches of a rollout, at most its number of steps. The optimiser takes one step for each.
+        /// The number of minibatches of a rollout, at most `num_envs * num_steps`. The optimiser takes one step for each.
         pub num_minibatches: usize = 4 => at_least(1.0),
         /// The number of epochs over each rollout.
         pub update_epochs: usize = 4 => at_least(1.0),

@@ -67,7 +67,7 @@ pub enum ReplayError {
     },
     /// An environment's share of the steps is too small to learn from.
     #[error(
-        "buffer_size = {buffer_size} leaves {share} steps for each environment of {task}; at least {least} are needed"
+        "buffer_size = {buffer_size} leaves each environment of {task} a share of {share}; at least {least} steps are needed"
     )]
     SmallShare {
         /// The number of steps over all environments.

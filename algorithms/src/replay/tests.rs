@@ -463,7 +463,7 @@ fn sizes_are_known_before_allocation() {
     let refused = replay_size::<i32>(&pong, layout, &small, &Cluster::default()).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "buffer_size = 15 leaves 1 steps for each environment of 0; at least 2 are needed"
+        "buffer_size = 15 leaves each environment of 0 a share of 1; at least 2 steps are needed"
     );
 }
 

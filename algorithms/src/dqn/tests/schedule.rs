@@ -41,21 +41,30 @@ fn epsilon_is_annealed_linearly() {
 
 #[test]
 fn the_target_network_is_updated_when_it_is_due() {
-    // At most one gradient step per step of the four environments, so that the test sees each of them.
-    let config = DqnConfig { train_ratio: 0.25, ..config() };
-    let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
-    let fresh = weights(&dqn.target).unwrap();
-    for updates in 1..=3 {
-        while dqn.updates() < updates {
+    for tau in [1.0, 0.25] {
+        // At most one gradient step per step of the four environments, so that the test sees each of them.
+        let config = DqnConfig { tau, train_ratio: 0.25, ..config() };
+        let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
+        let fresh = weights(&dqn.target).unwrap();
+        for updates in 1..=3 {
+            while dqn.updates() < updates {
+                step(&mut dqn, &mut envs);
+            }
+            assert_eq!(dqn.updates(), updates);
+            assert_eq!(weights(&dqn.target).unwrap(), fresh);
+        }
+        while dqn.updates() < 4 {
             step(&mut dqn, &mut envs);
         }
-        assert_eq!(dqn.updates(), updates);
-        assert_eq!(weights(&dqn.target).unwrap(), fresh);
+        assert_eq!(dqn.updates(), 4);
+        let (target, online) = (weights(&dqn.target).unwrap(), weights(&dqn.training.network).unwrap());
+        assert_ne!(target, fresh);
+        assert_eq!(target == online, tau == 1.0);
+        for ((target, fresh), online) in target.iter().zip(&fresh).zip(&online) {
+            let expected = fresh.values.iter().zip(&online.values).map(|(a, b)| (1.0 - tau) * a + tau * b);
+            for (value, expected) in target.values.iter().zip(expected) {
+                assert!((value - expected).abs() < 1e-6, "{value} {expected}");
+            }
+        }
     }
-    while dqn.updates() < 4 {
-        step(&mut dqn, &mut envs);
-    }
-    assert_eq!(dqn.updates(), 4);
-    assert_eq!(weights(&dqn.target).unwrap(), weights(&dqn.training.network).unwrap());
-    assert_ne!(weights(&dqn.target).unwrap(), fresh);
 }

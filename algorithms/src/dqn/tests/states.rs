@@ -192,5 +192,5 @@ fn damaged_states_are_errors() {
     assert_eq!(refused(b"something else"), "it has the wrong first bytes");
     assert_eq!(refused(&state[..9]), "it is truncated");
     refused(&state[..state.len() / 2]);
-    assert_eq!(refused(&[&state[..], &[0]].concat()), "it has 1 extra bytes");
+    assert_eq!(refused(&[&state[..], &[0]].concat()), "bytes follow its end: 1");
 }

@@ -113,9 +113,10 @@ fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, firs
     let (bias, _) = S::as_simd_f32s(product.bias);
     for (row, sums) in sums.iter().enumerate() {
         let place = &mut product.result[(first + row) * product.result_step..][..product.columns];
-        // The second argument is returned if either is NaN.
-        let left = simd.max_f32s(least, simd.add_f32s(sums[0], bias[0]));
-        let right = simd.max_f32s(least, simd.add_f32s(sums[1], bias[1]));
+        // A comparison with NaN is false, so NaN stays NaN. The maximum would drop it on processors without AVX2.
+        let at_least = |sum| simd.select_f32s(simd.less_than_f32s(sum, least), least, sum);
+        let left = at_least(simd.add_f32s(sums[0], bias[0]));
+        let right = at_least(simd.add_f32s(sums[1], bias[1]));
         store::<S>(place, left, right);
     }
 }
@@ -138,7 +139,7 @@ fn store<S: Simd>(place: &mut [MaybeUninit<f32>], left: S::f32s, right: S::f32s)
 
 #[cfg(test)]
 mod tests {
-    use pulp::Arch;
+    use pulp::{Arch, Scalar};
 
     use super::super::panel::Panels;
     use super::*;
@@ -182,6 +183,37 @@ mod tests {
                     assert_eq!(result[..result_columns], expected, "row {row} of {count}");
                     assert_eq!(result[result_columns..], [-1.0; 3], "beyond row {row} of {count}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    #[allow(unsafe_code)]
+    fn nan_stays_nan_on_every_processor() {
+        let panels = Panels::pack(1, 1, |_, _| 1.0);
+        for (value, least) in [(f32::NAN, 0.0), (f32::NAN, f32::NEG_INFINITY), (-2.0, 0.0), (3.0, 0.0)] {
+            let values = [value];
+            for on_this_processor in [true, false] {
+                let mut result = [MaybeUninit::new(0.0)];
+                let product = Product {
+                    left: Rows::of_matrix(&values, 1, 0..1),
+                    right: panels.panel(0),
+                    right_step: panels.width(),
+                    bias: &[0.0; MAX_COLUMNS],
+                    least,
+                    result: &mut result,
+                    result_step: 1,
+                    columns: 1,
+                };
+                if on_this_processor {
+                    Arch::new().dispatch(product);
+                } else {
+                    Scalar.vectorize(product);
+                }
+                // SAFETY: the value was written when the array was made.
+                let result = unsafe { result[0].assume_init() };
+                let expected = if value < least { least } else { value };
+                assert_eq!(result.to_bits(), expected.to_bits(), "{value} and at least {least}");
             }
         }
     }

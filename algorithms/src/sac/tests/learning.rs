@@ -154,24 +154,26 @@ fn the_gradient_of_the_policy_equals_finite_differences() {
 
 #[test]
 fn target_critics_follow_slowly() {
-    let (mut sac, mut envs) = {
-        let config = SacConfig { tau: 0.25, train_ratio: 0.25, ..config() };
+    for target_network_frequency in [1, 2] {
+        // At most one gradient step per step of the four environments, so that the test sees each of them.
+        let config = SacConfig { tau: 0.25, target_network_frequency, train_ratio: 0.25, ..config() };
         let spec = numbers(AutoresetMode::SameStep);
-        (learner((config, small()), spec.clone()), RandomEnvs::new(spec))
-    };
-    let mut updates = 0;
-    while updates < 3 {
-        let before = weights(&sac.target).unwrap();
-        if step(&mut sac, &mut envs).is_none() {
-            assert_eq!(weights(&sac.target).unwrap(), before);
-            continue;
-        }
-        updates += 1;
-        let (after, online) = (weights(&sac.target).unwrap(), weights(&sac.critics.network).unwrap());
-        for ((after, before), online) in after.iter().zip(&before).zip(&online) {
-            let expected = before.values.iter().zip(&online.values).map(|(a, b)| 0.75 * a + 0.25 * b);
-            for (value, expected) in after.values.iter().zip(expected) {
-                assert!((value - expected).abs() < 1e-6, "{value} {expected}");
+        let (mut sac, mut envs) = (learner((config, small()), spec.clone()), RandomEnvs::new(spec));
+        while sac.updates() < 4 {
+            let (updates, before) = (sac.updates(), weights(&sac.target).unwrap());
+            step(&mut sac, &mut envs);
+            let after = weights(&sac.target).unwrap();
+            if sac.updates() == updates || !sac.updates().is_multiple_of(target_network_frequency) {
+                assert_eq!(after, before);
+                continue;
+            }
+            assert_eq!(sac.updates(), updates + 1);
+            let online = weights(&sac.critics.network).unwrap();
+            for ((after, before), online) in after.iter().zip(&before).zip(&online) {
+                let expected = before.values.iter().zip(&online.values).map(|(a, b)| 0.75 * a + 0.25 * b);
+                for (value, expected) in after.values.iter().zip(expected) {
+                    assert!((value - expected).abs() < 1e-6, "{value} {expected}");
+                }
             }
         }
     }
@@ -235,15 +237,34 @@ fn actions_are_random_until_learning_starts_and_scaled_to_their_bounds() {
     let draw = sac.off_policy.replay.draw_of(1, 0);
     let stored = sac.off_policy.replay.action(&draw);
     assert!((stored[2] - (seen[0][3] - 5.5) * 2.0).abs() < 1e-5);
-    // Then they are those of the policy with the noise of the second environment.
+    // Then they are those of the policy with the noise of the second environment, correlated with its last noise.
     sac.update().unwrap();
+    sac.config.noise_correlation = 0.5;
     let (mut exploration, mut rng) = (sac.exploration.clone(), sac.off_policy.action_rng.clone());
     let policies = sac.acting.row_policies(&envs.batch.observations, &rows(&envs.batch)).unwrap();
-    exploration.noise(0, 0.0, &mut rng);
-    let expected = policies[1].action(exploration.noise(1, 0.0, &mut rng));
+    exploration.noise(0, 0.5, &mut rng);
+    let expected = policies[1].action(exploration.noise(1, 0.5, &mut rng));
     let actions = continuous(sac.act(&envs.batch).unwrap());
     let [first, _, last] = expected[..] else { panic!("three components") };
     assert!((actions[1] - first).abs() < 1e-5 && (actions[3] - (5.5 + last / 2.0)).abs() < 1e-5);
+}
+
+#[test]
+fn random_actions_are_repeated_with_the_probability_of_the_noise_correlation() {
+    let spec = numbers(AutoresetMode::SameStep);
+    let config = SacConfig { learning_starts: 100, noise_correlation: 0.8, ..config() };
+    let (mut sac, mut envs) = (learner((config, small()), spec.clone()), RandomEnvs::new(spec));
+    let (mut exploration, mut rng) = (sac.exploration.clone(), sac.off_policy.action_rng.clone());
+    for _ in 0..20 {
+        let expected: Vec<Vec<f32>> =
+            (0..4).map(|env| exploration.random(env, 0.8, &mut rng).to_vec()).collect();
+        let actions = continuous(sac.act(&envs.batch).unwrap());
+        // The action of the first environment, and the last component of the second one's: within -2..=2 and 5..=6.
+        assert!((actions[0] - 2.0 * expected[0][0]).abs() < 1e-5, "{actions:?} {expected:?}");
+        assert!((actions[3] - (5.5 + expected[1][2] / 2.0)).abs() < 1e-5, "{actions:?} {expected:?}");
+        envs.step();
+        sac.observe(&envs.batch).unwrap();
+    }
 }
 
 #[test]
