@@ -60,7 +60,7 @@ impl DeviceName {
     pub(crate) fn check(self, precision: Precision) -> Result<()> {
         ensure!(
             !self.is_cpu() || precision == Precision::F32,
-            "precision {} is not possible on the cpu: it must be f32",
+            "policy.precision = {} is not possible on the CPU: it must be f32",
             precision.name()
         );
         Ok(())

@@ -144,8 +144,8 @@ ale-train ppo --preset machado-ppo --games seaquest
 ale-train presets many-ppo
 ```
 
-Without `--preset` and `--config`, the games determine the preset, by the column \"default for\": a preset for the game
-itself if there is one, else one for its kind. The first line of the output of a run names the preset, and `run.json` in
+Without `--preset` and `--config`, the games and the device determine the preset, by the column \"default for\": a preset
+for the game itself if there is one, else one for its kind. The first line of the output of a run names the preset, and `run.json` in
 its directory records it.
 
 In a preset for several games, the numbers of environments, rollout steps, minibatches and frames are computed from the

@@ -114,15 +114,16 @@ fn read_image(path: &Path) -> Result<Arc<[u8]>> {
     Ok(image.into())
 }
 
-fn actions(args: &TraceArgs, game: &Game) -> Result<Vec<Action>> {
+/// Returns the actions of a file, or random ones as they are needed.
+fn actions<'a>(args: &TraceArgs, game: &'a Game) -> Result<Box<dyn Iterator<Item = Action> + 'a>> {
     if let Some(path) = &args.actions {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        return parse_actions(&text, path);
+        return Ok(Box::new(parse_actions(&text, path)?.into_iter()));
     }
     let mut random = Mt19937::new(args.random_actions.unwrap_or_default());
     let legal = game.legal_actions;
-    let draw = |_| Action::new(legal[random.next_u32() as usize % legal.len()]);
-    Ok((0..args.steps.unwrap_or_default()).filter_map(draw).collect())
+    let draw = move |_| Action::new(legal[random.next_u32() as usize % legal.len()]);
+    Ok(Box::new((0..args.steps.unwrap_or_default()).filter_map(draw)))
 }
 
 /// Parses one action a line. `path` is named in errors.

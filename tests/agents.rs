@@ -49,6 +49,17 @@ fn exported_agents_play_like_their_runs() {
         ("ppo", "harvest", &["ppo.num_steps=16", "environments.factored_actions=true"]),
         ("dqn", "CartPole-v1", &["dqn.learning_starts=40", "dqn.noisy=true", "dqn.num_atoms=5"]),
         ("pqn", "harvest", &["pqn.num_steps=16"]),
+        (
+            "sac",
+            "Pendulum-v1",
+            &[
+                "sac.learning_starts=64",
+                "sac.buffer_size=2000",
+                "sac.batch_size=32",
+                "sac.train_ratio=0.25",
+                "policy.hidden_size=16",
+            ],
+        ),
     ] {
         let directory = TempDir::new().expect("a directory");
         let path = directory.path();
@@ -60,6 +71,33 @@ fn exported_agents_play_like_their_runs() {
         // Exporting the file again changes nothing.
         succeed(in_directory(path).args(["export", "agent.safetensors", "--out", "again.safetensors"]));
         assert_eq!(evaluated("again.safetensors", path), of_run);
+    }
+}
+
+#[test]
+fn evaluations_are_greedy_if_a_flag_or_the_experiment_says_so() {
+    for greedy in [false, true] {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path();
+        let setting = format!("evaluation.greedy={greedy}");
+        let settings = ["ppo.num_steps=16", "evaluation.episodes=10", &setting];
+        train("ppo", "CartPole-v1", &settings, path);
+        // The episodes of the final evaluation of the run, whose seed is 1.
+        let arguments =
+            ["eval", "run", "--episodes", "10", "--seed", "1000001", "--num-threads", "1", "--json"];
+        let report = |flags: &[&str]| -> Value {
+            let said = stdout(in_directory(path).args(arguments).args(flags));
+            serde_json::from_str(&said).expect("JSON")
+        };
+        let [sampled, best] = [report(&[]), report(&["--greedy"])];
+        assert_eq!((&sampled["greedy"], &best["greedy"]), (&Value::from(false), &Value::from(true)));
+        let mean = |report: &Value| report["games"][0]["mean"].as_f64().expect("a mean");
+        assert_ne!(mean(&sampled), mean(&best));
+
+        let curves = fs::read_to_string(path.join("run/metrics.jsonl")).expect("curves");
+        let records = curves.lines().map(|line| serde_json::from_str::<Value>(line).expect("a record"));
+        let of_run: Vec<f64> = records.filter_map(|record| record["evaluation/return"].as_f64()).collect();
+        assert_eq!(of_run, [mean(if greedy { &best } else { &sampled })], "{setting}");
     }
 }
 

@@ -25,9 +25,33 @@ const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/torch");
 /// Returns the log-probabilities or values of every row's actions.
 type Outputs = Box<dyn Fn(&Batch) -> Result<Vec<Vec<f32>>, LearnerError>>;
 
-/// An agent from the state in a checkpoint.
+/// Returns the weights of the learner whose state a checkpoint has.
+fn weights(algorithm: &str, state: &[u8]) -> Result<Vec<NamedWeights>, LearnerError> {
+    let device = Device::flex();
+    match algorithm {
+        "ppo" => Ppo::from_state(state, &device)?.torch_weights(),
+        "dqn" => Dqn::from_state(state, &device)?.torch_weights(),
+        "sac" => Sac::from_state(state, &device)?.torch_weights(),
+        _ => Pqn::from_state(state, &device)?.torch_weights(),
+    }
+}
+
+/// Returns the SHA-256 of all weights, with their names and shapes.
+fn digest(mut weights: Vec<NamedWeights>) -> String {
+    weights.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut sha256 = Sha256::new();
+    for NamedWeights { name, shape, values } in &weights {
+        let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
+        sha256.update(format!("{name} {} ", shape.join(",")));
+        for value in values {
+            sha256.update(value.to_le_bytes());
+        }
+    }
+    format!("{:x}", sha256.finalize())
+}
+
+/// An agent with discrete actions from the state in a checkpoint.
 struct Agent {
-    weights: Vec<NamedWeights>,
     outputs: Outputs,
     num_envs: usize,
 }
@@ -40,41 +64,21 @@ impl Agent {
                 let ppo = Ppo::from_state(state, &device)?;
                 let (policy, num_envs) = (ppo.policy(ppo.spec())?, ppo.spec().num_envs());
                 let outputs = Box::new(move |batch: &Batch| policy.log_probs(batch));
-                Self { weights: ppo.torch_weights()?, outputs, num_envs }
+                Self { outputs, num_envs }
             }
             "dqn" => {
                 let dqn = Dqn::from_state(state, &device)?;
                 let (policy, num_envs) = (dqn.policy(dqn.spec())?, dqn.spec().num_envs());
                 let outputs = Box::new(move |batch: &Batch| policy.values(batch));
-                Self { weights: dqn.torch_weights()?, outputs, num_envs }
-            }
-            "sac" => {
-                let sac = Sac::from_state(state, &device)?;
-                let (policy, num_envs) = (sac.policy(sac.spec())?, sac.spec().num_envs());
-                let outputs = Box::new(move |batch: &Batch| Ok(vec![policy.greedy(batch)?]));
-                Self { weights: sac.torch_weights()?, outputs, num_envs }
+                Self { outputs, num_envs }
             }
             _ => {
                 let pqn = Pqn::from_state(state, &device)?;
                 let (policy, num_envs) = (pqn.policy(pqn.spec())?, pqn.spec().num_envs());
                 let outputs = Box::new(move |batch: &Batch| policy.values(batch));
-                Self { weights: pqn.torch_weights()?, outputs, num_envs }
+                Self { outputs, num_envs }
             }
         })
-    }
-
-    /// Returns the SHA-256 of all weights, with their names and shapes.
-    fn digest(&mut self) -> String {
-        self.weights.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut sha256 = Sha256::new();
-        for NamedWeights { name, shape, values } in &self.weights {
-            let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
-            sha256.update(format!("{name} {} ", shape.join(",")));
-            for value in values {
-                sha256.update(value.to_le_bytes());
-            }
-        }
-        format!("{:x}", sha256.finalize())
     }
 }
 
@@ -112,10 +116,11 @@ fn outputs_equal_those_of_pytorch() {
     let records = fs::read_to_string(format!("{DATA}/outputs.json")).expect("recorded outputs");
     let records: Vec<Record> = serde_json::from_str(&records).expect("JSON");
     assert_eq!(records.len(), 15);
-    for Record { name, algorithm, is_image, weights, outputs } in records {
+    for Record { name, algorithm, is_image, weights: loaded, outputs } in records {
         let state = fs::read(format!("{DATA}/{name}.state")).expect("a recorded state");
-        let mut agent = Agent::restore(&algorithm, &state).expect("a state that can be restored");
-        assert_eq!(agent.digest(), weights, "{name}: not the weights that PyTorch loaded");
+        let weights = weights(&algorithm, &state).expect("a state that can be restored");
+        assert_eq!(digest(weights), loaded, "{name}: not the weights that PyTorch loaded");
+        let agent = Agent::restore(&algorithm, &state).expect("a state that can be restored");
         let ours = (agent.outputs)(&observations(agent.num_envs, is_image)).expect("finite outputs");
         assert_eq!(ours.len(), outputs.len(), "{name}");
         for (ours, theirs) in ours.iter().zip(&outputs) {
@@ -165,10 +170,10 @@ fn the_file_contains_the_weights_of_the_checkpoint() {
         ("sac", "Pendulum-v1", "300", &["sac.learning_starts=256", "sac.buffer_size=1000"]),
     ] {
         let exported = Exported::train(algorithm, games, frames, settings);
-        let agent = Agent::restore(algorithm, &exported.state).expect("a state that can be restored");
+        let weights = weights(algorithm, &exported.state).expect("a state that can be restored");
         let tensors = exported.tensors();
-        assert_eq!(tensors.len(), agent.weights.len(), "{algorithm}");
-        for NamedWeights { name, shape, values } in &agent.weights {
+        assert_eq!(tensors.len(), weights.len(), "{algorithm}");
+        for NamedWeights { name, shape, values } in &weights {
             let tensor = tensors.tensor(name).expect(name);
             let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
             assert!(tensor.shape() == shape && tensor.data() == bytes, "{algorithm}: {name}");

@@ -174,3 +174,36 @@ fn a_failed_recording_leaves_no_file() {
     left.sort();
     assert_eq!(left, ["programs", "run", "run.gif"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_signal_during_a_recording_leaves_no_file() {
+    use std::process::Stdio;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    let temp = TempDir::new().expect("a temporary directory");
+    let directory = temp.path();
+    // Writing this many large frames takes seconds.
+    let mut command = ale_train();
+    command.args(["record", "zoo:harvest", "--max-steps", "200", "--scale", "8", "--out", "agent.gif"]);
+    command.current_dir(directory).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut recording = command.spawn().expect("the program starts");
+    let is_being_written = |entry: fs::DirEntry| {
+        let is_partial = entry.file_name().to_string_lossy().starts_with(".partial-");
+        is_partial && entry.metadata().is_ok_and(|metadata| metadata.len() > 0)
+    };
+    let has_begun =
+        || fs::read_dir(directory).expect("a directory").any(|entry| entry.is_ok_and(is_being_written));
+    let deadline = Instant::now() + Duration::from_mins(2);
+    while !has_begun() {
+        assert!(Instant::now() < deadline, "no frame in two minutes");
+        assert!(recording.try_wait().expect("a process").is_none(), "the video is complete: make it longer");
+        thread::sleep(Duration::from_millis(5));
+    }
+    program::succeed(Command::new("kill").args(["-TERM", &recording.id().to_string()]));
+    assert_eq!(recording.wait().expect("an exit status").code(), Some(143));
+    let left: Vec<_> =
+        fs::read_dir(directory).expect("a directory").map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}

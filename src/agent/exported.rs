@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::{Exported, TrainedAgent, Weights};
-use crate::config;
+use crate::config::{self, Config};
 use crate::scores::FinalScores;
 use crate::tensors::{self, Precision};
 
@@ -39,7 +39,7 @@ pub(super) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
     let contents = Contents { path, metadata };
     let description: NetworkDescription = contents.json(NETWORK)?;
     let spec: VectorSpec = contents.parse(ENVIRONMENTS, |text| Ok(toml::from_str(text)?))?;
-    let experiment = config::from_toml(contents.text(EXPERIMENT)?)?.resolve();
+    let experiment = config::from_toml(contents.text(EXPERIMENT)?).and_then(Config::resolve);
     let network = TrainedNetwork { description, weights };
     Ok(TrainedAgent {
         origin: path.to_owned(),

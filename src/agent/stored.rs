@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use super::{TrainedAgent, Weights};
 use crate::checkpoint::{self, Checkpoint};
 use crate::cli::CheckpointArgs;
-use crate::config::{self, Experiment};
+use crate::config::{self, Config, Experiment};
 use crate::provenance::Provenance;
 use crate::scores::FinalScores;
 
@@ -32,7 +32,7 @@ impl StoredAgent {
     }
 
     pub(crate) fn new(directory: PathBuf, checkpoint: Checkpoint) -> Result<Self> {
-        let experiment = config::from_toml(&checkpoint.config)?.resolve();
+        let experiment = config::from_toml(&checkpoint.config).and_then(Config::resolve);
         let experiment = experiment.with_context(|| checkpoint::unusable(&directory))?;
         Ok(Self { directory, checkpoint, experiment })
     }
@@ -55,5 +55,25 @@ impl From<StoredAgent> for TrainedAgent {
             frames,
             weights: Weights::State(checkpoint.learner),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::Progress;
+
+    #[test]
+    fn an_unknown_key_is_an_error_of_the_checkpoint() {
+        let checkpoint = Checkpoint {
+            config: "[ppo]\nkey_of_another_version = 1\n".to_owned(),
+            progress: Progress::default(),
+            learner: Vec::new(),
+            environments: Vec::new(),
+        };
+        let error = StoredAgent::new(PathBuf::from("run/checkpoints/7"), checkpoint).err().expect("an error");
+        let error = format!("{error:#}");
+        assert!(error.contains("run/checkpoints/7"), "{error}");
+        assert!(error.contains("ppo.key_of_another_version"), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::Serialize;
 use serde_json::json;
 use vector::PoolOptions;
@@ -12,6 +12,7 @@ use super::random_play::{Pace, RandomPlay, ids};
 use super::scaling;
 use crate::cli::{BenchEnvArgs, Global};
 use crate::environments::WithRom;
+use crate::output::counted;
 use crate::statistics::Percentiles;
 use crate::table;
 
@@ -53,6 +54,10 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
     let games = args.subject.games(global)?;
     let of_each: Vec<(WithRom, usize)> = games.iter().map(|game| (game.clone(), num_envs)).collect();
     let total = num_envs * games.len();
+    ensure!(
+        batch_size <= total,
+        "--batch-size {batch_size} is not possible: it must be in 1..={total}, the number of environments"
+    );
     let num_threads = num_threads.min(total);
     let pool = PoolOptions { batch_size, num_threads, ..PoolOptions::default() };
 
@@ -90,6 +95,6 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
     }
     let rows: Vec<_> = per_game.iter().map(Row::cells).collect();
     table::print(&["game", "steps/s", "frames/s", "p50 us", "p95 us", "p99 us"], &rows, out)?;
-    writeln!(out, "{num_envs} environments per game, {num_threads} threads")?;
+    writeln!(out, "{} per game, {}", counted(num_envs, "environment"), counted(num_threads, "thread"))?;
     Ok(())
 }

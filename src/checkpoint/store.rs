@@ -289,6 +289,17 @@ mod tests {
     }
 
     #[test]
+    fn returns_are_restored_bit_for_bit() {
+        let run = TempDir::new().unwrap();
+        let mut checkpoint = checkpoint(1);
+        // Numbers of 17 digits.
+        checkpoint.progress.recent_returns =
+            vec![(1..1000).map(|number| 1e3 * f64::from(number).sqrt()).collect()];
+        let saved = save(run.path(), &checkpoint).unwrap();
+        assert_eq!(load(&saved).unwrap(), checkpoint);
+    }
+
+    #[test]
     fn checkpoints_are_ordered_by_their_number_of_updates() {
         let run = TempDir::new().unwrap();
         for updates in [99_999_999, 100_000_000] {

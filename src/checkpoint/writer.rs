@@ -95,6 +95,11 @@ impl CheckpointWriter {
         self.saved.is_some_and(|saved| (saved.updates, saved.steps) == (moment.updates, moment.steps))
     }
 
+    /// Forgets which checkpoint has been written, so that the next one is written even if nothing was learned in between.
+    pub(crate) fn forget_saved(&mut self) {
+        self.saved = None;
+    }
+
     /// Writes a checkpoint.
     pub(crate) fn write(&mut self, checkpoint: &Checkpoint<impl LearnerState>) -> Result<()> {
         let moment = checkpoint.progress.moment;

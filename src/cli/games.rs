@@ -95,8 +95,7 @@ pub(crate) struct TraceArgs {
     /// Number of frames per step
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = number::at_least::<u32>(1))]
     pub(crate) frame_skip: u32,
-    /// Probability that a frame repeats the previous action; 0 by default, as in training, while ale-py defaults to
-    /// 0.25
+    /// Probability that a frame repeats the previous action; in ale-py the default is 0.25
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = number::probability)]
     pub(crate) repeat_action_probability: f32,
     /// Game mode [default: the default of the game]

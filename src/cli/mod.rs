@@ -103,7 +103,7 @@ pub(crate) struct Global {
     /// Disable downloads
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) offline: bool,
-    /// Print results and errors only
+    /// Print results, warnings and errors only
     #[arg(long, short, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
 }

@@ -23,8 +23,8 @@ pub(crate) struct TrainArgs {
     /// Print the records of metrics.jsonl to standard output, and nothing else
     #[arg(long)]
     pub(crate) json: bool,
-    /// Show a table of the games below the progress line even in a small terminal; if the output is not a terminal,
-    /// print it every five minutes
+    /// Show a table of the games below the progress line even in a small terminal; if standard error is not a
+    /// terminal, print it every five minutes
     #[arg(long)]
     pub(crate) per_game: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) struct TrainCommand {
 
 const EXPLANATION: &str = "\
 Settings come from a preset or from the file of --config; --set overrides them, and the other flags override both. \
-Without --preset, the games determine the preset: one for the game itself if it exists, else one for its kind \
+Without --preset, the games and the device determine the preset: one for the game itself if it exists, else one for its kind \
 (classic control, toy text, MuJoCo, one game, several games, several games on a GPU). With several games, the \
 numbers of environments, rollout steps, minibatches and frames depend on the number of games. The first line of the \
 output names the preset.

@@ -63,7 +63,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long = "set", value_name = "KEY=VALUE", add = complete::keys())]
     pub(crate) set: Vec<String>,
     /// Number of threads for emulation and learning; 0 means one per core [default: as in the experiment]
-    #[arg(long, value_name = "T", value_parser = number::threads)]
+    #[arg(long, value_name = "T", value_parser = number::of_key::<usize>("experiment.num_threads"))]
     pub(crate) num_threads: Option<usize>,
     /// Device that runs the networks, such as cpu or wgpu [default: as in the experiment]
     #[arg(long, value_name = "DEVICE", add = complete::devices())]
@@ -71,7 +71,7 @@ pub(crate) struct ResumeArgs {
     /// Print the records of metrics.jsonl to standard output, and nothing else
     #[arg(long)]
     pub(crate) json: bool,
-    /// Show a table of the games below the progress line even in a small terminal; if the output is not a terminal,
+    /// Show a table of the games below the progress line even in a small terminal; if standard error is not a terminal,
     /// print it every five minutes
     #[arg(long)]
     pub(crate) per_game: bool,

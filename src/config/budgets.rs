@@ -34,9 +34,10 @@ impl Budgets {
             let least = num_envs.saturating_mul(frame_skip);
             ensure!(
                 frames.is_none_or(|frames| frames >= least),
-                "environments.game.{name}.total_frames = {} is invalid: it must be {least} or more ({num_envs} \
-                 environments, {} per step)",
+                "environments.game.{name}.total_frames = {} is invalid: it must be {least} or more ({}, {} per \
+                 step)",
                 frames.unwrap_or(0),
+                counted(num_envs as usize, "environment"),
                 counted(frame_skip as usize, "frame")
             );
             Ok(Budget { num_envs, limit: frames.map(|frames| frames / frame_skip) })

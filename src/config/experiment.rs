@@ -249,7 +249,9 @@ fn total_steps(
     ensure!(
         total_frames >= least,
         "experiment.total_frames = {total_frames} is not possible: one update takes {least} frames \
-         ({num_envs} environments, {num_steps} steps each, {} per step)",
+         ({}, {} each, {} per step)",
+        counted(num_envs, "environment"),
+        counted(num_steps as usize, "step"),
         counted(frames_per_step as usize, "frame")
     );
     let steps = total_frames / frames_per_step;

@@ -10,7 +10,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct RunSettings {
-        /// The algorithm that the agent learns by.
+        /// The algorithm that trains the agent.
         pub(crate) algorithm: Algorithm = Algorithm::Ppo; fixed "the state of the learner depends on it",
         /// Seed of all random numbers.
         pub(crate) seed: u64 = 1; fixed "all random numbers of the run follow from it",
@@ -29,8 +29,8 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct EnvironmentSettings {
-        /// The games to train on: ids and sets from `ale-train games`, as a list or separated by commas. A leading `-`
-        /// excludes a game or set.
+        /// The games to train on: ids and sets from `ale-train games`, separated by commas or, in a file, as a list. A
+        /// leading `-` excludes a game or set.
         pub(crate) games: Vec<String> = vec!["harvest".to_owned()]; fixed "the checkpoint has the state of their environments",
         /// The number of environments of each game.
         pub(crate) num_envs: usize = 8 => at_least(1.0); fixed "the checkpoint has the state of each environment",
@@ -71,7 +71,7 @@ settings! {
         pub(crate) rescale_observations: bool = false; fixed "the network was trained on other observations",
         /// True if two halves of the environments take turns: one steps while the actions of the other are computed.
         /// Does not change the result of training if each half has at least two environments. Not available for `dqn` and
-        /// `sac`. If absent, a new run takes turns where that is possible, unless it runs on the CPU.
+        /// `sac`, nor with several processes. If absent, a new run takes turns where that is possible, unless it runs on the CPU.
         pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -143,7 +143,8 @@ settings! {
     pub(crate) struct DistributedSettings {
         /// The number of shards of the environments, a power of two: the gradients of a minibatch are computed shard by
         /// shard and added. At most this many processes can train the run, and the result is the same for any number of
-        /// them. 0 means 8 if a launcher starts the run, and 1 otherwise.
+        /// them. 0 means 8 if a launcher starts the run, or fewer if there are fewer
+        /// environments, and 1 otherwise.
         pub(crate) shards: usize = 0 => between(0.0, 1024.0); fixed "sums of gradients are rounded differently",
         /// True if any number of processes gives the same weights, bit for bit. Otherwise all environments of a process are one
         /// shard, which is faster, and `shards` has no effect.

@@ -367,6 +367,106 @@ mod tests {
     use rl_env::ResetSeeds;
 
     use super::*;
+    use crate::config;
+
+    /// Returns the builder of an experiment in TOML.
+    fn builder(experiment: &str, overrides: &Overrides) -> Builder {
+        let experiment = config::from_toml(experiment).unwrap().resolve().unwrap();
+        let global = Global { rom_dir: Some("nowhere".into()), offline: true, quiet: true };
+        Builder::new(&experiment, overrides, &global).unwrap()
+    }
+
+    #[test]
+    fn options_are_the_settings_of_the_experiment() {
+        let flags = [
+            "maxpool",
+            "episodic_life",
+            "reward_clipping",
+            "use_fire_reset",
+            "fire_after_lost_life",
+            "full_action_space",
+        ];
+        for on in flags {
+            let flags: String = flags.iter().map(|flag| format!("{flag} = {}\n", *flag == on)).collect();
+            let experiment = format!(
+                "[environments]\nimg_height = 52\nimg_width = 60\nstack_num = 3\nframe_skip = 5\nnoop_max = 7\n\
+                 max_num_frames_per_episode = 900\nrepeat_action_probability = 0.125\n{flags}\
+                 [evaluation]\nrepeat_action_probability = 0.5\n"
+            );
+            let builder = builder(&experiment, &Overrides::default());
+            for (purpose, life_loss_info, repeat_action_probability) in
+                [(Purpose::Training, on == "episodic_life", 0.125), (Purpose::Evaluation, false, 0.5)]
+            {
+                let expected = AtariOptions {
+                    img_height: 52,
+                    img_width: 60,
+                    stack_num: 3,
+                    frameskip: 5,
+                    maxpool: on == "maxpool",
+                    noop_max: 7,
+                    life_loss_info,
+                    reward_clipping: on == "reward_clipping",
+                    use_fire_reset: on == "use_fire_reset",
+                    fire_after_lost_life: on == "fire_after_lost_life",
+                    max_num_frames_per_episode: 900,
+                    repeat_action_probability,
+                    full_action_space: on == "full_action_space",
+                    ..AtariOptions::default()
+                };
+                assert_eq!(builder.options("harvest", purpose), expected, "{on}, {purpose:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn options_of_a_game_replace_those_of_all_games_and_those_of_a_command_replace_both() {
+        let all = "[environments]\nrepeat_action_probability = 0.125\n";
+        let own = format!(
+            "{all}[environments.game.harvest]\nmode = 0\ndifficulty = 0\nmax_num_frames_per_episode = 400\n"
+        );
+        let command = Overrides {
+            repeat_action_probability: Some(0.75),
+            mode: Some(3),
+            difficulty: Some(2),
+            ..Overrides::default()
+        };
+        for (purpose, repeat_action_probability) in [(Purpose::Training, 0.125), (Purpose::Evaluation, 0.75)]
+        {
+            let of_all = builder(all, &Overrides::default()).options("harvest", purpose);
+            assert_eq!(of_all.repeat_action_probability, 0.125, "{purpose:?}");
+            assert!(of_all.modes.is_empty() && of_all.difficulties.is_empty(), "{of_all:?}");
+            let of_game = AtariOptions {
+                modes: vec![0],
+                difficulties: vec![0],
+                max_num_frames_per_episode: 400,
+                ..of_all
+            };
+            assert_eq!(builder(&own, &Overrides::default()).options("harvest", purpose), of_game);
+            let of_command =
+                AtariOptions { modes: vec![3], difficulties: vec![2], repeat_action_probability, ..of_game };
+            assert_eq!(builder(&own, &command).options("harvest", purpose), of_command);
+        }
+    }
+
+    #[test]
+    fn observations_are_rescaled_if_the_experiment_says_so() {
+        let first_positions = |rescale: bool| {
+            let experiment = format!(
+                "[environments]\ngames = ['MountainCar-v0']\nnum_envs = 1\nrescale_observations = {rescale}\n"
+            );
+            let overrides = Overrides { num_threads: Some(1), ..Overrides::default() };
+            let builder = builder(&experiment, &overrides);
+            [builder.build(), builder.build_one_of_each()].map(|environments| {
+                let mut environments = environments.unwrap();
+                environments.reset(ResetSeeds::From(1)).unwrap().observations.row_f32(0)[0]
+            })
+        };
+        for (plain, rescaled) in first_positions(false).into_iter().zip(first_positions(true)) {
+            // Positions are in -1.2..=0.6.
+            let expected = (plain + 0.3) / 0.9;
+            assert!(plain < -0.3 && (rescaled - expected).abs() < 1e-6, "{plain}, {rescaled}");
+        }
+    }
 
     /// Returns the first observations of a mountain car and an acrobot in one batch.
     fn first_observations(rescale: bool) -> [Vec<f32>; 2] {

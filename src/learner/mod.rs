@@ -16,6 +16,8 @@ mod pqn;
 mod registry;
 mod replay_storage;
 mod sac;
+#[cfg(test)]
+mod tests;
 mod value_player;
 
 pub(crate) use algorithm::{ActionKind, AlgorithmConfig, Learner, Trial, Workload, to_table};

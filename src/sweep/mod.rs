@@ -233,6 +233,8 @@ fn train_run(
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let cannot = || format!("cannot start a run with {}", command_name(args));
+    // A launcher such as srun reads standard input. From a terminal, that would stop a background process group for ever.
+    command.stdin(Stdio::null());
     let mut child = command.stdout(Stdio::null()).spawn().with_context(cannot)?;
     let status = interrupt.wait_for(&mut child).context("cannot wait for a run")?;
     if status.success() {

@@ -1,5 +1,3 @@
-use std::slice;
-
 use anyhow::{Context, Result, bail, ensure};
 use rand::seq::{IndexedRandom, index};
 use rand::{Rng, SeedableRng};
@@ -22,21 +20,27 @@ pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Set
     }) {
         bail!("--vary {repeated} is repeated; give all its values at once, separated by commas")
     }
+    if let Some(count) = random {
+        ensure!(count <= MOST, "--random {count} is not possible: {MOST} settings are the most");
+    }
     let rng = ChaCha8Rng::seed_from_u64(0);
     match (random, keys.iter().find(|key| matches!(key.values, Values::Range(_)))) {
-        (None, None) => Ok(combinations(&keys)),
+        (None, None) => {
+            let count = number_of_combinations(&keys);
+            let count = count.filter(|&count| count <= MOST).with_context(|| {
+                format!("there are more than {MOST} combinations; draw some of them with --random")
+            })?;
+            Ok((0..count).map(|index| combination(&keys, index)).collect())
+        }
         (None, Some(key)) => {
             bail!("--vary {}: a range requires --random with the number of settings to draw", key.name)
         }
-        (Some(count), None) => sampled(&combinations(&keys), count, rng),
-        (Some(count), Some(_)) => {
-            ensure!(count <= MOST, "--random {count} is not possible: {MOST} settings are the most");
-            drawn(&keys, count, rng)
-        }
+        (Some(count), None) => sampled(&keys, count, rng),
+        (Some(count), Some(_)) => drawn(&keys, count, rng),
     }
 }
 
-/// The greatest number of settings that are drawn from ranges.
+/// The greatest number of settings of a sweep.
 const MOST: usize = 10_000;
 
 /// Keys that cannot be varied, and why.
@@ -167,29 +171,31 @@ fn rounded(value: f64, from: f64, to: f64) -> String {
     }
 }
 
-fn combinations(keys: &[Varied<'_>]) -> Vec<Setting> {
-    keys.iter().fold(vec![Vec::new()], |settings, key| {
+/// Returns the number of combinations of values of the keys, which are lists. `None` if it exceeds a `usize`.
+fn number_of_combinations(keys: &[Varied<'_>]) -> Option<usize> {
+    keys.iter().try_fold(1_usize, |count, key| count.checked_mul(key.assignments().len()))
+}
+
+/// Returns a combination by its index. The values of the last key change first.
+fn combination(keys: &[Varied<'_>], mut index: usize) -> Setting {
+    let mut setting = Setting::new();
+    for key in keys.iter().rev() {
         let assignments = key.assignments();
-        let with_each = |setting: &Setting| {
-            let setting = setting.clone();
-            assignments
-                .iter()
-                .map(move |assignment| [setting.as_slice(), slice::from_ref(assignment)].concat())
-        };
-        settings.iter().flat_map(with_each).collect()
-    })
+        setting.push(assignments[index % assignments.len()].clone());
+        index /= assignments.len();
+    }
+    setting.reverse();
+    setting
 }
 
 /// Returns a sample of the combinations, in their order.
-fn sampled(all: &[Setting], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
-    ensure!(
-        (1..=all.len()).contains(&count),
-        "--random {count} is not possible: there are {} combinations",
-        all.len()
-    );
-    let mut indices = index::sample(&mut rng, all.len(), count).into_vec();
+fn sampled(keys: &[Varied<'_>], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
+    let all =
+        number_of_combinations(keys).context("--random is not possible: there are too many combinations")?;
+    ensure!((1..=all).contains(&count), "--random {count} is not possible: there are {all} combinations");
+    let mut indices = index::sample(&mut rng, all, count).into_vec();
     indices.sort_unstable();
-    Ok(indices.into_iter().map(|index| all[index].clone()).collect())
+    Ok(indices.into_iter().map(|index| combination(keys, index)).collect())
 }
 
 /// Draws different settings. A larger number of settings extends a smaller one.
@@ -229,6 +235,30 @@ mod tests {
         assert!(some.len() == 4 && some.iter().all(|setting| all.contains(setting)));
         assert!(complaint(&vary, Some(7)).contains("there are 6 combinations"));
         assert!(complaint(&["nonsense"], None).contains("expected KEY=VALUE,VALUE"));
+        assert_eq!(settings(&vary, Some(6)).unwrap(), all);
+    }
+
+    #[test]
+    fn a_sample_needs_no_list_of_all_combinations() {
+        let keys = [
+            "ppo.learning_rate",
+            "ppo.gamma",
+            "ppo.gae_lambda",
+            "ppo.clip_coef",
+            "ppo.ent_coef",
+            "ppo.vf_coef",
+            "ppo.max_grad_norm",
+            "pqn.learning_rate",
+            "pqn.gamma",
+            "pqn.q_lambda",
+        ];
+        let vary = keys.map(|key| format!("{key}=0.1,0.2,0.3,0.4,0.5,0.6"));
+        let vary = vary.each_ref().map(String::as_str);
+        let mut drawn = settings(&vary, Some(20)).unwrap();
+        assert!(drawn.iter().all(|setting| setting.len() == keys.len()));
+        drawn.dedup();
+        assert_eq!(drawn.len(), 20);
+        assert!(complaint(&vary, None).contains("there are more than 10000 combinations"));
     }
 
     #[test]

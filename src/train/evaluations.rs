@@ -21,21 +21,22 @@ impl Run {
         Interval::new(if settings.episodes > 0 { settings.interval_frames } else { 0 }, evaluated)
     }
 
-    /// Evaluates the agent if an evaluation is due, also at the end of a training with regular evaluations.
+    /// Evaluates the agent if an evaluation is due, also at the end of a training with regular evaluations. Returns true if it
+    /// was evaluated.
     pub(super) fn evaluate_if_due(
         &mut self,
         evaluations: &mut Interval,
         clock: &mut Clock,
         telemetry: &mut Telemetry,
         interrupt: &Interrupt,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let frames = clock.moment.frames;
         let closes = evaluations.is_used() && self.learner.is_complete() && !self.is_evaluated(frames);
         if !closes && !evaluations.is_due(frames) {
-            return Ok(());
+            return Ok(false);
         }
         let began = Instant::now();
-        let Some(scores) = self.evaluate(&clock.moment, telemetry, interrupt)? else { return Ok(()) };
+        let Some(scores) = self.evaluate(&clock.moment, telemetry, interrupt)? else { return Ok(false) };
         clock.leave_out(began.elapsed());
         evaluations.pass(frames);
         let means = scores.iter().map(|scores| (scores.task.as_str(), scores.mean()));
@@ -43,7 +44,7 @@ impl Run {
         self.progress.evaluation =
             Some(Evaluated { frames, score, returns: means.map(|(_, mean)| mean).collect() });
         self.scores = scores;
-        Ok(())
+        Ok(true)
     }
 
     /// Returns true if the newest evaluation took place after `frames` frames.

@@ -23,7 +23,7 @@ impl Run {
             // The leader records them in a checkpoint.
             SharedState::new(self.learner.as_ref()).take_part()?;
         }
-        if self.learner.is_complete() {
+        if self.is_finished() {
             return Ok(());
         }
         let mut team = Team::new(heard);

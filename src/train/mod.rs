@@ -34,7 +34,7 @@ use crate::initial_weights;
 use crate::provenance::Provenance;
 use crate::runs;
 use crate::telemetry::Printer;
-use crate::threads::{set_threads, too_many_threads};
+use crate::threads::{set_threads, threads_or_cores, too_many_threads};
 
 use run::{InitialState, OutputOptions, Run};
 
@@ -109,10 +109,12 @@ fn fresh(
 /// `ale-train resume`: continues a run from its last checkpoint, or from the beginning if it has none yet.
 pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let printer = Printer::new(global.quiet);
-    if let Some(line) = args.num_threads.and_then(too_many_threads) {
+    // Not earlier: processes that train together share the cores, and know of each other only now.
+    let num_threads = args.num_threads.map(threads_or_cores);
+    if let Some(line) = num_threads.and_then(too_many_threads) {
         printer.warn(&line);
     }
-    let overrides = Overrides { num_threads: args.num_threads, ..Overrides::default() };
+    let overrides = Overrides { num_threads, ..Overrides::default() };
     let device = args.device.as_deref().map(DeviceName::parse).transpose()?;
     let output = OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game };
     let run_dir = checkpoint::run_at(&args.run_dir)?;
@@ -148,7 +150,7 @@ fn restored(
 ) -> Result<Run> {
     let changes = amendment::amend(&mut agent, args, &Printer::new(global.quiet))?;
     let device = device.unwrap_or(agent.experiment.device).open()?;
-    set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
+    set_threads(overrides.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
     let cluster = cluster::of(&agent.experiment)?;
     let builder = cluster::leader_first(|| Builder::new(&agent.experiment, overrides, global))?;
     let (environments, spec) = builder.build_share(&cluster)?;
@@ -190,7 +192,7 @@ fn warn_of_changes(run_dir: &Path, config: &str, printer: &Printer) {
         Err(error) => format!("cannot be read ({})", sentence(&error)),
     };
     printer.warn(&format!(
-        "{} {changed}; the run continues with the configuration that it started with",
+        "{} {changed}; the run continues with the configuration of its checkpoint",
         path.display()
     ));
 }

@@ -71,6 +71,9 @@ pub(super) struct OutputOptions {
 impl OutputOptions {
     /// Prints the scores: to standard error if standard output is for records.
     pub(super) fn print(&self, table: &[u8], printer: &Printer, out: &mut impl Write) -> Result<()> {
+        if table.is_empty() {
+            return Ok(());
+        }
         if self.json {
             printer.say(String::from_utf8_lossy(table).trim_end());
             return Ok(());
@@ -89,7 +92,7 @@ impl Run {
         let interrupt = Interrupt::to_be_asked(printer.clone(), STOPPING);
         let mut writer = self.checkpoint_writer()?;
         if let InitialState::Restored { .. } = self.initial_state
-            && self.learner.is_complete()
+            && self.is_finished()
             && self.changes.is_empty()
             && let Some(scores) = self.known_scores()
         {
@@ -113,18 +116,19 @@ impl Run {
         self.train(&mut team, &mut telemetry, &mut writer, &interrupt, &printer)
             .context(AtWork { doing: "training failed" })?;
         self.fail_if_stopped(team.interrupt())?;
+        let mut table = Vec::new();
         if self.learner.is_complete() {
             // The checkpoint is written, and a resumed run repeats the evaluation.
             Interrupt::end_at_once(self.again());
-            let mut table = Vec::new();
             self.close(&mut telemetry, &interrupt, &printer, &mut table)
                 .context(AtWork { doing: "evaluation failed" })?;
             if !interrupt.is_requested() {
                 telemetry.show(&self.progress.moment, &Media::SessionEnd);
             }
-            output.print(&table, &printer, out)?;
         }
+        // This erases the progress line from the terminal, and the lines below it, where the scores are printed next.
         drop(telemetry);
+        output.print(&table, &printer, out)?;
         self.fail_if_stopped(&interrupt)?;
         printer.say(&format!("the run is in {}", self.directory.display()));
         Ok(())
@@ -207,7 +211,7 @@ impl Run {
         heard: &Interrupt,
         printer: &Printer,
     ) -> Result<()> {
-        if self.learner.is_complete() {
+        if self.is_finished() {
             return Ok(());
         }
         let interrupt = &team.interrupt().clone();
@@ -245,7 +249,11 @@ impl Run {
             }
             // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
             if self.learner.is_idle() && !interrupt.is_requested() {
-                self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, heard)?;
+                let has_evaluated = self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, heard)?;
+                if has_evaluated && self.learner.is_complete() {
+                    // A signal may have interrupted this evaluation before: the checkpoint then lacks its score.
+                    writer.forget_saved();
+                }
             }
             let is_over = self.learner.is_complete() || (interrupt.is_requested() && collection.is_at_rest());
             let was_lost = has_updated && self.restore_directory(writer, telemetry, printer)?;
@@ -287,6 +295,13 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if there is nothing left to do before the end of the run: the budget is used up, and the final one of
+    /// regular evaluations was not interrupted.
+    pub(super) fn is_finished(&self) -> bool {
+        let is_evaluated = !self.evaluations().is_used() || self.is_evaluated(self.progress.moment.frames);
+        self.learner.is_complete() && is_evaluated
     }
 
     /// Shows the settings at the beginning of the curves of a new run.

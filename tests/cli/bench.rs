@@ -25,7 +25,10 @@ fn invalid_benchmarks_are_rejected_at_once() {
         (&["env", "--num-envs", "0"], "--num-envs 0 is invalid: it must be 1 or more"),
         (&["learner", "--num-threads", "-1"], "--num-threads -1 is invalid: it must be in 0..=1024"),
         (&["env", "--batch-size", "0"], "--batch-size 0 is invalid: it must be 1 or more"),
-        (&["env", "--num-envs", "2", "--batch-size", "3"], "3"),
+        (
+            &["env", "--num-envs", "2", "--batch-size", "3"],
+            "--batch-size 3 is not possible: it must be in 1..=2",
+        ),
         (&["env", "--sweep", "1..2", "--runs", "1"], "a confidence interval needs 2 or more"),
         (&["env", "--sweep", "1..2", "--plot", jpeg], "the file name must end in .svg or .png"),
         (&["env", "--sweep", "1..2", "--plot", nowhere], "cannot write"),

@@ -16,6 +16,10 @@ fn errors_are_one_line_with_the_allowed_values() {
     let run_dir = directory.to_str().expect("a name");
     let empty = temp.path().join("roms");
     let roms = empty.to_str().expect("a name");
+    let missing = format!(
+        "the ROM of pong is missing: {} does not exist; `ale-train roms fetch` downloads it",
+        empty.join("pong.bin").display()
+    );
     for (arguments, expected) in [
         (&["ppo", "--games", "pogn"][..], "did you mean pong?"),
         (&["ppo", "--set", "ppo.lerning_rate=1"], "did you mean 'ppo.learning_rate'?"),
@@ -29,16 +33,16 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["ppo", "--device", "abacus"], "unknown device 'abacus'"),
         (
             &["ppo", "--set", "policy.precision=bf16"],
-            "precision bf16 is not possible on the cpu: it must be f32",
+            "policy.precision = bf16 is not possible on the CPU: it must be f32",
         ),
         (
             &["ppo", "--set", "policy.precision=f8"],
             "policy.precision = \"f8\" is invalid: it must be f32, bf16 or f16",
         ),
-        (&["bench", "learner", "--precision", "f16"], "precision f16 is not possible on the cpu"),
+        (&["bench", "learner", "--precision", "f16"], "policy.precision = f16 is not possible on the CPU"),
         (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
         (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
-        (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], "pong"),
+        (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], missing.as_str()),
         (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),
         (&["ppo", "--games", "pong,-qbert"], "'-qbert' excludes none"),
         (

@@ -5,8 +5,11 @@ mod completions;
 mod errors;
 mod experiment;
 mod lists;
+#[cfg(unix)]
+mod mujoco_directory;
 #[path = "../program/mod.rs"]
 mod program;
+mod terminal;
 mod trace;
 
 use std::process::Output;

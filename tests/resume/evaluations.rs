@@ -24,8 +24,7 @@ fn evaluations_do_not_affect_training_and_determine_the_score() {
         curves.iter().filter_map(|record| record.get("evaluation/return")?.as_f64()).collect();
     // At the multiples of 3000 below 20000, and at the end.
     assert_eq!(returns.len(), 7);
-    let newest = checkpoints(&evaluated).pop().expect("a checkpoint").join("progress.json");
-    let progress: Value = serde_json::from_slice(&fs::read(newest).expect("progress")).expect("JSON");
+    let progress = progress(&evaluated);
     assert_eq!(progress["score"].as_f64(), returns.last().copied());
     assert_eq!(progress["evaluation"]["frames"], progress["moment"]["frames"]);
 }
@@ -55,6 +54,41 @@ fn an_interrupted_evaluation_is_repeated() {
     // Resuming a complete run changes nothing.
     succeed(ale_train().arg("resume").arg(&parts));
     assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+}
+
+#[test]
+fn the_last_checkpoint_gets_the_score_of_an_interrupted_final_evaluation() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    let settings =
+        ["ppo", "--games", "CartPole-v1", "--total-frames", "2048", "--set", "environments.num_envs=8"];
+    let evaluation = ["--set", "evaluation.interval_frames=1M", "--set", "evaluation.episodes=3000"];
+    let settings = [&settings[..], &evaluation, &["--set", "ppo.num_steps=128"]].concat();
+    succeed(&mut train(&whole, "2", &settings));
+    let mut stopped = train(&parts, "1", &settings).spawn().expect("a run");
+    wait_for(&mut stopped, "last update", || updates(&parts) >= 2);
+    signal(&stopped, "-INT");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
+    assert!(progress(&parts)["score"].is_null(), "the signal came too late");
+
+    succeed(ale_train().arg("resume").arg(&parts));
+    assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+    let [resumed, uninterrupted] = [progress(&parts), progress(&whole)];
+    assert!(resumed["score"].is_f64(), "{resumed}");
+    for key in ["score", "evaluation"] {
+        assert_eq!(resumed[key], uninterrupted[key]);
+    }
+    // `--best` finds it, and resuming again writes nothing.
+    succeed(ale_train().args(["eval", "--best", "--episodes", "1"]).arg(&parts));
+    let before = checkpoints(&parts);
+    succeed(ale_train().arg("resume").arg(&parts));
+    assert_eq!(checkpoints(&parts), before);
+}
+
+/// Returns the progress at the newest checkpoint.
+fn progress(run: &Path) -> Value {
+    let newest = checkpoints(run).pop().expect("a checkpoint").join("progress.json");
+    serde_json::from_slice(&fs::read(newest).expect("progress")).expect("JSON")
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::{
-    CART_POLE, DQN, HALVES, HARVEST, OVERLAP, PQN, SAC, THREE_GAMES, checkpoints, outcome, signal, steps,
-    train, updates, wait_for,
+    CART_POLE, DQN, HALVES, HARVEST, OVERLAP, PQN, SAC, THREE_GAMES, checkpoints, curves, loss, outcome,
+    signal, steps, train, updates, wait_for,
 };
 use crate::program::{ale_train, succeed};
 
@@ -57,6 +57,50 @@ fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
         assert!(outcome(&parts) == outcome(&whole), "the runs differ");
     }
     assert!(in_rollouts > 0, "no signal arrived in a rollout");
+}
+
+#[test]
+fn a_run_without_its_replay_in_checkpoints_fills_it_again_before_it_learns() {
+    // More steps than those between two reports of losses: 250 updates, one every two steps.
+    let learning_starts = 1500;
+    let temp = TempDir::new().expect("a directory");
+    let [(size, wait), (small_size, long_wait)] = [true, false].map(|in_checkpoint| {
+        let run = temp.path().join(in_checkpoint.to_string());
+        let mut command = train(
+            &run,
+            "1",
+            &["dqn", "--games", "CartPole-v1", "--num-envs", "2", "--total-frames", "10000"],
+        );
+        for setting in [
+            "dqn.buffer_size=4000",
+            &format!("dqn.learning_starts={learning_starts}"),
+            "dqn.batch_size=8",
+            "dqn.train_ratio=0.5",
+            "policy.hidden_size=16",
+            &format!("replay.in_checkpoint={in_checkpoint}"),
+        ] {
+            command.args(["--set", setting]);
+        }
+        let mut stopped = command.spawn().expect("a run");
+        wait_for(&mut stopped, "update", || updates(&run) > 0);
+        signal(&stopped, "-TERM");
+        assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+        let learner = checkpoints(&run).pop().expect("a checkpoint").join("learner.bin");
+        let (size, before) = (fs::metadata(learner).expect("a learner").len(), steps(&run));
+        succeed(ale_train().arg("resume").arg(&run));
+        let records = curves(&run);
+        let losses = records.iter().filter(|record| loss(record).is_some());
+        let steps = losses.map(|record| record["steps"].as_u64().expect("a number"));
+        let first = steps.filter(|&steps| steps > before).min();
+        (size, first.expect("losses after the signal: make the run longer") - before)
+    });
+    assert!(wait < learning_starts, "the run with a replay learned only after {wait} steps");
+    assert!(long_wait >= learning_starts, "the run learned after {long_wait} steps");
+    // The observation of a step has 16 bytes.
+    assert!(
+        small_size + 16 * learning_starts < size,
+        "{small_size} bytes without the replay, {size} with it"
+    );
 }
 
 #[test]
