@@ -3,8 +3,19 @@
 use std::process::Command;
 
 fn main() {
-    // The sources, and the reflog, which grows with every commit and checkout.
-    for path in ["src", "algorithms", "envs", "Cargo.toml", "Cargo.lock"] {
+    // The sources and the files that they include, and the reflog, which grows with every commit and checkout.
+    for path in [
+        "src",
+        "algorithms",
+        "envs",
+        "settings",
+        "configs",
+        "roms",
+        "checkpoints/zoo",
+        "benches/reference_scores.toml",
+        "Cargo.toml",
+        "Cargo.lock",
+    ] {
         println!("cargo::rerun-if-changed={path}");
     }
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {

@@ -198,8 +198,11 @@ def main():
         versions = {package: importlib.metadata.version(package) for package in ["ale-py", "numpy", "torch"]}
         found = {
             "commit": report.command(["git", "rev-parse", "HEAD"]),
+            "changed_files": report.command(["git", "status", "--porcelain", "--untracked-files=no"]).splitlines(),
             "processor": report.processor(),
             "game": chosen.game,
+            "rounds": chosen.rounds,
+            "seconds": chosen.seconds,
             "versions": versions,
             "rates": rates,
         }

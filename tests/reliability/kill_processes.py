@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from runs import SETTINGS, Run, arguments, report
+from runs import SETTINGS, Run, arguments, refuse, report
 
 EXPERIMENTS = {
     "PPO on three games": [
@@ -62,10 +62,14 @@ def killed(job, count, seconds, draw, row):
         if job.has_ended_after(draw.uniform(0, 2 * seconds / count)):
             break
         ended = job.kill_one(draw)
-        if ended is not None:
-            row["kills"] += 1
-            row["slowest end"] = max(row["slowest end"], round(ended, 1))
-            row["too slow"] += ended > DEADLINE
+        if ended is None:
+            # It has started no process yet. The next job must not find it training.
+            job.process.kill()
+            job.process.communicate()
+            continue
+        row["kills"] += 1
+        row["slowest end"] = max(row["slowest end"], round(ended, 1))
+        row["too slow"] += ended > DEADLINE
     else:
         job.start(draw.choice(PROCESSES))
     return job.finish()
@@ -81,6 +85,7 @@ def main():
     for index, (name, experiment) in enumerate(EXPERIMENTS.items()):
         wanted = args.kills * (index + 1) // len(EXPERIMENTS) - args.kills * index // len(EXPERIMENTS)
         directory = args.out / f"processes-{index}"
+        refuse(directory / "undisturbed")
         undisturbed = Job(args.program, directory / "undisturbed", experiment)
         began = time.monotonic()
         undisturbed.start(2)

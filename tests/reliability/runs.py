@@ -97,7 +97,6 @@ class Run:
             curves.update(json.dumps(kept, sort_keys=True).encode())
         return {"state": state.hexdigest(), "curves": curves.hexdigest()}
 
-
     def remove(self):
         shutil.rmtree(self.directory)
 
@@ -107,8 +106,15 @@ def is_measured(tag):
     return tag in ("seconds", "charts/SPS", "evaluation/time") or tag.startswith("time/")
 
 
+def refuse(directory):
+    """Ends the program if there is a run in `directory`: resuming a finished run would test nothing."""
+    if directory.exists():
+        sys.exit(f"{directory} exists; remove it or choose another directory with --out")
+
+
 def undisturbed(program, directory, experiment):
     """Trains without disturbance. Returns the hashes and the duration in seconds."""
+    refuse(directory)
     run = Run(program, directory, experiment)
     began = time.monotonic()
     run.start()

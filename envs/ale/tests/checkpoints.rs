@@ -1,8 +1,8 @@
 //! Every game at seven points of a run of 1800 acts, compared with ale-py (`checkpoints.toml`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
+use ale::{Action, Ale, AleSettings, PoweredGame, game, games, roms};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde::Deserialize;
 
@@ -26,9 +26,20 @@ struct Expected {
 fn main() {
     let table: BTreeMap<String, Expected> =
         toml::from_str(include_str!("checkpoints.toml")).expect("a TOML table");
+    let ids: BTreeSet<String> = table.keys().cloned().collect();
+    let coverage = Trial::test("checkpoints_cover_every_game", move || check_coverage(&ids));
     let trials =
         table.into_iter().map(|(id, expected)| Trial::test(id.clone(), move || compare(&id, &expected)));
+    let trials = trials.chain([coverage]);
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+}
+
+/// Fails unless there are checkpoints of exactly the games that are not built in.
+fn check_coverage(ids: &BTreeSet<String>) -> Result<(), Failed> {
+    let all = games().iter().map(|game| game.id.to_owned());
+    let expected: BTreeSet<String> = all.filter(|id| roms::built_in(id).is_none()).collect();
+    let different: Vec<&String> = ids.symmetric_difference(&expected).collect();
+    equal("games without checkpoints, or checkpoints without a game", &different, &Vec::new())
 }
 
 fn compare(id: &str, expected: &Expected) -> Result<(), Failed> {

@@ -1,11 +1,13 @@
-//! Every game compared with traces recorded from ale-py (see `golden/record.py`), one test per game and execution mode.
+//! Every game compared with traces recorded from ale-py (see `golden/record.py`), one test per game and execution mode, and
+//! a test that they cover all modes and difficulties.
 //!
 //! A failure names the run, the first act that differs, and the checksums of state and screen.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
+use ale::{Action, Ale, AleSettings, PoweredGame, game, games, roms};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde::Deserialize;
 use vcs::{ConsoleOptions, Execution};
@@ -21,6 +23,9 @@ struct Run {
     difficulty: Option<u32>,
     acts: usize,
 }
+
+/// The mode and the difficulty of a run; `None` stands for the default.
+type Setting = (Option<u32>, Option<u32>);
 
 /// The checks after one act: running CRC-32s, truncated to 16 bits.
 #[derive(Debug, PartialEq)]
@@ -45,11 +50,51 @@ fn main() {
     traces.sort();
     let trials = EXECUTIONS.into_iter().flat_map(|(mode, execution)| {
         traces.iter().cloned().map(move |path| {
-            let id = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let id = game_id(&path);
             Trial::test(format!("{mode}::{id}"), move || compare(&id, &path, execution))
         })
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
+    let mut trials: Vec<Trial> = trials.collect();
+    trials.push(Trial::test("traces_cover_every_game_mode_and_difficulty", move || check_coverage(&traces)));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// Returns the id of the game of a trace.
+fn game_id(path: &Path) -> String {
+    path.file_stem().expect("a name").to_string_lossy().into_owned()
+}
+
+/// Returns the runs of a trace, and the bytes of their checks.
+fn parse(trace: &[u8]) -> Result<(Vec<Run>, &[u8]), Failed> {
+    let header = trace.iter().position(|&byte| byte == b'\n').ok_or("no header")?;
+    Ok((serde_json::from_slice(&trace[..header])?, &trace[header + 1..]))
+}
+
+/// Fails unless there is a trace of each game but the built-in ones, with the default mode and difficulty, and with each
+/// combination of its modes and difficulties.
+fn check_coverage(traces: &[PathBuf]) -> Result<(), Failed> {
+    let recorded: BTreeSet<String> = traces.iter().map(|path| game_id(path)).collect();
+    let ids = games().iter().map(|game| game.id.to_owned());
+    let expected: BTreeSet<String> = ids.filter(|id| roms::built_in(id).is_none()).collect();
+    if recorded != expected {
+        let different: Vec<&String> = recorded.symmetric_difference(&expected).collect();
+        return Err(format!("games without a trace, or traces without a game: {different:?}").into());
+    }
+    for path in traces {
+        let game = game(&game_id(path))?;
+        let trace = fs::read(path)?;
+        let (runs, _) = parse(&trace)?;
+        let recorded: BTreeSet<Setting> = runs.iter().map(|run| (run.mode, run.difficulty)).collect();
+        let all = game.modes.iter().flat_map(|&mode| {
+            game.difficulties.iter().map(move |&difficulty| (Some(mode), Some(difficulty)))
+        });
+        let expected: BTreeSet<Setting> = all.chain([(None, None)]).collect();
+        if recorded != expected {
+            let different: Vec<&Setting> = recorded.symmetric_difference(&expected).collect();
+            return Err(format!("{}: only in the trace or only in the game: {different:?}", game.id).into());
+        }
+    }
+    Ok(())
 }
 
 fn compare(id: &str, path: &Path, execution: Execution) -> Result<(), Failed> {
@@ -68,9 +113,8 @@ fn compare(id: &str, path: &Path, execution: Execution) -> Result<(), Failed> {
         .into());
     }
     let trace = fs::read(path)?;
-    let header = trace.iter().position(|&byte| byte == b'\n').ok_or("no header")?;
-    let runs: Vec<Run> = serde_json::from_slice(&trace[..header])?;
-    let mut checks = trace[header + 1..].chunks_exact(CHECK_BYTES).map(|bytes| Check {
+    let (runs, checks) = parse(&trace)?;
+    let mut checks = checks.chunks_exact(CHECK_BYTES).map(|bytes| Check {
         state: u16::from_le_bytes([bytes[0], bytes[1]]),
         screen: u16::from_le_bytes([bytes[2], bytes[3]]),
     });
