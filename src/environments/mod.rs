@@ -387,7 +387,8 @@ mod tests {
             "full_action_space",
         ];
         for on in flags {
-            let flags: String = flags.iter().map(|flag| format!("{flag} = {}\n", *flag == on)).collect();
+            let flags: Vec<String> = flags.iter().map(|flag| format!("{flag} = {}\n", *flag == on)).collect();
+            let flags = flags.concat();
             let experiment = format!(
                 "[environments]\nimg_height = 52\nimg_width = 60\nstack_num = 3\nframe_skip = 5\nnoop_max = 7\n\
                  max_num_frames_per_episode = 900\nrepeat_action_probability = 0.125\n{flags}\
