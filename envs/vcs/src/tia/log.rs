@@ -244,11 +244,6 @@ impl Tia {
         (self.log.length, self.log.clears, self.log.end) = (0, false, 0);
     }
 
-    /// Makes translated code leave at the next block.
-    pub(super) fn stop_log(&mut self) {
-        self.log.end = 0;
-    }
-
     /// Makes the pixels before the CPU cycle `now` pending and flushes them, with all changes logged before.
     pub(super) fn catch_up(&mut self, now: u32) {
         let clock = (now as i32).wrapping_mul(3);

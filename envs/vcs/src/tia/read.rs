@@ -32,10 +32,6 @@ impl Tia {
             0..=7 => {
                 self.catch_up(now);
                 self.debt.ask_for(collision::latches_of(register) & !self.collisions);
-                if self.due_latches() != 0 {
-                    // The frame must run again. What it would draw from here on may be wrong, and would stay on the screen.
-                    self.stop_log();
-                }
                 collision::register(self.collisions, register)
             }
             _ => bit(now >= self.pin_set_from(register - 8, wiring, inputs)),
