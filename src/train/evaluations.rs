@@ -52,6 +52,13 @@ impl Run {
         self.progress.evaluation.as_ref().is_some_and(|evaluation| evaluation.frames == frames)
     }
 
+    /// Returns true if only the closing scores are left: the budget is used up, and the last of the regular evaluations is
+    /// complete.
+    pub(super) fn is_finished(&self) -> bool {
+        let is_evaluated = !self.evaluations().is_used() || self.is_evaluated(self.progress.moment.frames);
+        self.learner.is_complete() && is_evaluated
+    }
+
     /// Evaluates the agent and records the scores. Returns nothing if a signal arrives before the end.
     pub(super) fn evaluate(
         &self,

@@ -297,13 +297,6 @@ impl Run {
         Ok(())
     }
 
-    /// Returns true if there is nothing left to do before the end of the run: the budget is used up, and the final one of
-    /// regular evaluations was not interrupted.
-    pub(super) fn is_finished(&self) -> bool {
-        let is_evaluated = !self.evaluations().is_used() || self.is_evaluated(self.progress.moment.frames);
-        self.learner.is_complete() && is_evaluated
-    }
-
     /// Shows the settings at the beginning of the curves of a new run.
     fn show_beginning(&self, telemetry: &mut Telemetry) -> Result<()> {
         if matches!(self.initial_state, InitialState::Restored { .. }) {

@@ -1,4 +1,4 @@
-//! What a terminal shows while and after a run trains.
+//! The output of a run on a terminal.
 #![cfg(unix)]
 
 use std::process::{Command, Stdio};

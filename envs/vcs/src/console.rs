@@ -357,9 +357,8 @@ impl Console {
         }
         machine.refresh_pins();
         match &self.translation {
-            // Where access times matter, the interpreter accounts for all of them. Translated code counts CPU cycles, at which a
-            // frame begins unless the colour clock has wrapped.
-            Some(translation) if machine.tia.is_logging() && machine.tia.frame_start() % 3 == 0 => {
+            // Where access times matter, the interpreter accounts for all of them.
+            Some(translation) if machine.tia.is_logging() => {
                 translation.run(&mut self.cpu, machine, INSTRUCTIONS_PER_REQUEST);
             }
             _ => self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST),
