@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::cart::Cartridge;
 use crate::controllers::{Inputs, Wiring};
-use crate::cpu::Cpu;
+use crate::cpu::{Bus, Cpu};
 use crate::machine::{Machine, RAM};
 use crate::mt19937::Mt19937;
 use crate::replay::{FrameStart, Replays};
@@ -441,6 +441,12 @@ impl Console {
     #[cfg(test)]
     pub(crate) fn forget_wanted_latches(&mut self) {
         self.wanted = WantedLatches::default();
+    }
+
+    /// Lets time pass while the CPU does nothing.
+    #[cfg(test)]
+    pub(crate) fn pass_time(&mut self, cycles: u32) {
+        self.machine.tick(cycles);
     }
 
     #[cfg(test)]

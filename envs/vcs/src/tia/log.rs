@@ -75,8 +75,8 @@ pub(super) struct Log {
     clears: bool,
     /// The CPU cycle from which a write ends the frame.
     end: u32,
-    /// CPU cycles of the current line that had passed when the frame began.
-    phase: u32,
+    /// The number to add to a CPU cycle of the frame for a multiple of 76 where a wait for the next line ends.
+    wait_phase: u32,
     /// The CPU cycle at which a line begins, most likely the line after the last one for whose end translated
     /// code has waited.
     next_line: u32,
@@ -92,7 +92,7 @@ impl Default for Log {
             length: 0,
             clears: false,
             end: 0,
-            phase: 0,
+            wait_phase: 0,
             next_line: 0,
             settled: [UNSETTLED; REGISTERS],
         }
@@ -170,9 +170,9 @@ impl Tia {
     /// Offset of a `u32`: the CPU cycle from which a write ends the frame. Logged writes are earlier, except
     /// those made by a call.
     pub(crate) const LOG_END: usize = offset_of!(Self, log) + offset_of!(Log, end);
-    /// Offset of a `u32`: the number to add to a CPU cycle of the frame for a multiple of 76 at the start of
-    /// each line.
-    pub(crate) const LINE_PHASE: usize = offset_of!(Self, log) + offset_of!(Log, phase);
+    /// Offset of a `u32`: the number to add to a CPU cycle of the frame for a multiple of 76 where a wait for the
+    /// next line ends.
+    pub(crate) const WAIT_PHASE: usize = offset_of!(Self, log) + offset_of!(Log, wait_phase);
     /// Offset of a `u32`: a CPU cycle at which a line begins.
     pub(crate) const NEXT_LINE: usize = offset_of!(Self, log) + offset_of!(Log, next_line);
     /// Offset of the pointer to the entries.
@@ -213,7 +213,8 @@ impl Tia {
             return;
         }
         let end = self.beam.frame_start + (self.geometry.last_line + 1) * LINE;
-        let phase = self.line_phase();
+        // Lines that begin within a CPU cycle are waited for until the cycle before: see `cycles_to_next_line`.
+        let wait_phase = (self.beam.frame_start.wrapping_neg() as u32).div_ceil(3);
         let [first, second] = &self.players;
         let is_copied = |player: &super::Player| player.graphics == player.graphics_old;
         let settled =
@@ -224,8 +225,8 @@ impl Tia {
         log.settled[usize::from(GRP1)] = settled(is_copied(first) && is_ball_copied, second.graphics);
         log.settled[usize::from(ENABL)] = u16::from(self.ball.enabled) << 1;
         log.end = end as u32 / 3;
-        log.phase = phase;
-        log.next_line = LINE as u32 / 3 - phase;
+        log.wait_phase = wait_phase;
+        log.next_line = LINE as u32 / 3 - wait_phase;
         (log.length, log.clears) = (0, false);
         log.entries = Some(spare::take_log());
     }
@@ -246,6 +247,9 @@ impl Tia {
 
     /// Makes the pixels before the CPU cycle `now` pending and flushes them, with all changes logged before.
     pub(super) fn catch_up(&mut self, now: u32) {
+        if self.due_latches() != 0 {
+            return;
+        }
         let clock = (now as i32).wrapping_mul(3);
         if self.is_logging() {
             self.apply_log();
@@ -304,9 +308,13 @@ impl Tia {
         }
     }
 
-    /// Applies the writes that have been logged.
+    /// Applies the writes that have been logged. Those after a read of an open latch, by translated code that has not
+    /// stopped yet, are dropped: the frame will run again and may end before them.
     pub(super) fn apply_log(&mut self) {
         let length = std::mem::take(&mut self.log.length) as usize;
+        if self.due_latches() != 0 {
+            return;
+        }
         // While the log is applied, nothing is logged.
         let Some(entries) = self.log.entries.take() else {
             return;
@@ -315,7 +323,7 @@ impl Tia {
             // Latches that will be cleared need not be found.
             self.collisions = u16::MAX;
         }
-        let phase = self.log.phase;
+        let phase = self.line_phase();
         for &entry in &entries[..length] {
             let entry = Entry(entry);
             self.apply::<ByLines>(entry.register(), entry.value(), entry.cycle(), phase);

@@ -116,14 +116,19 @@ fn cartridge_of(program: &[u8], end: [u8; 4]) -> Cartridge {
     Cartridge::new(image.into(), Scheme::Rom4K).expect("the image has the scheme's size")
 }
 
-/// Asserts that every execution mode leaves the same machine after each of `frames` drawn frames.
-fn assert_same_frames(cartridge: &Cartridge, frames: usize) {
-    let modes = [Execution::Interpreted, Execution::WhenHot, Execution::Eager];
-    let mut consoles = modes.map(|execution| console(cartridge, Controller::Joystick, execution));
+const MODES: [Execution; 3] = [Execution::Interpreted, Execution::WhenHot, Execution::Eager];
+
+fn in_every_mode(cartridge: &Cartridge) -> [Console; 3] {
+    MODES.map(|execution| console(cartridge, Controller::Joystick, execution))
+}
+
+/// Asserts that every execution mode leaves the same machine after each of `frames` drawn frames of a program that counts
+/// them at $90.
+fn assert_same_frames(consoles: &mut [Console; 3], frames: usize) {
     for frame in 0..frames {
         consoles.iter_mut().for_each(Console::run_frame);
-        let [interpreted, translated @ ..] = &consoles;
-        for (console, execution) in translated.iter().zip(&modes[1..]) {
+        let [interpreted, translated @ ..] = &*consoles;
+        for (console, execution) in translated.iter().zip(&MODES[1..]) {
             let place = format!("after frame {frame}, {execution:?}");
             assert_eq!(console.cpu(), interpreted.cpu(), "registers {place}");
             assert_eq!(console.ram(), interpreted.ram(), "RAM {place}");
@@ -134,6 +139,28 @@ fn assert_same_frames(cartridge: &Cartridge, frames: usize) {
     if Native::new().is_some() {
         assert!(consoles[2].natively_executed() > 0);
     }
+}
+
+/// From its frame 20 on, the program ends a frame early if player 0 has hit the playfield, which it always has. The rows
+/// below still show an older frame.
+#[test]
+fn nothing_is_drawn_after_a_read_of_an_open_latch() {
+    let program = [
+        0xA9, 0xFF, 0x85, 0x1B, 0x85, 0x0D, 0x85, 0x02, 0x85, 0x10, // GRP0, PF0 = $FF, WSYNC, RESP0
+        0xA9, 0x00, 0x85, 0x90, // $90 = 0
+        0x85, 0x2C, // frame: STA CXCLR
+        0xE6, 0x90, // INC $90
+        0xA9, 0x02, 0x85, 0x00, 0x85, 0x02, 0x85, 0x02, 0x85, 0x02, // VSYNC = 2, three WSYNC
+        0xA9, 0x00, 0x85, 0x00, // VSYNC = 0
+        0xA5, 0x90, 0x85, 0x09, // COLUBK = $90
+        0xA2, 0x96, 0x85, 0x02, 0xCA, 0xD0, 0xFB, // 150 lines
+        0xA5, 0x90, 0xC9, 0x14, 0x90, 0x04, // LDA $90, CMP #20, BCC rest
+        0x24, 0x02, 0x30, 0xD9, // BIT CXP0FB, BMI frame
+        0xA5, 0x90, 0x49, 0xF0, 0x85, 0x09, // rest: COLUBK = $90 ^ $F0
+        0xA2, 0x69, 0x85, 0x02, 0xCA, 0xD0, 0xFB, // 105 lines
+        0x4C, 0x0E, 0xF0, // JMP frame
+    ];
+    assert_same_frames(&mut in_every_mode(&cartridge_of(&program, [0x00, 0xF0, 0x00, 0xF0])), 40);
 }
 
 #[test]
@@ -149,7 +176,10 @@ fn code_that_leaves_the_cartridge_finds_the_last_byte_on_the_bus() {
     let falls_through = [0x4C, 0xFF, 0xFF]; // JMP $FFFF
     let returns = [0xA9, 0xFF, 0x48, 0x48, 0x60]; // LDA #$FF, PHA, PHA, RTS
     for end in [&falls_through[..], &returns] {
-        assert_same_frames(&cartridge_of(&[&begin, end].concat(), [0x00, 0xF0, 0x00, 0xEA]), 60);
+        assert_same_frames(
+            &mut in_every_mode(&cartridge_of(&[&begin, end].concat(), [0x00, 0xF0, 0x00, 0xEA])),
+            60,
+        );
     }
 }
 
@@ -228,6 +258,30 @@ fn waits_end_with_the_line_from_every_distance() {
             assert_eq!(count, expected, "after {delay} cycles, {execution:?}");
         }
     }
+}
+
+/// A program that does not write to the TIA for 2^31 colour clocks, about 4,770 requests, shifts its lines by a colour
+/// clock against the CPU cycles.
+#[test]
+fn waits_end_before_a_line_that_begins_within_a_cycle() {
+    let program = [
+        0xA5, 0xFF, 0xF0, 0xFC, // idle: LDA $FF, BEQ idle
+        0xA9, 0xFF, 0x8D, 0x94, 0x02, // TIM1T = $FF
+        0xE6, 0x90, // frame: INC $90
+        0xA9, 0x02, 0x85, 0x00, 0x85, 0x02, 0x85, 0x02, 0x85, 0x02, // VSYNC = 2, three WSYNC
+        0xA9, 0x00, 0x85, 0x00, // VSYNC = 0
+        0xA2, 0xFF, 0x85, 0x02, 0xCA, 0xD0, 0xFB, // 255 lines
+        0xAD, 0x84, 0x02, 0x85, 0x80, // $80 = INTIM
+        0x4C, 0x09, 0xF0, // JMP frame
+    ];
+    let mut consoles = in_every_mode(&cartridge_of(&program, [0x00, 0xF0, 0x00, 0xF0]));
+    for console in &mut consoles {
+        console.ram_mut().fill(0);
+        console.run_frame();
+        console.pass_time((1 << 31) / 3 + 1);
+        console.ram_mut()[0x7F] = 1;
+    }
+    assert_same_frames(&mut consoles, 20);
 }
 
 /// The address after $3FFF, $7FFF or $BFFF is not in the cartridge, although A13 selects the next byte of an FE image.

@@ -171,7 +171,7 @@ impl Emitter<'_> {
         /// Multiplying a 32-bit integer by this and shifting divides it by the cycles of a line.
         const RECIPROCAL: u64 = (1_u64 << SHIFT).div_ceil(LINE_CYCLES as u64);
         const SHIFT: u32 = 38;
-        let phase = self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::LINE_PHASE) as i32);
+        let phase = self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::WAIT_PHASE) as i32);
         let place = self.code.ins().iadd(now, phase);
         let last = self.code.ins().iadd_imm_s(place, i64::from(LINE_CYCLES) - 1);
         let wide = self.code.ins().uextend(I64, last);
