@@ -1,7 +1,7 @@
 //! Files of named tensors in the safetensors format.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use algorithms::networks::NamedWeights;
@@ -98,7 +98,7 @@ pub(crate) fn parse(path: &Path, file: &[u8]) -> Result<(Vec<NamedWeights>, Hash
     Ok((weights.collect::<Result<_>>()?, metadata.metadata().clone().unwrap_or_default()))
 }
 
-/// Writes tensors with metadata.
+/// Writes tensors with metadata. `precision` is that of the layers; statistics, whose values may be large, have 32 bits.
 pub(crate) fn write(
     path: &Path,
     tensors: Vec<NamedWeights>,
@@ -106,9 +106,23 @@ pub(crate) fn write(
     metadata: HashMap<String, String>,
 ) -> Result<()> {
     let tensors = tensors.into_iter().map(|weights| {
+        let precision = if weights.is_of_layer() { precision } else { Precision::F32 };
         let (dtype, bytes) = (precision.dtype(), precision.encode(&weights)?);
         Ok((weights.name, Encoded { dtype, shape: weights.shape, bytes }))
     });
-    let bytes = safetensors::serialize(tensors.collect::<Result<Vec<_>>>()?, Some(metadata))?;
+    let mut bytes = safetensors::serialize(tensors.collect::<Result<Vec<_>>>()?, Some(metadata))?;
+    sort_header(&mut bytes)?;
     durable::write(path, &bytes)
+}
+
+/// Sorts the keys in the header of a file. The order of the metadata would otherwise differ from one file to the next.
+fn sort_header(file: &mut [u8]) -> Result<()> {
+    type Header = BTreeMap<String, BTreeMap<String, serde_json::Value>>;
+    let (length, rest) = file.split_first_chunk_mut().context("a safetensors file begins with a length")?;
+    let header = &mut rest[..u64::from_le_bytes(*length) as usize];
+    let mut sorted = serde_json::to_vec(&serde_json::from_slice::<Header>(header)?)?;
+    // The header is padded.
+    sorted.resize(header.len(), b' ');
+    header.copy_from_slice(&sorted);
+    Ok(())
 }

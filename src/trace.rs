@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ale::roms::Md5Sum;
 use ale::{ACTIONS, Action, Ale, AleSettings, Game, PoweredGame};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use rl_env::nearest;
 use serde::Serialize;
 use vcs::Mt19937;
@@ -77,6 +77,8 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
     let name = &args.game;
     let path = Path::new(name);
     if ale::game(name).is_ok() || !path.exists() {
+        let is_path = name.contains(['.', '/']);
+        ensure!(!is_path, "{name} does not exist");
         let games = selection::games([name.as_str()])?;
         let [game] = games[..] else { bail!("{name} selects {} games; choose one to trace", games.len()) };
         let image = roms::store(global)?.obtain(game.id, roms::pip(global).as_ref())?;

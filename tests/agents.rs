@@ -123,6 +123,26 @@ fn sixteen_bit_floats_are_the_nearest_and_halve_the_size() {
 }
 
 #[test]
+fn statistics_keep_32_bits_and_two_exports_are_equal() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    train("ppo", "Pendulum-v1", &["policy.normalize_observations=true"], path);
+    let [full, half, again] = [("full", "f32"), ("half", "f16"), ("again", "f16")].map(|(name, dtype)| {
+        let file = format!("{name}.safetensors");
+        succeed(in_directory(path).args(["export", "run", "--dtype", dtype, "--out", &file]));
+        fs::read(path.join(file)).expect("an export")
+    });
+    assert!(half == again);
+    let [full, half] = [&full, &half].map(|file| SafeTensors::deserialize(file).expect("safetensors"));
+    for name in ["obs_rms.mean", "obs_rms.var", "obs_rms.count"] {
+        let [full, half] = [&full, &half].map(|file| file.tensor(name).expect("a statistic"));
+        assert!(half.dtype() == Dtype::F32 && half.data() == full.data(), "{name}");
+    }
+    assert_eq!(half.tensor("critic.weight").expect("a layer").dtype(), Dtype::F16);
+    evaluated("half.safetensors", path);
+}
+
+#[test]
 fn the_zoo_plays_without_roms() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path();

@@ -164,6 +164,20 @@ fn an_extended_run_equals_a_longer_one() {
     }
 }
 
+/// The last step of three environments exceeds the total: 334 steps of each are 1002 frames.
+#[test]
+fn a_run_that_exceeded_its_total_can_change_its_settings() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut train = ale_train();
+    train.args(["dqn", "--games", "CartPole-v1", "--num-envs", "3", "--total-frames", "1000"]);
+    train.args(["--set", "dqn.learning_starts=900", "--set", "policy.hidden_size=8"]);
+    succeed(train.args(["--set", "evaluation.episodes=1", "--run-dir"]).arg(&run));
+    succeed(&mut resumed(&run, &["--set", "evaluation.episodes=2"]));
+    let error = fail(&mut resumed(&run, &["--total-frames", "1001"]), 2);
+    assert!(error.contains("the run has been trained for 1002 frames already"), "{error}");
+}
+
 #[test]
 fn changes_of_settings_are_recorded_in_the_run() {
     let temp = TempDir::new().expect("a directory");

@@ -45,10 +45,12 @@ fn prints_a_row_per_setting_and_trains_only_missing_runs() {
     assert!(!said.contains("run 2 of 4") && !said.contains("run 3 of 4"), "{said}");
     assert_eq!(String::from_utf8(again.stdout).expect("text"), table, "the scores of the same runs differ");
 
-    let other = sweep(&[&arguments[..], &["--set", "ppo.clip_coef=0.3"]].concat(), temp.path());
+    let other =
+        sweep(&["--vary", "ppo.gamma=0.8,0.9", "--seeds", "1", "--set", "ppo.clip_coef=0.3"], temp.path());
     assert!(
         String::from_utf8_lossy(&other.stderr).contains("contains a sweep with a different ppo.clip_coef")
     );
+    assert!(!runs.join("settings/gamma=0.8.toml").exists(), "a rejected sweep wrote a setting");
 }
 
 #[test]
@@ -166,6 +168,28 @@ fn only_the_settings_need_to_be_valid() {
         .args(arguments);
     command.args(["--set", "evaluation.episodes=1", "--set", "policy.hidden_size=16"]);
     program::succeed(command.current_dir(temp.path()));
+}
+
+#[test]
+fn flags_do_not_override_varied_keys() {
+    let temp = TempDir::new().expect("a temporary directory");
+    for (vary, flag) in [
+        ("environments.games=CartPole-v1,Acrobot-v1", "--games"),
+        ("experiment.total_frames=4k,8k", "--total-frames"),
+        ("environments.num_envs=8,16", "--num-envs"),
+        ("experiment.device=cpu", "--device"),
+    ] {
+        let more = match flag {
+            "--num-envs" => &["--num-envs", "4"][..],
+            "--device" => &["--device", "cpu"],
+            _ => &[],
+        };
+        let Output { status, stderr, .. } = sweep(&[&["--vary", vary], more].concat(), temp.path());
+        let said = String::from_utf8_lossy(&stderr);
+        assert_eq!(status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("cannot be used with {flag}, which sets the same key")), "{said}");
+    }
+    assert_eq!(fs::read_dir(temp.path()).expect("a directory").count(), 0);
 }
 
 #[test]

@@ -184,9 +184,9 @@ impl BatchReader {
         &self.tasks[self.task_ids[env]].actions
     }
 
-    /// Returns true if each action is a single choice.
+    /// Returns true if each action is a single choice whose options are all legal.
     pub(crate) fn has_single_choices(&self) -> bool {
-        self.tasks.iter().all(|task| task.actions.joint().is_some_and(|actions| actions.num_choices() == 1))
+        self.tasks.iter().all(|task| task.actions.is_single_choice())
     }
 
     /// Returns true if the actions are continuous.

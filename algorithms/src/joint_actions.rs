@@ -174,6 +174,11 @@ impl JointActions {
         &self.nodes
     }
 
+    /// Returns true for a single choice whose options are all legal.
+    pub(crate) fn is_single_choice(&self) -> bool {
+        matches!(&self.nodes[..], [only] if only.len() == self.num_outputs())
+    }
+
     /// Returns true if all combinations of the legal options of the choices are legal.
     pub(crate) fn is_product(&self) -> bool {
         self.nodes.len() == self.num_choices()

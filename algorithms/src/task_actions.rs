@@ -51,6 +51,11 @@ impl TaskActions {
         self.joint().map_or(0, JointActions::num_choices)
     }
 
+    /// Returns true if an action is a single choice whose options are all legal.
+    pub(crate) fn is_single_choice(&self) -> bool {
+        self.joint().is_some_and(JointActions::is_single_choice)
+    }
+
     /// Returns the number of components of a continuous action, 0 for choices.
     pub fn num_components(&self) -> usize {
         match self {

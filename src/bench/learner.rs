@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use algorithms::DeviceCalls;
 use algorithms::cluster::Cluster;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use rl_env::ResetSeeds;
 use serde_json::json;
 
@@ -125,13 +125,19 @@ fn experiment(args: &BenchLearnerArgs) -> Result<Experiment> {
         games: args.subject.games.clone(),
         preset: Some(args.preset.clone()),
         config: None,
-        set: torso.into_iter().chain(precision).chain(args.set.iter().cloned()).collect(),
+        set: args.set.iter().cloned().chain(torso).chain(precision).collect(),
         total_frames: None,
         num_envs: Some(args.size.num_envs),
         num_threads: Some(args.size.num_threads()),
         seed: None,
         device: Some(args.device.clone()),
     };
+    // All flags have defaults, which override --set.
+    for key in args.set.iter().filter_map(|assignment| Some(assignment.split_once('=')?.0.trim())) {
+        if let Some(flag) = config::flag_of(key, &experiment) {
+            bail!("--set {key} has no effect here; use {flag}");
+        }
+    }
     config::from_args(&experiment, None)?.resolve()
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct BenchSubject {
 #[derive(Debug, Args)]
 pub(crate) struct BenchSize {
     /// Environments per game
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = number::at_least::<usize>(1))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = number::of_key::<usize>("environments.num_envs"))]
     pub(crate) num_envs: usize,
     /// Threads, at most the number of cores [default: all cores]
     #[arg(long, value_name = "T", value_parser = number::threads)]

@@ -151,7 +151,10 @@ pub(crate) enum Command {
 impl Command {
     /// Returns true if several processes of a job may run the command together.
     pub(crate) fn may_have_peers(&self) -> bool {
-        matches!(self, Self::Train(_) | Self::Resume(_) | Self::Bench(_))
+        matches!(
+            self,
+            Self::Train(_) | Self::Resume(_) | Self::Bench(BenchArgs { command: BenchCommand::Cluster(_) })
+        )
     }
 }
 

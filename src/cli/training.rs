@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::complete;
 use super::number;
@@ -112,12 +112,13 @@ Examples:
       --seeds 1..3
   ale-train sweep --run-dir checkpoints/random --vary ppo.learning_rate=log:1e-5..1e-2 \\
       --vary ppo.clip_coef=0.1,0.2 --random 20 --jobs 4")]
+#[command(group(ArgGroup::new("varied").args(["vary", "seeds"]).required(true).multiple(true)))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
     /// Key with several values, for example ppo.gamma=0.9,0.99, or with a range, for example ppo.gamma=0.9..0.999; may
     /// be repeated; optional if --seeds is given
-    #[arg(long, value_name = "KEY=VALUES", required_unless_present = "seeds", add = complete::keys())]
+    #[arg(long, value_name = "KEY=VALUES", add = complete::keys())]
     pub(crate) vary: Vec<String>,
     /// Seeds to train each setting with: 1..5, which includes both ends, or 1,2,7..9 [default: experiment.seed]
     #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]

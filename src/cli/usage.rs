@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use crate::config::key_of_flag;
+use crate::config::{field, key_of_flag};
 use crate::learner::Algorithm;
 
 /// Rewrites an error about the arguments. An invalid value is explained in one sentence; for an unknown flag that is
@@ -45,12 +45,18 @@ fn text(error: &Error, kind: ContextKind) -> Option<&str> {
 /// Returns the assignment to the key that an unknown flag is named after, if the command takes assignments.
 fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Option<String> {
     let flag = text(error, ContextKind::InvalidArg)?.split('=').next()?;
-    let command = arguments.iter().find_map(|argument| command.find_subcommand(argument))?;
+    let (mut command, mut arguments_left) = (command, arguments.iter());
+    while let Some(chosen) = arguments_left.find_map(|argument| command.find_subcommand(argument)) {
+        command = chosen;
+    }
     command.get_arguments().find(|argument| argument.get_id() == "set")?;
     let algorithm = Algorithm::ALL.iter().copied().find(|algorithm| algorithm.name() == command.get_name());
     // A flag of nearly the same name is more likely to be meant than a key.
     let may_be_misspelt = error.get(ContextKind::SuggestedArg).is_none();
     let (key, is_switch) = key_of_flag(flag.strip_prefix("--")?, algorithm, may_be_misspelt)?;
+    if command.get_name() == "resume" && field(&key).is_some_and(|field| field.fixed.is_some()) {
+        return None;
+    }
     let value = value_of(flag, arguments).unwrap_or(if is_switch { "true" } else { "VALUE" });
     Some(format!("{key}={value}"))
 }

@@ -132,6 +132,12 @@ pub(crate) fn assigned(flag: &str, assignment: &str) -> Result<Table> {
     read(layer).with_context(|| format!("{flag} {assignment}"))
 }
 
+/// Returns the flag that sets a key, such as `--num-envs`, if it is one of the keys that flags set.
+pub(crate) fn flag_of(key: &str, args: &ExperimentArgs) -> Option<String> {
+    let is_set = leaf_keys(&flags(args)).iter().any(|of_flag| of_flag == key);
+    is_set.then(|| format!("--{}", key.rsplit('.').next().unwrap_or(key).replace('_', "-")))
+}
+
 /// Returns the keys that flags set.
 fn flags(args: &ExperimentArgs) -> Table {
     // The parsers of the flags accept only what TOML can hold.

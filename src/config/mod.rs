@@ -29,7 +29,7 @@ mod written;
 pub(crate) use amendment::{Change, amended};
 pub(crate) use experiment::Experiment;
 pub(crate) use games::Games;
-pub(crate) use layers::{assigned, changed_keys, from_args, from_preset, from_toml, values};
+pub(crate) use layers::{assigned, changed_keys, flag_of, from_args, from_preset, from_toml, values};
 pub(crate) use presets::{Chosen, Preset, named, presets};
 pub(crate) use reference::reference;
 pub(crate) use schema::{field, help, key_of_flag, keys_with_help};

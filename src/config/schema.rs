@@ -147,10 +147,16 @@ fn check_keys(layer: &Table) -> Result<()> {
         if known.contains(&key) {
             continue;
         }
+        let with_game = |key: &str| match game {
+            Some(game) => key.replacen(&format!("{OF_GAME}{ANY_GAME}"), &format!("{OF_GAME}{game}"), 1),
+            None => key.to_owned(),
+        };
         if let Some(example) = known.iter().find(|known| known.starts_with(&format!("{key}."))) {
             ensure!(
                 value.is_table(),
-                "{key} = {value} is not possible: it is a section with keys such as {example}"
+                "{} = {value} is not possible: it is a section with keys such as {}",
+                with_game(&key),
+                with_game(example)
             );
             continue;
         }
@@ -158,10 +164,6 @@ fn check_keys(layer: &Table) -> Result<()> {
         if Algorithm::ALL.iter().any(|algorithm| algorithm.descriptor().sections.iter().any(is_derived)) {
             bail!("{key} is computed from experiment.total_frames; set that key instead")
         }
-        let with_game = |key: &str| match game {
-            Some(game) => key.replacen(&format!("{OF_GAME}{ANY_GAME}"), &format!("{OF_GAME}{game}"), 1),
-            None => key.to_owned(),
-        };
         match nearest_key(&key, &known) {
             Some(nearest) => {
                 bail!("unknown key '{}'; did you mean '{}'?", with_game(&key), with_game(nearest))

@@ -24,6 +24,9 @@ settings! {
     }
 }
 
+/// The largest number of environments of a game.
+const MOST_ENVS: f64 = 65_536.0;
+
 settings! {
     /// The games and their preprocessing.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +36,7 @@ settings! {
         /// leading `-` excludes a game or set.
         pub(crate) games: Vec<String> = vec!["harvest".to_owned()]; fixed "the checkpoint has the state of their environments",
         /// The number of environments of each game.
-        pub(crate) num_envs: usize = 8 => at_least(1.0); fixed "the checkpoint has the state of each environment",
+        pub(crate) num_envs: usize = 8 => between(1.0, MOST_ENVS); fixed "the checkpoint has the state of each environment",
         /// The number of emulated frames per step.
         pub(crate) frame_skip: u32 = 4 => at_least(1.0); fixed "frames, steps and discounts so far were counted with it",
         /// Probability that a frame repeats the previous action (sticky actions).
@@ -87,7 +90,7 @@ settings! {
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct GameSettings {
         /// The number of environments of the game.
-        pub(crate) num_envs: Option<usize> = None => at_least(1.0); fixed "the checkpoint has the state of each environment",
+        pub(crate) num_envs: Option<usize> = None => between(1.0, MOST_ENVS); fixed "the checkpoint has the state of each environment",
         /// The maximum number of emulated frames that the game is trained on, over all its environments: at least one
         /// step of each. After that, their episodes are truncated and they rest while the other games continue.
         pub(crate) total_frames: Option<u64> = None; fixed "the number of steps of each game so far depends on it",

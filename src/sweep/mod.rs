@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::checkpoint;
 use crate::cli::{ExperimentArgs, Global, Launcher, SweepArgs};
@@ -44,10 +44,14 @@ const INCIDENTAL: [&str; 2] = ["experiment.seed", "experiment.num_threads"];
 /// Trains every run that is not complete, then prints the table.
 pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let settings = settings(&args.vary, args.random)?;
+    settings.first().map_or(Ok(()), |setting| check_flags(args, setting))?;
     let variants = settings.iter().map(|setting| Variant::new(args, setting)).collect::<Result<Vec<_>>>()?;
     // The runs repeat warnings about the settings, but not about the form in which they are written here.
     notes_of_all(&variants).for_each(|line| Printer::Plain.warn(line));
-    variants.iter().try_for_each(|variant| variant.create_or_match(&args.run_dir))?;
+    // Nothing is written if a setting does not match.
+    let new = variants.iter().map(|variant| Ok((variant, variant.is_new(&args.run_dir)?)));
+    let new: Vec<_> = new.collect::<Result<_>>()?;
+    new.iter().filter(|(_, is_new)| *is_new).try_for_each(|(variant, _)| variant.create(&args.run_dir))?;
     let runs = variants.iter().flat_map(|variant| variant.seeds(args).map(move |seed| (variant, seed)));
     let numbered: Vec<_> = (1..).zip(runs).collect();
     let missing = numbered
@@ -78,6 +82,17 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     }
     let error = anyhow!(AtWork { doing: "the same command repeats the failed runs only" });
     Err(error.context(format!("{} of {total} runs failed: {}", failed.len(), failed.join(", "))))
+}
+
+/// Fails if a flag sets a varied key, since flags override the values of the setting.
+fn check_flags(args: &SweepArgs, setting: &Setting) -> Result<()> {
+    let varied = setting.iter().filter_map(|assignment| assignment.split_once('=').map(|(key, _)| key));
+    for key in varied {
+        if let Some(flag) = config::flag_of(key, &args.experiment) {
+            bail!("--vary {key} cannot be used with {flag}, which sets the same key");
+        }
+    }
+    Ok(())
 }
 
 /// Calls `act` with each item on `jobs` threads. After the first failure no further call starts.
@@ -146,16 +161,19 @@ impl<'a> Variant<'a> {
         sweep.join(SETTINGS).join(name + ".toml")
     }
 
-    /// Writes the experiment into the directory of a sweep. If there is a file of this name, checks that its experiment is the
+    /// Writes the experiment into the directory of a sweep.
+    fn create(&self, sweep: &Path) -> Result<()> {
+        let directory = sweep.join(SETTINGS);
+        fs::create_dir_all(&directory)
+            .with_context(|| format!("cannot write the directory {}", directory.display()))?;
+        durable::write(&self.file(sweep), self.experiment.as_bytes())
+    }
+
+    /// Returns true if the directory of a sweep has no file for this setting. If it has one, checks that its experiment is the
     /// same: names have only the last parts of keys.
-    fn create_or_match(&self, sweep: &Path) -> Result<()> {
+    fn is_new(&self, sweep: &Path) -> Result<bool> {
         let file = self.file(sweep);
-        let Ok(before) = fs::read_to_string(&file) else {
-            let directory = sweep.join(SETTINGS);
-            fs::create_dir_all(&directory)
-                .with_context(|| format!("cannot write the directory {}", directory.display()))?;
-            return durable::write(&file, self.experiment.as_bytes());
-        };
+        let Ok(before) = fs::read_to_string(&file) else { return Ok(true) };
         let changed =
             config::changed_keys(&before, &self.experiment).with_context(|| file.display().to_string())?;
         let changed: Vec<_> = changed.into_iter().filter(|key| !INCIDENTAL.contains(&key.as_str())).collect();
@@ -165,7 +183,7 @@ impl<'a> Variant<'a> {
             sweep.display(),
             changed.join(", ")
         );
-        Ok(())
+        Ok(false)
     }
 }
 

@@ -23,8 +23,9 @@ pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs, printer: &Printe
     if !changes.is_empty() {
         let experiment = config.resolve()?;
         let (total, trained) = (experiment.run.total_frames, agent.checkpoint.progress.moment.frames);
+        // The last steps of all environments may exceed the total that training began with.
         ensure!(
-            total >= trained,
+            total >= trained || total == agent.experiment.run.total_frames,
             "experiment.total_frames = {total} is not possible: the run has been trained for {trained} frames already"
         );
         warn_of(&agent.experiment, &experiment, printer);

@@ -93,7 +93,7 @@ settings! {
         /// The representation of an action's return.
         pub distribution: Distribution = Distribution::Mean; fixed "the shape of the network depends on it",
         /// The number of atoms or quantiles per action, if a distribution is learned.
-        pub num_atoms: usize = 51 => at_least(2.0); fixed "the shape of the network depends on it",
+        pub num_atoms: usize = 51 => between(2.0, 65_536.0); fixed "the shape of the network depends on it",
         /// The smallest return that `c51` represents, in the scale of `policy.value_scale`.
         pub v_min: f32 = -10.0; fixed "the outputs of the network are probabilities of these returns",
         /// The largest return that `c51` represents, in the same scale; above `v_min`.

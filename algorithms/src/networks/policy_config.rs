@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use settings::{Settings, above, at_least, choices, settings};
+use settings::{Settings, above, between, choices, settings};
 
 use super::{ObservationLayout, Precision};
 use crate::value_scale::TaskScales;
@@ -43,6 +43,9 @@ choices! {
     }
 }
 
+/// The largest width of a layer.
+const MOST_UNITS: f64 = 65_536.0;
+
 settings! {
     /// The network of an agent, for every algorithm.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,7 +56,7 @@ settings! {
         /// through fully connected layers instead.
         pub torso: TorsoKind = TorsoKind::Nature; fixed "the shape of the network depends on it",
         /// Multiplier of the number of channels of the convolutions.
-        pub width: f64 = 1.0 => above(0.0); fixed "the shape of the network depends on it",
+        pub width: f64 = 1.0 => above(0.0).up_to(64.0); fixed "the shape of the network depends on it",
         /// True if every layer is normalised before its activation (Ba et al. 2016, <https://arxiv.org/abs/1607.06450>).
         /// If absent, PQN normalises and the other algorithms do not.
         pub layer_norm: Option<bool> = None; fixed "the shape of the network depends on it",
@@ -62,13 +65,13 @@ settings! {
         /// game.
         pub head: HeadKind = HeadKind::PerGame; fixed "the shape of the network depends on it",
         /// Size of a learned embedding of the game, an additional input of the last hidden layer; 0 for none.
-        pub game_embedding: usize = 0; fixed "the shape of the network depends on it",
+        pub game_embedding: usize = 0 => between(0.0, MOST_UNITS); fixed "the shape of the network depends on it",
         /// Width of the last hidden layer. If absent: 512 for `nature` and 256 for the other torsos. For vectors, both
         /// hidden layers have this width, and the default is 64 with PPO, 128 with DQN and PQN, and 256 with SAC.
-        pub hidden_size: Option<usize> = None => at_least(1.0); fixed "the shape of the network depends on it",
+        pub hidden_size: Option<usize> = None => between(1.0, MOST_UNITS); fixed "the shape of the network depends on it",
         /// Size of an LSTM after the last hidden layer; 0 for none. PPO only. Minibatches then consist of whole
         /// environments, of which there must be at least `ppo.num_minibatches`.
-        pub lstm: usize = 0; fixed "the shape of the network depends on it",
+        pub lstm: usize = 0 => between(0.0, MOST_UNITS); fixed "the shape of the network depends on it",
         /// The source of the standard deviations of continuous actions: parameters of each game, independent of the
         /// observation, or outputs of the network next to the means. PPO only.
         pub deviation: Deviation = Deviation::Parameter; fixed "the shape of the network depends on it",

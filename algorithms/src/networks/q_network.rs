@@ -192,7 +192,7 @@ impl QHead {
 }
 
 /// Computes the mean over each row's legal actions: `[rows, max_outputs, atoms]` to `[rows, 1, atoms]`. If actions have
-/// several choices, computes the mean over the legal options of each output's choice instead,
+/// several choices or illegal options, computes the mean over the legal options of each output's choice instead,
 /// `[rows, max_outputs, atoms]`.
 fn mean_of_legal(outputs: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
     if !rows.choices().is_empty() {
@@ -213,7 +213,7 @@ fn means_of_choices(outputs: &Tensor<3>, choices: &[Tensor<2>]) -> Tensor<3> {
         let mean = (outputs.clone() * legal.clone()).sum_dim(1) / counts;
         mean * legal
     };
-    choices.iter().map(mean).reduce(|sum, mean| sum + mean).expect("at least two choices")
+    choices.iter().map(mean).reduce(|sum, mean| sum + mean).expect("at least one choice")
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct RowTasks {
     /// The groups of the rows, computed on first use.
     groups: Arc<OnceLock<GroupIndices>>,
     /// The legal outputs of each choice of an action, `[rows, max_outputs]`: 1 for an output of the choice that belongs
-    /// to a legal action of the row's task, else 0. Empty if each task has a single choice.
+    /// to a legal action of the row's task, else 0. Empty if each task has a single choice without illegal options.
     choices: Vec<Tensor<2>>,
     num_tasks: usize,
 }
@@ -77,7 +77,7 @@ impl RowTasks {
     }
 
     /// Returns the legal outputs of each choice of an action, `[rows, max_outputs]`: 1 for an output of the choice that
-    /// belongs to a legal action, else 0. Empty if each task has a single choice.
+    /// belongs to a legal action, else 0. Empty if each task has a single choice without illegal options.
     pub(super) fn choices(&self) -> &[Tensor<2>] {
         &self.choices
     }
@@ -118,10 +118,10 @@ impl RowTasks {
 
 /// Returns the tensors of [`RowTasks::choices`].
 fn legal_outputs(task_ids: &[usize], tasks: &[Task], device: &Device) -> Vec<Tensor<2>> {
-    let most = tasks.iter().map(|task| task.actions.num_choices()).max().unwrap_or(0);
-    if most < 2 {
+    if tasks.iter().all(|task| task.actions.is_single_choice()) {
         return Vec::new();
     }
+    let most = tasks.iter().map(|task| task.actions.num_choices()).max().unwrap_or(0);
     let width = max_outputs(tasks);
     let of_choice = |choice: usize| {
         let mut legal = vec![0.0; task_ids.len() * width];

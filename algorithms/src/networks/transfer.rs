@@ -176,7 +176,7 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     let is_same = own.algorithm == from.algorithm;
     check(own, from, is_same)?;
     let parameters = weights(&network)?;
-    let layers = || source.weights.iter().filter(|weights| is_of_layer(&weights.name));
+    let layers = || source.weights.iter().filter(|weights| weights.is_of_layer());
     let names = network.names(&parameters, is_normalised(layers()));
     let mut used = Vec::new();
     let (mut merged, mut tensors) = (Vec::with_capacity(parameters.len()), 0);
@@ -233,10 +233,6 @@ pub(crate) fn transfer<N: Module + TorchNames>(
 
 /// The name of SAC's temperatures in an export: a parameter that belongs to no layer.
 pub(crate) const TEMPERATURE: &str = "log_alpha";
-
-fn is_of_layer(name: &str) -> bool {
-    name != TEMPERATURE && !name.starts_with(STATISTICS)
-}
 
 /// Fails if weights have different meanings in the two networks.
 fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> Result<(), TransferError> {

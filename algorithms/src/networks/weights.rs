@@ -4,7 +4,9 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
+use super::transfer::TEMPERATURE;
 use crate::LearnerError;
+use crate::observation_statistics::PREFIX as STATISTICS;
 
 /// One parameter of a network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +17,14 @@ pub struct NamedWeights {
     pub shape: Vec<usize>,
     /// The values, outermost axis first.
     pub values: Vec<f32>,
+}
+
+impl NamedWeights {
+    /// Returns true for a weight or bias of a layer. False for statistics of observations and temperatures of SAC, which
+    /// exports contain too.
+    pub fn is_of_layer(&self) -> bool {
+        self.name != TEMPERATURE && !self.name.starts_with(STATISTICS)
+    }
 }
 
 /// Returns all parameters of `module`.

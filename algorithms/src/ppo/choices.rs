@@ -39,7 +39,7 @@ impl Choices {
         tasks: &[Task],
         device: &Device,
     ) -> Self {
-        if tasks.iter().all(|task| task.actions.num_choices() == 1) {
+        if tasks.iter().all(|task| task.actions.is_single_choice()) {
             let actions: Vec<i32> = actions.map(|(_, options)| options[0]).collect();
             let rows = actions.len();
             return Self::Single(integers(actions, [rows], device));
@@ -249,7 +249,13 @@ mod tests {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 let task = |rng: &mut ChaCha8Rng| Task::of_actions("task", random_actions(rng));
                 let mut tasks: Vec<Task> = (0..rng.random_range(0..3)).map(|_| task(&mut rng)).collect();
-                tasks.push(Task::of_actions("last", JointActions::product(&[2, 2]).unwrap()));
+                // A single choice with an illegal option, or several choices.
+                let last = if seed % 2 == 0 {
+                    JointActions::factored(&[3], vec![vec![0], vec![2]])
+                } else {
+                    JointActions::product(&[2, 2])
+                };
+                tasks.push(Task::of_actions("last", last.unwrap()));
                 Self::of_tasks(tasks, rng)
             })
         }

@@ -43,7 +43,7 @@ impl DeviceTargets {
             let weight = if norm_ent { inverse_entropy(actions) } else { 1.0 };
             [rollout.log_prob(entry), returns[entry], values[entry], weight]
         });
-        let are_single = spec.tasks.iter().all(|task| task.actions.num_choices() == 1);
+        let are_single = spec.tasks.iter().all(|task| task.actions.is_single_choice());
         let option = |&entry: &usize| rollout.action(entry)[0] as usize;
         Self {
             columns: floats(columns.collect(), [entries.len(), 4], device),

@@ -13,7 +13,7 @@ settings! {
         /// The number of steps to train for, over all environments: at least one rollout.
         pub total_steps: u64 = 10_000_000,
         /// The number of steps of each environment in a rollout. With fewer than 2, all of them could be resets.
-        pub num_steps: usize = 128 => at_least(2.0); fixed "updates so far were counted in rollouts of this length",
+        pub num_steps: usize = 128 => between(2.0, 1e6); fixed "updates so far were counted in rollouts of this length",
         /// Step size of the optimiser at the start of training.
         pub learning_rate: f64 = 2.5e-4 => above(0.0),
         /// True if the learning rate decays linearly to 0 over the course of training.

@@ -291,7 +291,9 @@ impl Learner for Sac {
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         let mut weights = self.network().torch_weights()?;
-        weights.extend(self.temperature.network.weights()?);
+        if self.config.autotune {
+            weights.extend(self.temperature.network.weights()?);
+        }
         weights.extend(self.statistics.iter().flat_map(ObservationStatistics::weights));
         Ok(weights)
     }

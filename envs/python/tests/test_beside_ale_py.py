@@ -158,6 +158,12 @@ def test_reset_mask_leaves_autoresets_waiting(mode: str) -> None:
     assert beside.ends[1] > 3
 
 
+def test_the_action_of_each_position_of_the_stick() -> None:
+    beside = Beside("pong", 1)
+    our, their = beside.ours.map_action_idx, beside.theirs.map_action_idx
+    assert our.dtype == their.dtype and np.array_equal(our, their)
+
+
 def test_actions_of_both_integer_types_in_any_layout() -> None:
     beside = Beside("pong", 3)
     beside.reset(seed=5)

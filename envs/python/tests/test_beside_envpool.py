@@ -138,11 +138,28 @@ def test_sending_to_some_environments(env_type: str) -> None:
     assert_same("reset([3, 1])", our.reset(np.array([3, 1])), their.reset(np.array([3, 1])))
 
 
-def test_the_first_step_resets() -> None:
+@pytest.mark.parametrize("form", ["all", "ids", "permutation", "dictionary"])
+def test_the_first_step_resets(form: str) -> None:
     our, their = make_both("Pong-v5", "gymnasium", max_episode_steps=3)
+    ids = {"ids": np.arange(2), "permutation": np.array([1, 0])}.get(form)
     for step in range(6):
-        actions = np.array([step, 2])
-        assert_same(f"step {step}", our.step(actions), their.step(actions))
+        actions: Any = np.array([step, 2], np.int32)
+        if form == "dictionary":
+            actions = {"action": actions, "env_id": np.arange(2, dtype=np.int32)}
+        assert_same(f"step {step}", our.step(actions, ids), their.step(actions, ids))
+
+
+def test_an_empty_list_of_environments_gives_an_empty_batch() -> None:
+    our, their = make_both("Pong-v5", "gymnasium")
+    nothing = np.zeros(0, np.int32)
+    for env in (our, their):
+        env.reset()
+    assert_same("reset", our.reset(nothing), their.reset(nothing))
+    assert_same("step", our.step(nothing, nothing), their.step(nothing, nothing))
+    actions = np.array([1, 2], np.int32)
+    assert_same("then", our.step(actions), their.step(actions))
+    with pytest.raises(RuntimeError):
+        our.recv()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])

@@ -139,6 +139,8 @@ def test_torchrl_resets_done_environments() -> None:
     env = AtariTorchEnv("breakout", 3, **options)
     check_env_specs(env)
     same = AtariVectorEnv("breakout", 3, autoreset_mode="Disabled", **options)
+    env.set_seed(2**31 - 2)
+    env.reset()
     env.set_seed(5)
     torch.manual_seed(1)
     rollout = env.rollout(80, break_when_any_done=False)

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::cart::Cartridge;
 use crate::controllers::{Inputs, Wiring};
-use crate::cpu::{Bus, Cpu};
+use crate::cpu::Cpu;
 use crate::machine::{Machine, RAM};
 use crate::mt19937::Mt19937;
 use crate::replay::{FrameStart, Replays};
@@ -446,7 +446,7 @@ impl Console {
     /// Lets time pass while the CPU does nothing.
     #[cfg(test)]
     pub(crate) fn pass_time(&mut self, cycles: u32) {
-        self.machine.tick(cycles);
+        crate::cpu::Bus::tick(&mut self.machine, cycles);
     }
 
     #[cfg(test)]

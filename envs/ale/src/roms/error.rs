@@ -77,7 +77,7 @@ pub enum RomError {
         reason: String,
     },
     /// The files to import include no known ROM.
-    #[error("none of the {files} files in {} is a known ROM; ROMs are recognised by their MD5, and `ale-train roms list` shows the known ones", path.display())]
+    #[error("{} {}; ROMs are recognised by their MD5, and `ale-train roms list` shows the known ones", path.display(), nothing_among(*files))]
     NothingToImport {
         /// The directory or archive.
         path: PathBuf,
@@ -95,6 +95,15 @@ pub enum RomError {
         /// The number of images in the manifest.
         expected: usize,
     },
+}
+
+/// Returns what is said of a file or directory without a known ROM.
+fn nothing_among(files: usize) -> String {
+    match files {
+        0 => "has no files".to_owned(),
+        1 => "is not a known ROM and contains none".to_owned(),
+        _ => format!("has {files} files, none of which is a known ROM"),
+    }
 }
 
 /// Returns the end of the message about an unknown id: similar ids, or where to find them.

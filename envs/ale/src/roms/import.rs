@@ -20,7 +20,8 @@ pub struct Imported {
 
 impl RomStore {
     /// Imports every known image from a file, a directory and its subdirectories, or a zip archive such as a wheel,
-    /// whatever the names of the files. Skips images that the store already has and replaces damaged ones.
+    /// whatever the names of the files. Skips images that the store already has and replaces damaged ones. Within a
+    /// directory, skips subdirectories, files and archives that cannot be read.
     pub fn import(&self, source: &Path) -> Result<Imported, RomError> {
         let mut search = Search { store: self, imported: Imported::default() };
         let metadata = fs::metadata(source).map_err(unreadable(source))?;
@@ -45,19 +46,28 @@ struct Search<'a> {
 impl Search<'_> {
     /// Examines every file below a directory. Links to directories are not followed, so that the walk ends.
     fn directory(&mut self, directory: &Path) -> Result<(), RomError> {
-        let mut waiting: Vec<PathBuf> = vec![directory.to_owned()];
-        while let Some(directory) = waiting.pop() {
-            for entry in fs::read_dir(&directory).map_err(unreadable(&directory))? {
-                let entry = entry.map_err(unreadable(&directory))?;
-                let kind = entry.file_type().map_err(unreadable(&entry.path()))?;
-                if kind.is_dir() {
+        let mut waiting: Vec<PathBuf> = Vec::new();
+        let mut entries = fs::read_dir(directory).map_err(unreadable(directory))?;
+        loop {
+            for entry in entries.by_ref().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     waiting.push(entry.path());
                 } else if fs::metadata(entry.path()).is_ok_and(|target| target.is_file()) {
-                    self.file(&entry.path())?;
+                    match self.file(&entry.path()) {
+                        Err(RomError::Unreadable { .. } | RomError::BadArchive { .. }) => {
+                            self.imported.files += 1
+                        }
+                        other => other?,
+                    }
                 }
             }
+            let next =
+                std::iter::from_fn(|| waiting.pop()).find_map(|directory| fs::read_dir(directory).ok());
+            match next {
+                Some(next) => entries = next,
+                None => return Ok(()),
+            }
         }
-        Ok(())
     }
 
     fn file(&mut self, path: &Path) -> Result<(), RomError> {

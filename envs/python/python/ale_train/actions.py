@@ -34,3 +34,15 @@ class Action(enum.IntEnum):
         return f"Action.{self.name}"
 
     __str__ = __repr__
+
+    @classmethod
+    def of_stick(cls, horizontal: int, vertical: int, fire: bool) -> Action:
+        """Returns the action of a stick and a button.
+
+        Args:
+            horizontal: -1 for left, 0, or 1 for right.
+            vertical: -1 for down, 0, or 1 for up.
+            fire: The button is held.
+        """
+        name = ("DOWN", "", "UP")[vertical + 1] + ("LEFT", "", "RIGHT")[horizontal + 1] + ("FIRE" if fire else "")
+        return cls[name or "NOOP"]

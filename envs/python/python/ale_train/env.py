@@ -232,9 +232,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             down_center_up: -1, 0 or 1.
             fire: The button is held.
         """
-        vertical = {-1: "DOWN", 0: "", 1: "UP"}[down_center_up]
-        horizontal = {-1: "LEFT", 0: "", 1: "RIGHT"}[left_center_right]
-        return Action[vertical + horizontal + ("FIRE" if fire else "") or "NOOP"]
+        return Action.of_stick(left_center_right, down_center_up, fire)
 
     def render(self) -> np.ndarray | None:
         """Returns the screen if ``render_mode`` is ``"rgb_array"``, uint8 of ``(height, width, 3)``.

@@ -349,6 +349,8 @@ class EnvPool:
         self._is_seeded = np.zeros(config.num_envs, bool)
         #: The environments in the order in which they were last sent to, except by the functions of ``xla``.
         self._sent: dict[int, None] = {}
+        #: True after an empty list of environments was sent to, in a synchronous pool.
+        self._sent_none = False
         self.closed = False
 
     @property
@@ -394,6 +396,8 @@ class EnvPool:
         self._send_reset(self.all_env_ids)
 
     def _send_reset(self, ids: np.ndarray) -> None:
+        if self._is_empty(ids):
+            return
         seeds = [None if seeded else seed for seed, seeded in zip(self._seeds[ids].tolist(), self._is_seeded[ids])]
         self._envs._open_pool().send_reset(ids.tolist(), seeds)
         self._is_seeded[ids] = True
@@ -402,7 +406,7 @@ class EnvPool:
     def _reset(self, env_id: Sequence[int] | np.ndarray | None) -> Results:
         ids = self.all_env_ids
         if env_id is not None:
-            ids = np.array(arguments.indices("env_id", env_id, self.num_envs))
+            ids = np.array(arguments.indices("env_id", env_id, self.num_envs), np.int64)
         self._send_reset(ids)
         return self._recv()
 
@@ -424,14 +428,25 @@ class EnvPool:
             RuntimeError: There was no reset, or an environment is in flight.
         """
         action, env_id = _action_and_ids(action, env_id)
-        if env_id is None and not self._envs._open_pool().was_reset:
+        ids = self.all_env_ids
+        if env_id is not None:
+            ids = np.array(arguments.indices("env_id", env_id, self.num_envs), np.int64)
+        if not self._envs._open_pool().was_reset and len(ids) == self.num_envs:
             # The first action is ignored and resets the environment, like an action after the end of an episode.
-            return self.async_reset()
+            return self._send_reset(ids)
+        if not np.size(action) and self._is_empty(ids):
+            return
         self._envs.send(self._whole_numbers(np.asarray(action)), env_id)
-        self._note_sent((self.all_env_ids if env_id is None else np.atleast_1d(env_id)).tolist())
+        self._note_sent(ids.tolist())
+
+    def _is_empty(self, ids: np.ndarray) -> bool:
+        """Returns true for an empty list in a synchronous pool. The next batch is then empty, too."""
+        self._sent_none = not len(ids) and not self.is_async and self._envs._open_pool().was_reset
+        return self._sent_none
 
     def _note_sent(self, ids: list[int]) -> None:
         """Moves environments to the end of ``_sent``."""
+        self._sent_none = False
         for env in ids:
             self._sent.pop(env, None)
             self._sent[env] = None
@@ -451,7 +466,11 @@ class EnvPool:
         in_flight = dict.fromkeys(self._envs._open_pool().in_flight)
         sent = [env for env in {**self._sent, **in_flight} if env in in_flight]
         if not sent:
-            return self._results(self._envs.recv())
+            if not self._sent_none:
+                return self._results(self._envs.recv())
+            self._sent_none = False
+            self._envs._open_pool().send_report()
+            return self._results(self._envs.recv()).of_rows(np.zeros(0, np.int64))
         if len(sent) < self.num_envs:
             # The others are in the batch, too.
             self._envs._open_pool().send_report()

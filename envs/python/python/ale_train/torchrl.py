@@ -55,12 +55,15 @@ class AtariTorchEnv(EnvBase):  # type: ignore[misc]
 
     def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: Any) -> TensorDictBase:
         chosen = None if tensordict is None else tensordict.get("_reset", None)
-        options, seed = None, self._seed
+        options, rows, seeds = None, self.envs.num_envs, None
         if chosen is not None:
             mask = chosen.reshape(self.batch_size).numpy()
-            options = {"reset_mask": mask}
+            options, rows = {"reset_mask": mask}, int(mask.sum())
+        if self._seed is not None:
+            seeds = (self._seed + np.arange(rows)) & arguments.LARGEST
+        observations, info = self.envs.reset(seed=seeds, options=options)
+        # Only now: if the reset fails, the next one needs the seed.
         self._seed = None
-        observations, info = self.envs.reset(seed=seed, options=options)
         over = np.zeros(self.envs.num_envs, bool)
         return self._batch(observations, info, over, over)
 

@@ -182,6 +182,10 @@ class AtariVectorEnv(VectorEnv):
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         #: The actions of each environment, by index.
         self.action_sets = [[Action(code) for code in codes] for codes in self._pool.action_codes]
+        #: The codes of the actions by the position of the stick and the button, as in ale-py: ``[x + 1, y + 1, fire]``.
+        self.map_action_idx = np.array(
+            [[[Action.of_stick(x, y, fire) for fire in (False, True)] for y in (-1, 0, 1)] for x in (-1, 0, 1)], np.int32
+        )
         #: The number of actions of each environment.
         self.num_actions = [len(actions) for actions in self.action_sets]
         self.single_observation_space = Box(0, 255, tuple(self._pool.observation_shape), np.uint8)
