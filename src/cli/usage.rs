@@ -48,7 +48,7 @@ fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Optio
     let command = arguments.iter().find_map(|argument| command.find_subcommand(argument))?;
     command.get_arguments().find(|argument| argument.get_id() == "set")?;
     let algorithm = Algorithm::ALL.iter().copied().find(|algorithm| algorithm.name() == command.get_name());
-    // A flag of nearly the same name is more likely to be meant than a key.
+    // A flag with a similar name is more likely to be meant than a key.
     let may_be_misspelt = error.get(ContextKind::SuggestedArg).is_none();
     let (key, is_switch) = key_of_flag(flag.strip_prefix("--")?, algorithm, may_be_misspelt)?;
     let value = value_of(flag, arguments).unwrap_or(if is_switch { "true" } else { "VALUE" });

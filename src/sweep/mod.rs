@@ -45,7 +45,7 @@ const INCIDENTAL: [&str; 2] = ["experiment.seed", "experiment.num_threads"];
 pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let settings = settings(&args.vary, args.random)?;
     let variants = settings.iter().map(|setting| Variant::new(args, setting)).collect::<Result<Vec<_>>>()?;
-    // The runs repeat warnings about the settings, but not about the form in which they are written here.
+    // The runs repeat warnings about the settings, but not those about how the flags are written.
     notes_of_all(&variants).for_each(|line| Printer::Plain.warn(line));
     variants.iter().try_for_each(|variant| variant.create_or_match(&args.run_dir))?;
     let runs = variants.iter().flat_map(|variant| variant.seeds(args).map(move |seed| (variant, seed)));
@@ -111,7 +111,7 @@ struct Variant<'a> {
     setting: &'a Setting,
     algorithm: Algorithm,
     seed: u64,
-    /// Warnings about the form in which the experiment is written.
+    /// Warnings about how the experiment is written.
     notes: Vec<String>,
     /// The experiment as TOML.
     experiment: String,
@@ -146,8 +146,8 @@ impl<'a> Variant<'a> {
         sweep.join(SETTINGS).join(name + ".toml")
     }
 
-    /// Writes the experiment into the directory of a sweep. If there is a file of this name, checks that its experiment is the
-    /// same: names have only the last parts of keys.
+    /// Writes the experiment into the directory of a sweep. If a file of this name exists, checks that it describes the
+    /// same experiment: names contain only the last parts of keys, so they may be ambiguous.
     fn create_or_match(&self, sweep: &Path) -> Result<()> {
         let file = self.file(sweep);
         let Ok(before) = fs::read_to_string(&file) else {
@@ -240,10 +240,11 @@ fn train_run(
     if status.success() {
         return durable::write(&run_dir.join(COMPLETE), b"").map(|()| true);
     }
-    // Whatever its status, if this process was asked to stop: the signal may arrive before the run handles signals.
+    // If this process was asked to stop, the exit status is ignored: the signal may have arrived before the run handled
+    // signals.
     match interrupt.signal().or_else(|| status.code().and_then(Signal::of_exit_status)) {
         Some(signal) => Err(stopped(signal)),
-        // It has reported the error.
+        // The run has already reported the error.
         None => Ok(false),
     }
 }
@@ -264,7 +265,7 @@ fn threads(args: &SweepArgs) -> Option<usize> {
 fn print(args: &SweepArgs, variants: &[Variant<'_>], out: &mut impl Write) -> Result<()> {
     let mut rows = Vec::new();
     for variant in variants {
-        // Of a run that failed, a score would be that of an unfinished training.
+        // A failed run has no final score, only one of unfinished training.
         let runs = variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed));
         let scores: Vec<f64> = runs
             .filter(|run| run.join(COMPLETE).exists())
@@ -298,7 +299,7 @@ mod tests {
     #[test]
     fn runs_the_given_number_in_parallel_and_stops_at_a_failure() {
         let meeting = std::sync::Barrier::new(3);
-        // Blocks forever with fewer than three threads.
+        // With fewer than three threads this would block forever.
         run_parallel(3, 0..6, |_| {
             meeting.wait();
             Ok(())
