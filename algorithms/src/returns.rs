@@ -109,8 +109,8 @@ pub struct NStepReturn {
     pub steps: usize,
 }
 
-/// Computes the n-step return (Sutton 1988) of the first of the given steps, at most n of them, each `(reward,
-/// terminated, truncated)`. Steps after the end of the episode are ignored.
+/// Computes the n-step return (Sutton 1988) of the first of the given steps, at most n of them, each
+/// `(reward, terminated, truncated)`. Steps after the end of the episode are ignored.
 ///
 /// ```text
 /// R_t = r_t + gamma * r_{t+1} + .. + gamma^(n-1) * r_{t+n-1} + gamma^n * V(s_{t+n})

@@ -9,9 +9,9 @@
 //! * [`worker`]: a participant splits its range into its deque and steals from the others when it runs out of work.
 //! * [`sleep`]: parking of idle threads, and the proof that no wake-up is lost.
 //!
-//! If the caller [participates](Caller::Participates) it is participant 0, so that a pool of `n` threads starts only `n
-//! - 1`. With one thread a round is a plain loop. With more, participation saves a context switch, because the caller
-//! would wait anyway.
+//! If the caller [participates](Caller::Participates) it is participant 0, so that a pool of `n` threads starts only
+//! `n - 1`. With one thread a round is a plain loop. With more, participation saves a context switch, because the
+//! caller would wait anyway.
 
 mod job;
 mod queue;
