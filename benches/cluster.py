@@ -49,9 +49,9 @@ class Work:
     """An update of a process, in seconds, and its gradients."""
 
     compute: float
-    # The part of the backward pass during which gradients travel.
+    # The part of the backward pass during which gradients are transferred.
     backward: float
-    # Waiting by two processes.
+    # The waiting time of two processes.
     waiting: float
     sums: float
     early_bytes: float
@@ -85,7 +85,7 @@ def main():
     print(f"  exchanging: {half.exchanging(2, here):.4f} s predicted, {two['exchanging']:.4f} s measured")
     print(f"  efficiency: {half.efficiency(2, here):.3f} predicted, {two['efficiency']:.3f} measured\n")
 
-    # Twice the environments of a process of two.
+    # A process with twice the environments of each of the two.
     whole = Work(compute, 2 * two["backward"], 2 * two["waiting"], *gradients)
     networks = [here, *NETWORKS]
     print("| processes | " + " | ".join(map(str, networks)) + " |")

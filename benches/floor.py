@@ -5,11 +5,11 @@
     benches/floor.py pong --seconds 5
     benches/floor.py --write           write the result into benches/README.md
 
-Both follow from the work of a frame (counted: benches/frame_work.json), the cycles of each operation (PARTS, below), and
-the measured clock of the processor. The budget is an estimate for a good program, which a better one may beat. The bound
-is a limit for every program that executes the game's instructions one after the other and skips only waiting. The time
-taken is that of one environment on one thread with the standard preprocessing. If `perf` is installed, it splits this time
-into the same parts. Requires Rust and Python 3.11.
+Both follow from the work of a frame (counted: benches/frame_work.json), the cycles of each operation (PARTS, below),
+and the measured clock of the processor. The budget is an estimate for a good program; a better program may beat it. The
+bound is a limit for every program that executes the game's instructions one after the other and skips only waiting. The
+time taken is that of one environment on one thread with the standard preprocessing. If `perf` is installed, it splits
+this time into the same parts. Requires Rust and Python 3.11.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Part:
     count: Callable[[dict], float]
     # The cycles of one operation in the budget.
     budget: float
-    # The least cycles of one operation on any x86-64 processor of today.
+    # The minimum number of cycles of one operation on any current x86-64 processor.
     bound: float
     # Parts of the names of its functions. The longest match decides.
     functions: tuple
@@ -65,8 +65,8 @@ PARTS = [
         1 / (WIDTH * REPLACED),
         ("[unknown]", "vcs::cpu", "vcs::cart", "vcs::translate"),
     ),
-    # Budget: 8 cycles in the seen half of the frames, where a write is logged with its time and decoded once; 2 in the
-    # others, where it is logged. Bound: nothing, because the instruction that writes has been counted.
+    # Budget: 8 cycles in the displayed half of the frames, where a write is logged with its time and decoded once; 2 in
+    # the others, where it is only logged. Bound: nothing, because the instruction that writes has been counted.
     Part(
         "TIA: writes",
         lambda work: work["tia_writes"],
@@ -109,7 +109,7 @@ def main():
     clock, peer = build()
     gigahertz, taken, samples = 0.0, {}, collections.Counter()
     for game in options.games:
-        # Several times: disturbances only lower it.
+        # Measured several times, because disturbances only lower it.
         gigahertz = max(gigahertz, float(subprocess.run([clock], capture_output=True, check=True).stdout))
         taken[game], found = measure(peer, game, options)
         samples.update(found)
@@ -170,8 +170,8 @@ def measure(peer, game, options):
 
 
 def profile(pid, work):
-    """Returns the number of samples in each part while the process works. The system clock triggers them, because
-    virtual machines often lack hardware counters."""
+    """Returns the number of samples in each part while the process works. The system clock triggers the samples,
+    because virtual machines often lack hardware counters."""
     with tempfile.NamedTemporaryFile() as file:
         command = ["perf", "record", "--quiet", "--event", "cpu-clock", "--freq", "999", "--output", file.name]
         perf = subprocess.Popen([*command, "--pid", str(pid)], stderr=subprocess.DEVNULL)

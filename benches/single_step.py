@@ -28,7 +28,7 @@ ptrace.restype = ctypes.c_long
 
 
 def main():
-    # The two processes take turns; on different cores, each turn would wait for a core to wake up.
+    # The two processes take turns. On different cores, each turn would have to wait for a core to wake up.
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:

@@ -5,12 +5,12 @@
     benches/threads.py ms_pacman --threads 8,32
     benches/threads.py --cache 1048576              a different size of the private cache in bytes
 
-The step of a thread's environments on one thread takes `alone`. On two threads, with twice as many environments, it takes
-longer by `loss`: the caller's work for the other thread's environments, contended atomics, and hand-over. Each further thread
-is assumed to add as much, so that a step on N threads takes `alone + (N - 1) * loss`. The prediction assumes cores as fast
-as this one's, and that memory delivers `traffic` for every frame: the bytes that miss a private cache of the given size,
-counted by cachegrind. The required bandwidth is printed beside each prediction. Requires Linux, Rust, Python 3.11 and, for
-the traffic, valgrind.
+On one thread, a step of the thread's environments takes `alone`. On two threads, with twice as many environments, it
+takes longer by `loss`: the caller's work for the other thread's environments, contended atomics, and hand-over. Each
+further thread is assumed to add as much, so that a step on N threads takes `alone + (N - 1) * loss`. The prediction
+assumes cores as fast as this one's, and that memory delivers `traffic` for every frame: the bytes that miss a private
+cache of the given size, counted by cachegrind. The required bandwidth is printed beside each prediction. Requires
+Linux, Rust, Python 3.11 and, for the traffic, valgrind.
 """
 
 import argparse

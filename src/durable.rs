@@ -45,7 +45,7 @@ pub(crate) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Creates the hidden file. An error tells that `given` cannot be written before its contents are computed.
+    /// Creates the hidden file. An error reports that `given` cannot be written, before its contents are computed.
     pub(crate) fn create(given: &Path) -> Result<Self> {
         let path = behind_links(given).with_context(|| cannot_write(given))?;
         let (hidden, file) = Self::open(&path).with_context(|| cannot_write(given))?;
@@ -125,7 +125,7 @@ pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Resu
     };
     let written = write();
     if written.is_err() {
-        // It may not exist. The error above is more important.
+        // It may not exist. Its error would hide the one above.
         let _ = fs::remove_dir_all(&temporary);
     }
     written

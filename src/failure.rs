@@ -70,7 +70,7 @@ fn is_of_output(error: &Error) -> bool {
     io_errors(error).filter_map(io::Error::get_ref).any(|cause| cause.downcast_ref::<NotWritten>().is_some())
 }
 
-/// Returns true if there was no space for a file.
+/// Returns true if the disk was full.
 fn is_of_storage(error: &Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
 

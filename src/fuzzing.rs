@@ -1,5 +1,5 @@
-//! Entry points of the fuzz targets in `fuzz`, one for each format that the application reads. None may panic, whatever
-//! the bytes.
+//! Entry points of the fuzz targets in `fuzz`, one for each format that the application reads. None may panic on any
+//! input.
 
 use std::collections::HashMap;
 use std::fs;
@@ -48,7 +48,7 @@ pub fn checkpoint(data: &[u8]) {
     let mut files = base.clone();
     let file = files.get_mut(damaged).expect("a checkpoint has every file");
     apply(damage, file);
-    // The sizes in a configuration are limited by the machine only.
+    // The sizes in a configuration are limited only by the machine.
     if damaged != crate::checkpoint::CONFIG {
         let _ = open(files);
     }
@@ -150,7 +150,7 @@ fn apply(damage: &[u8], file: &mut Vec<u8>) {
             0 => file.truncate(position),
             1 => file.insert(position, value),
             2 => _ = file.drain(position..end(usize::from(value), file)),
-            // The greatest integers of postcard.
+            // The largest integers of postcard.
             3 => _ = file.splice(position..end(1, file), [0xFF, 0xFF, 0xFF, 0xFF, value]),
             _ => file.iter_mut().skip(position).take(1).for_each(|byte| *byte ^= value),
         }
@@ -175,7 +175,7 @@ mod tests {
     /// Inputs that have crashed a target.
     #[test]
     fn former_crashes_are_errors() {
-        // An observation space so large that no memory holds the network.
+        // An observation space so large that the network does not fit into memory.
         checkpoint(&[8, 3, 97, 0, 6, 1, 97, 0, 255, 15, 255, 15]);
     }
 

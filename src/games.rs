@@ -51,7 +51,7 @@ fn selected(names: &[String]) -> Result<(Vec<&'static Game>, Vec<Task>)> {
 /// A task of the registry.
 struct Task {
     id: &'static str,
-    /// Unknown for tasks of `MuJoCo` that is not installed.
+    /// `None` for the tasks of `MuJoCo` if it is not installed.
     actions: Option<TaskActions>,
     max_episode_steps: Option<u32>,
 }

@@ -19,7 +19,8 @@ pub(crate) fn open(path: &Path) -> Result<(TrainedNetwork, Origin)> {
     Ok((network, Origin { path: path.to_owned(), commit: agent.commit, weights_sha256 }))
 }
 
-/// Fails if a run started from other weights. They are in its first checkpoint, without which it cannot start again.
+/// Fails if a run started from other weights. They are stored in its first checkpoint, so without one it cannot start
+/// again.
 pub(crate) fn check_absent(run_dir: &Path) -> Result<()> {
     match Provenance::read(run_dir).init_from {
         None => Ok(()),
@@ -57,7 +58,7 @@ fn sha256(weights: &[NamedWeights]) -> String {
     })
 }
 
-/// Returns the weights ordered by name: files have another order than networks.
+/// Returns the weights ordered by name: the order in files differs from that in networks.
 fn weights_in_order(weights: &[NamedWeights]) -> Vec<&NamedWeights> {
     let mut ordered: Vec<&NamedWeights> = weights.iter().collect();
     ordered.sort_by(|a, b| a.name.cmp(&b.name));

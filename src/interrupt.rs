@@ -68,7 +68,7 @@ fn exit(signal: Signal) -> ! {
 pub(crate) struct Interrupt(Arc<AtomicU8>);
 
 impl Interrupt {
-    /// Returns a request that the first signal from now on makes, which also prints `notice`.
+    /// Returns a request that the next signal will make. That signal also prints `notice`.
     pub(crate) fn to_be_asked(printer: Printer, notice: &'static str) -> Self {
         let interrupt = Self::default();
         *asked() =
@@ -76,13 +76,13 @@ impl Interrupt {
         interrupt
     }
 
-    /// Makes the request.
+    /// Requests the program to stop.
     pub(crate) fn request(&self, signal: Signal) {
         self.0.store(signal as u8, Ordering::Relaxed);
     }
 
-    /// Lets the first signal end the program at once, because all work is saved; `again` continues it. Long calculations then
-    /// need not ask whether to stop.
+    /// Makes the first signal end the program at once, because all work is saved; the command `again` continues it.
+    /// Long calculations then need not poll for a request to stop.
     pub(crate) fn end_at_once(again: String) {
         if let Some(asked) = &mut *asked() {
             asked.saved = Some(again);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// A period in emulated frames. It is due at multiples of the period, so that a resumed run keeps the same times.
+/// A period in emulated frames. It is due at multiples of the period, so a resumed run keeps the same schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
     /// The period; 0 for never.
@@ -35,7 +35,7 @@ impl Interval {
     }
 }
 
-/// A period of time, in this process.
+/// A period of wall-clock time, in this process.
 #[derive(Clone, Debug)]
 pub(crate) struct Timer {
     /// The period; none for never.
@@ -64,7 +64,7 @@ impl Timer {
     pub(crate) fn restart(&mut self, action: Duration) {
         let wait = self.period.unwrap_or_default().max(action.saturating_mul(Self::SHARE));
         let now = Instant::now();
-        // A period beyond all times of the clock never ends.
+        // A period that exceeds the range of the clock never ends.
         match now.checked_add(wait) {
             Some(due) => self.due = due,
             None => self.period = None,

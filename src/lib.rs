@@ -1,8 +1,8 @@
 //! `ale-train` trains reinforcement learning agents on real Atari 2600 games.
 //!
-//! Only this crate uses the terminal, clocks and the directories of runs; everything else is in libraries.
+//! Only this crate uses the terminal, clocks and the directories of runs; everything else is in library crates.
 
-// Failing to print must not end a run: see `output`.
+// A run must survive failures to print: see `output`.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod agent;

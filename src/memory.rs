@@ -1,12 +1,12 @@
-//! The memory of this process and of the machine, as far as Linux reports it.
+//! The memory of this process and of the machine, as reported by Linux.
 
 use std::fs;
 use std::path::Path;
 
 use crate::cluster;
 
-/// Returns the number of bytes that this process may still allocate: its share of the memory that is available to the processes
-/// of a job on this machine, within the limit of the control group, and at most what its own limit (`ulimit -v`) leaves. None on
+/// Returns the number of bytes that this process may still allocate: its share of the memory that is available to the
+/// processes of a job on this machine, within the limits of the control group and of the process (`ulimit -v`). None on
 /// systems other than Linux.
 pub(crate) fn available() -> Option<u64> {
     let processes = cluster::local_size() as u64;
@@ -25,15 +25,15 @@ fn own_group() -> String {
     groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").to_owned()
 }
 
-/// Returns what the limits of a control group and of the groups that contain it leave, or None if there is no limit.
-/// `root` is the directory of all groups.
+/// Returns the number of bytes left within the limits of a control group and its parent groups, or None if there is no
+/// limit. `root` is the directory of all groups.
 fn of_control_groups(root: &Path, group: &str) -> Option<u64> {
     let group = root.join(group.trim_start_matches('/'));
     group.ancestors().take_while(|group| group.starts_with(root)).filter_map(of_control_group).min()
 }
 
-/// Returns what the limit of a control group leaves. Cached files do not count, because the kernel frees them when memory
-/// is needed.
+/// Returns the number of bytes left within the limit of a control group. Cached files do not count, because the kernel
+/// frees them when memory is needed.
 fn of_control_group(group: &Path) -> Option<u64> {
     let read = |file: &str| fs::read_to_string(group.join(file)).ok();
     let limit: u64 = read("memory.max")?.trim().parse().ok()?;
@@ -48,7 +48,7 @@ fn of_control_group(group: &Path) -> Option<u64> {
     Some(limit.saturating_sub(used.saturating_sub(cached)))
 }
 
-/// Returns what is left of the address space that this process may use, or None if it is unlimited.
+/// Returns the remaining size of the address space that this process may use, or None if it is unlimited.
 fn below_own_limit() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     let used = kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmSize")?;
@@ -63,7 +63,7 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// Returns the present values. None on systems other than Linux.
+    /// Returns the current values. None on systems other than Linux.
     pub(crate) fn read() -> Option<Self> {
         let status = fs::read_to_string("/proc/self/status").ok()?;
         Some(Self { now: kilobytes(&status, "VmRSS")?, peak: kilobytes(&status, "VmHWM")? })

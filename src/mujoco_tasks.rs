@@ -11,7 +11,7 @@ use crate::selection::MUJOCO_TASKS;
 
 /// Returns the user's installation, which may be incomplete.
 pub(crate) fn installation() -> &'static Installation {
-    // Without a directory for it the tasks can still be listed. `obtain` fails before one is made for a run.
+    // Without a directory for it, the tasks can still be listed; `obtain` fails before a run creates one of them.
     static INSTALLATION: LazyLock<Installation> =
         LazyLock::new(|| Installation::locate(None).unwrap_or_else(|_| Installation::new("mujoco")));
     &INSTALLATION

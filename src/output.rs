@@ -23,7 +23,7 @@ impl<W: Write> Write for StandardOutput<W> {
     }
 }
 
-/// Marks an error and keeps its kind, by which closed pipes and interruptions are recognised.
+/// Marks an error and keeps its kind, which identifies closed pipes and interruptions.
 fn named(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), NotWritten(error))
 }

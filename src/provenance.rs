@@ -1,4 +1,4 @@
-//! The provenance of a run: the program, its commit, the machine's part in it, and the ROMs.
+//! The provenance of a run: the program, its commit, the machine, and the ROMs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::config::Chosen;
 use crate::environments::Builder;
 use crate::version::{COMMIT, PROGRAM};
 
-/// The contents of `run.json` in the directory of a run. Runs of earlier versions lack some of them.
+/// The contents of `run.json` in the directory of a run. Runs of earlier versions lack some of the fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Provenance {
@@ -25,7 +25,7 @@ pub(crate) struct Provenance {
     pub(crate) started: Option<u64>,
     /// The number of threads at the start.
     pub(crate) num_threads: Option<usize>,
-    /// The origin of the weights that the run starts from, unless they are fresh.
+    /// The origin of the weights that the run starts from, unless they are random.
     pub(crate) init_from: Option<Origin>,
     pub(crate) games: Vec<Rom>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Rom {
 }
 
 impl Provenance {
-    /// Returns the provenance of a run that starts now, from a preset and from other weights if it starts from them.
+    /// Returns the provenance of a run that starts now, with the preset and the weights that it starts from, if any.
     pub(crate) fn of_run(builder: &Builder, preset: Option<&Chosen>, init_from: Option<&Origin>) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {

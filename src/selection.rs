@@ -137,7 +137,7 @@ pub(crate) fn id_of_spelling(name: &str) -> Option<&'static str> {
 
 /// Returns true if a name is that of an Atari environment, which implies settings as well as a game.
 pub(crate) fn names_settings(name: &str) -> bool {
-    // Blackjack is a toy text and a game.
+    // Blackjack is both a toy text environment and an Atari game.
     let is_task = registry().ids().any(|id| id == name);
     !is_task
         && ale::game_named(name)

@@ -47,8 +47,8 @@ mod unix {
 
     use super::{Signal, io};
 
-    /// Calls `react` with each signal, on a thread that does nothing else. Hang-ups that are ignored, as under `nohup`,
-    /// stay ignored.
+    /// Calls `react` with each signal, on a dedicated thread. Hang-ups that are ignored, as under `nohup`, stay
+    /// ignored.
     pub(crate) fn listen(react: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
         let is_heard = |&signal: &Signal| signal != Signal::HangUp || !hang_ups_are_ignored();
         let heard = Signal::ALL.into_iter().filter(is_heard);
@@ -60,7 +60,7 @@ mod unix {
 
     #[allow(unsafe_code)]
     fn hang_ups_are_ignored() -> bool {
-        // SAFETY: this installs no handler function: the signal is ignored, and then its previous handling is restored.
+        // SAFETY: this installs no handler function; it ignores the signal, and then restores the previous disposition.
         let set = |handling| unsafe { signal(Number::SIGHUP, handling) };
         let Ok(before) = set(SigHandler::SigIgn) else { return false };
         // The same call succeeded above.

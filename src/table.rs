@@ -22,7 +22,7 @@ pub(crate) fn print(headings: &[&str], rows: &[Vec<String>], out: &mut impl Writ
     };
     let widths = widths(&headings, rows);
     let height = headings.iter().map(Vec::len).max().unwrap_or(0);
-    // Short headings stand on the last line.
+    // Short headings are on the last line.
     let line = |index: usize| -> Vec<&str> {
         let skipped = headings.iter().map(|heading| height - heading.len());
         let words = headings.iter().zip(skipped);

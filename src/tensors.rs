@@ -12,7 +12,7 @@ use safetensors::{Dtype, SafeTensors, View};
 
 use crate::durable;
 
-/// The type of the numbers in a file.
+/// The data type of the values in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Precision {
     /// 32-bit floats.
@@ -83,7 +83,7 @@ impl View for Encoded {
     }
 }
 
-/// Reads the tensors and the metadata in the contents of a file; `path` names it.
+/// Reads the tensors and the metadata in the contents of a file. Errors name the file `path`.
 pub(crate) fn parse(path: &Path, file: &[u8]) -> Result<(Vec<NamedWeights>, HashMap<String, String>)> {
     let unusable = || format!("{} is not a safetensors file", path.display());
     let (_, metadata) = SafeTensors::read_metadata(file).with_context(unusable)?;

@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use crate::cluster;
 use crate::output::counted;
 
-/// Sets the number of threads of the network thread pool, of which the calling thread is the first: passing every product
-/// to another thread costs a small network a tenth of its time. Call it once, before any network is created, on the thread
-/// that runs them.
+/// Sets the number of threads of the network thread pool. The calling thread is the first of them, because passing
+/// every product to another thread would cost a small network a tenth of its time. Call it once, before any network is
+/// created, on the thread that runs them.
 pub(crate) fn set_threads(num_threads: usize) -> Result<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(num_threads).use_current_thread();
     pool.build_global().context("cannot start threads")
@@ -19,8 +19,8 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// Returns a number of threads as it is written, where 0 stands for one on each core. Processes that train together share the
-/// cores of their machine.
+/// Returns a configured number of threads; 0 means one per core. Processes that train together share the cores of their
+/// machine.
 pub(crate) fn threads_or_cores(num_threads: usize) -> usize {
     if num_threads == 0 { (cores() / cluster::local_size()).max(1) } else { num_threads }
 }

@@ -1,4 +1,5 @@
-//! `ale-train --version`: the version, and with the long form what the binary was built from and what it uses here.
+//! `ale-train --version`: the version. The long form adds the commit and features of the build, and the processor
+//! features that it uses on this machine.
 
 use std::sync::LazyLock;
 
@@ -12,7 +13,7 @@ const FEATURES: &str = env!("ALE_TRAIN_FEATURES");
 /// Version and commit, which are the same on every machine.
 pub(crate) const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "\ncommit: ", env!("ALE_TRAIN_COMMIT"));
 
-/// Version, commit, cargo features and the processor features that kernels are selected by.
+/// Version, commit, cargo features, and the processor features that select kernels.
 pub(crate) static LONG: LazyLock<String> = LazyLock::new(|| {
     let features = if FEATURES.is_empty() { "none" } else { FEATURES };
     format!(
@@ -22,7 +23,7 @@ pub(crate) static LONG: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The processor features of this machine for which the emulator or the learners have kernels.
+/// Returns the processor features of this machine for which the emulator or the learners have kernels.
 #[cfg(target_arch = "x86_64")]
 fn processor_features() -> Vec<&'static str> {
     macro_rules! detected {

@@ -172,7 +172,7 @@ fn the_zoo_wins_at_pong() {
     let arguments = ["eval", "zoo:pong", "--episodes", "4", "--num-threads", "1", "--json"];
     let report: Value = serde_json::from_str(&stdout(ale_train().args(arguments))).expect("JSON");
     let mean = report["games"][0]["mean"].as_f64().expect("a mean");
-    // The mean of 100 episodes is 20.4, and 21 the best possible.
+    // The mean of 100 episodes is 20.4; the best possible score is 21.
     assert!((15.0..=21.0).contains(&mean), "{report}");
 }
 

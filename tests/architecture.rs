@@ -1,4 +1,4 @@
-//! The dependencies between the crates of the workspace are those drawn in `ARCHITECTURE.md`.
+//! Checks that the dependencies between the crates of the workspace are those in `ARCHITECTURE.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -52,7 +52,7 @@ fn the_pool_builds_without_the_emulator() {
     let packages = workspace_packages();
     let vector = packages.iter().find(|package| package.name == "vector").expect("a crate vector");
     let ale = vector.dependencies.iter().find(|dependency| dependency.name == "ale").expect("a dependency");
-    assert!(ale.optional, "the feature `atari` of vector turns the emulator on");
+    assert!(ale.optional, "the feature `atari` of vector enables the emulator");
 }
 
 #[test]
@@ -62,10 +62,7 @@ fn the_python_module_builds_without_the_application() {
         packages.iter().find(|package| package.name == "ale-train-python").expect("a crate for Python");
     let application =
         python.dependencies.iter().find(|dependency| dependency.name == "ale-train").expect("a dependency");
-    assert!(
-        application.optional,
-        "the feature `program` turns the application on, for the program in wheels"
-    );
+    assert!(application.optional, "the feature `program` enables the application, for the program in wheels");
 }
 
 /// Environments are independent of the learners and their framework.
@@ -78,7 +75,7 @@ fn only_learners_and_the_application_depend_on_burn() {
     }
 }
 
-/// What `cargo metadata` reports of the workspace.
+/// The output of `cargo metadata` for the workspace.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,

@@ -1,8 +1,8 @@
 //! Renders a page of `ale-train report`, and a run in TensorBoard, in headless Chromium and checks the resulting
 //! documents. The screenshots are kept in the target directory, under `tmp/browser/`.
 //!
-//! Skipped without Chromium, or without TensorBoard in `$ALE_TRAIN_TEST_PYTHON` or else python3; `.ci/run` has both, and CI
-//! skips nothing.
+//! Skipped without Chromium, or without TensorBoard in `$ALE_TRAIN_TEST_PYTHON` or else python3; `.ci/run` installs
+//! both, and CI skips nothing.
 
 mod program;
 mod python;
@@ -138,7 +138,7 @@ impl TensorBoard {
 
 impl Drop for TensorBoard {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

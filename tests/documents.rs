@@ -1,5 +1,5 @@
-//! Checks the documents: their commands run as printed, their links and the files that they name exist, and the
-//! reference pages are complete.
+//! Checks the documents: their commands run as printed, the targets of their links and the files that they name exist,
+//! and the reference pages are complete.
 
 mod program;
 
@@ -17,10 +17,10 @@ const BOOK: &str = "docs/src";
 const SUMMARY: &str = "docs/src/SUMMARY.md";
 /// Directories with documents, at any depth. Those of the root and of `checkpoints` are added.
 const DIRECTORIES: [&str; 4] = ["benches", "docs", "envs", "roms"];
-/// The ways in which a document calls the program: installed, or in a checkout.
+/// The ways in which a document runs the program: installed, or from a checkout.
 const PROGRAM: [&str; 2] = ["ale-train ", "cargo run --release -- "];
 
-/// All documents, relative to the root.
+/// Returns all documents, relative to the root.
 fn documents() -> Vec<String> {
     let mut documents = vec!["checkpoints/README.md".to_owned()];
     for entry in fs::read_dir(ROOT).expect("a directory") {
@@ -40,7 +40,7 @@ fn has_extension(name: &str, extension: &str) -> bool {
     Path::new(name).extension().is_some_and(|found| found == extension)
 }
 
-/// Adds the Markdown files below a directory. Hidden directories hold what tools install.
+/// Adds the Markdown files below a directory. Hidden directories contain only what tools install.
 fn collect(directory: &str, documents: &mut Vec<String>) {
     for entry in fs::read_dir(Path::new(ROOT).join(directory)).expect("a directory") {
         let entry = entry.expect("an entry");
@@ -64,17 +64,17 @@ fn read(document: &str) -> String {
     fs::read_to_string(Path::new(ROOT).join(document)).expect("a document")
 }
 
-/// The text without blocks of code.
+/// Returns the text without code blocks.
 fn prose(document: &str) -> String {
     read(document).split("```").step_by(2).collect()
 }
 
-/// The spans of inline code in the prose.
+/// Returns the spans of inline code in the prose.
 fn inline_code(document: &str) -> Vec<String> {
     prose(document).split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The arguments of every command of the program in the blocks of shell code, without comments.
+/// Returns the arguments of every command of the program in the blocks of shell code, without comments.
 fn commands(document: &str) -> Vec<Vec<String>> {
     let text = read(document);
     let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
@@ -86,9 +86,9 @@ fn commands(document: &str) -> Vec<Vec<String>> {
     blocks.flat_map(str::lines).filter_map(command).collect()
 }
 
-/// The command to run in place of a documented one. A training command becomes `config`, which resolves the experiment
-/// without training; an evaluation plays one episode, an extended run makes a few updates; commands that need a network
-/// connection, an idle machine, hours or a terminal only print their help.
+/// Returns the command to run in place of a documented one. A training command becomes `config`, which resolves the
+/// experiment without training; an evaluation plays one episode, an extended run makes a few updates; commands that
+/// need a network connection, an idle machine, hours or a terminal only print their help.
 fn runnable(arguments: &[String]) -> Vec<String> {
     let mut arguments = arguments.to_vec();
     match arguments[0].as_str() {
@@ -100,7 +100,7 @@ fn runnable(arguments: &[String]) -> Vec<String> {
             arguments.extend(["--set".to_owned(), format!("experiment.algorithm={algorithm}")]);
         }
         "resume" if arguments.iter().any(|argument| argument == "--total-frames") => {
-            // A few updates more than the runs of `checkout`.
+            // A few more updates than the runs of `checkout`.
             remove_option(&mut arguments, "--total-frames");
             arguments.extend(["--total-frames".to_owned(), "2048".to_owned()]);
         }
@@ -122,7 +122,7 @@ fn remove_option(arguments: &mut Vec<String>, option: &str) {
     }
 }
 
-/// A directory like a checkout, with the presets and the runs that the documents mention.
+/// Returns a directory like a checkout, with the presets and the runs that the documents mention.
 fn checkout() -> TempDir {
     let checkout = TempDir::new().expect("a directory");
     fs::create_dir(checkout.path().join("configs")).expect("a directory");
@@ -187,7 +187,7 @@ fn links_lead_to_files_and_headings() {
     assert!(count >= 100, "only {count} links were found");
 }
 
-/// The file that a link means, relative to the root.
+/// Returns the target of a link, relative to the root.
 fn target(document: &str, file: &str) -> PathBuf {
     if file.is_empty() {
         return document.into();
@@ -204,7 +204,7 @@ fn target(document: &str, file: &str) -> PathBuf {
     target
 }
 
-/// The anchor of a heading, as mdbook and code hosts make it.
+/// Returns the anchor of a heading, as mdbook and code hosts generate it.
 fn anchor(heading: &str) -> String {
     let heading = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
@@ -293,7 +293,7 @@ fn every_metric_of_a_run_is_explained() {
         ("ppo", "CartPole-v1", "4096"),
         ("dqn", "CartPole-v1", "4096"),
         ("pqn", "CartPole-v1", "4096"),
-        // Two reports.
+        // Enough updates for two reports.
         ("sac", "Pendulum-v1", "1300"),
     ] {
         let frames = ["--games", game, "--total-frames", frames, "--quiet", "--run-dir", algorithm];

@@ -1,4 +1,4 @@
-//! `ale-train man` and `--version`: what packages of the program need.
+//! `ale-train man` and `--version`, which packagers of the program need.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A run prints its preset, its plan and its progress, and the measurement behind the plan does not change the run.
+//! A run prints its preset, its plan and its progress. The measurement for the plan does not change the run.
 
 mod program;
 
@@ -44,7 +44,7 @@ fn outcome(run: &Path) -> [Vec<u8>; 2] {
     ["learner.bin", "environments.bin"].map(|name| fs::read(last.join(name)).expect("a file"))
 }
 
-/// Removes all checkpoints but the first, so that the run can be resumed from there.
+/// Removes all checkpoints except the first, so that the run can be resumed from it.
 fn rewind(run: &Path) {
     let checkpoints = checkpoints(run);
     assert!(checkpoints.len() > 1, "{checkpoints:?}");

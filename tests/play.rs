@@ -1,4 +1,4 @@
-//! `ale-train play` in a pseudo-terminal: it plays, and restores the terminal however it ends.
+//! `ale-train play` in a pseudo-terminal: it plays, and always restores the terminal at its end.
 #![cfg(unix)]
 
 mod program;
@@ -99,7 +99,7 @@ impl Terminal {
     /// followed the game.
     fn close(mut self) -> (String, String) {
         let status = self.script.wait().expect("an exit status");
-        // The keyboard stays open until here: its end would end the program.
+        // The keyboard stays open until here: closing it would end the program.
         drop(self.keyboard);
         self.reader.join().expect("the output");
         let output = String::from_utf8_lossy(&self.output.lock().expect("the output")).into_owned();
@@ -113,7 +113,7 @@ impl Terminal {
     }
 }
 
-/// The letters on the alternate screen after this output.
+/// Returns the letters on the alternate screen after this output.
 fn screen(output: &str) -> String {
     let (columns, rows) = SIZE;
     let mut letters = vec![vec![' '; columns]; rows];
@@ -154,7 +154,7 @@ fn the_built_in_game_is_played_with_the_keys_of_the_panel() {
         assert!(last.contains(expected), "no '{expected}' on the screen:\n{last}");
     }
     assert!(output.contains("\x1b[38;2;"), "no colours");
-    // No game is complete that could be the best.
+    // No game was completed, so there is no best score.
     assert!(after.contains("Harvest: score 0\r\n"), "{after:?}");
 }
 
@@ -173,7 +173,7 @@ fn a_key_is_held_until_the_terminal_reports_its_release() {
     terminal.answer(KITTY);
     terminal.on("you play", "\x1b[1;1:1C");
     terminal.on("action  right ", "");
-    // Longer than a press lasts on terminals that do not report releases.
+    // Longer than a press is held on terminals that do not report releases.
     thread::sleep(Duration::from_millis(600));
     terminal.on("action  right ", "\x1b[1;1:3C");
     terminal.on("action  noop", "\x1b[27u");
@@ -184,7 +184,8 @@ fn a_key_is_held_until_the_terminal_reports_its_release() {
     );
 }
 
-/// Starts a game and waits for its first screen. Returns its process id too. Its exit status is printed at its end.
+/// Starts a game and waits for its first screen. Returns its process id too. The game's exit status is printed at its
+/// end.
 fn started_game() -> Option<(Terminal, u32)> {
     let temp = TempDir::new().expect("a temporary directory");
     let pid = temp.path().join("pid");

@@ -9,7 +9,7 @@ use ale::roms::{Manifest, built_in};
 use vcs::Cartridge;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-/// ROMs that ale-py ships for two-player games, which have no game rules here.
+/// ROMs that ale-py ships for two-player games, for which this repository has no game rules.
 const WITHOUT_RULES: [&str; 4] = ["combat", "joust", "maze_craze", "warlords"];
 
 #[test]

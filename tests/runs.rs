@@ -1,4 +1,4 @@
-//! The life of runs: listed, extended, fine-tuned, continued by others.
+//! The life cycle of runs: listing, extending, fine-tuning, and continuing with other settings.
 #![cfg(unix)]
 
 mod program;
@@ -236,7 +236,7 @@ fn changes_of_settings_are_recorded_in_the_run() {
     assert!(shown >= 2, "the table of settings is shown again");
     assert_eq!(listed(&run)[0]["frames"], json!(768));
 
-    // A process that is killed after the checkpoint with the new settings leaves these files to the next one.
+    // If a process is killed after it wrote the checkpoint with the new settings, the next process writes these files.
     let mut incomplete = recorded.clone();
     incomplete.as_object_mut().expect("an object").remove("amendments");
     fs::write(run.join("run.json"), incomplete.to_string()).expect("a file");
@@ -292,7 +292,7 @@ fn a_run_starts_from_the_weights_of_another_one() {
     assert_eq!(origin("own")["weights_sha256"], origin("from-file")["weights_sha256"]);
     assert!(origin("own")["commit"].is_string() && origin("source").is_null());
 
-    // The first checkpoint has the weights of the source, and resuming needs the source no more.
+    // The first checkpoint contains the weights of the source, so resuming no longer needs the source.
     let whole = outcome(&of("own"));
     let weights = |path: &Path| {
         let file = of("weights.safetensors");

@@ -114,7 +114,7 @@ fn the_seed_is_that_of_the_experiment_unless_seeds_are_given() {
     assert!(status.success() && said.contains("run 1 of 1: gamma=0.9__seed=5"), "{said}");
     let config = fs::read_to_string(temp.path().join("sweep/gamma=0.9__seed=5/config.toml")).expect("a file");
     assert!(config.contains("seed = 5\n"), "{config}");
-    // Another seed extends the sweep.
+    // A further seed extends the sweep.
     let arguments = ["--vary", "ppo.gamma=0.9", "--set", "experiment.seed=6"];
     let said = String::from_utf8(sweep(&arguments, temp.path()).stderr).expect("text");
     assert!(said.contains("run 1 of 1: gamma=0.9__seed=6"), "{said}");
@@ -255,7 +255,7 @@ mod signals {
             assert!(Instant::now() < deadline, "no run in two minutes");
             thread::sleep(Duration::from_millis(5));
         }
-        // Time for the run to handle signals.
+        // Gives the run time to install its signal handlers.
         thread::sleep(Duration::from_millis(300));
         let run = (|| {
             for task in fs::read_dir(format!("/proc/{}/task", sweep.id())).ok()? {
@@ -295,7 +295,7 @@ mod signals {
     fn the_second_signal_stops_the_sweep_and_its_runs_at_once() {
         let temp = TempDir::new().expect("a temporary directory");
         let (mut sweep, run) = start(&["--total-frames", "400000"], temp.path());
-        // The run stands still, so that it cannot write a checkpoint between the signals.
+        // The run is paused, so that it cannot write a checkpoint between the signals.
         signal("-STOP", run);
         signal("-INT", sweep.id());
         let first = BufReader::new(sweep.stderr.take().expect("a pipe")).lines().find(|line| {

@@ -1,4 +1,4 @@
-//! TensorBoard, if installed, reads the same values from the event file of a run as the JSON Lines hold.
+//! If TensorBoard is installed, it reads the same values from the event file of a run as those in the JSON Lines file.
 
 mod program;
 mod python;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use program::{ale_train, stdout, succeed};
 use python::python_with;
 
-/// Prints the media in an event file, read in the same way as TensorBoard's pages do.
+/// Prints the media in an event file, read in the same way as by TensorBoard's pages.
 const READ_MEDIA: &str = "
 import io, json, sys
 import numpy as np

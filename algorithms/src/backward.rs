@@ -1,6 +1,6 @@
 //! The backward pass in two stages: first the layers above the body of a network, then the body. In a network for
-//! images, the upper layers hold most of the weights. Their gradients are summed over processes while the second stage
-//! runs.
+//! images, the upper layers hold most of the weights, and their gradients are summed over processes while the second
+//! stage runs.
 
 use burn::module::Module;
 use burn::optim::GradientsParams;

@@ -48,8 +48,8 @@ struct OnDevice {
     shifts: ByteShifts,
     /// One row for each task.
     tasks: RowTasks,
-    /// The first groups of environments that were read, with their tasks. The same environments act together each time,
-    /// so later reads find their group here.
+    /// The first groups of environments that were read, with their tasks. The same environments act together every
+    /// time, so later reads find their group in this list.
     groups: Arc<Mutex<Vec<Group>>>,
 }
 
@@ -97,7 +97,7 @@ impl BatchReader {
     /// Returns a reader for other environments. Their tasks must be known.
     pub(crate) fn for_envs(&self, spec: &VectorSpec) -> Result<Self, SpecError> {
         let head = |task: &Task| {
-            // Policies may factor the actions of an environment.
+            // The policy's version of the actions may be factored.
             let same =
                 |known: &Task| known.name == task.name && known.actions.space() == task.actions.space();
             self.tasks.iter().position(same).ok_or_else(|| SpecError::UnknownTask {
@@ -174,7 +174,7 @@ impl BatchReader {
         &self.device
     }
 
-    /// Returns the task of an environment, as an index into the tasks that the learner was made for.
+    /// Returns the task of an environment, as an index into the learner's tasks.
     pub(crate) fn task(&self, env: usize) -> usize {
         self.task_ids[env]
     }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// The actions of a task that are vectors of real numbers: [`Space::Box`] of 32-bit floats.
 ///
-/// Policies choose either arbitrary numbers, which are clipped to the bounds of the space, or numbers from -1 to 1,
-/// which are scaled to the bounds.
+/// Policies choose either unbounded values, which are clipped to the bounds of the space, or values from -1 to 1, which
+/// are scaled to the bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Space", into = "Space")]
 pub struct ContinuousActions {

@@ -15,7 +15,7 @@ pub(crate) struct DeviceRollout {
 }
 
 impl DeviceRollout {
-    /// Creates an empty one for `entries` entries.
+    /// Creates an empty rollout for `entries` entries.
     pub(crate) fn new(entries: usize) -> Self {
         Self { parts: Vec::new(), entries: Vec::new(), places: vec![0; entries] }
     }

@@ -1,7 +1,7 @@
 //! Learners on devices compared with the same learners on the CPU.
 //!
-//! One device is simulated: the CPU, running the code paths of devices, so that they are tested everywhere. The others
-//! are GPUs or software drivers, in builds with the corresponding features.
+//! One device is simulated: the CPU runs the code paths of devices, so that they are tested on every machine. The
+//! others are GPUs or software drivers, in builds with the corresponding features.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -22,8 +22,8 @@ use crate::testing::{RandomEnvs, simulate_device, spec};
 use crate::training::{StepSize, Training};
 use crate::{DeviceCalls, Learner, LearnerError, VectorSpec};
 
-/// Largest deviation of a value on a device from that on the CPU, relative to the value plus 1: sums are
-/// formed in another order.
+/// Largest deviation of a value on a device from that on the CPU, relative to the value plus 1. Deviations arise
+/// because sums are computed in another order.
 const TOLERANCE: f32 = 1e-4;
 
 /// A device that this build supports: its name, its type, and the function that opens it.
@@ -101,7 +101,7 @@ fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
 }
 
-/// Row sizes are not a multiple of the word size.
+/// Returns environments with images whose rows are not a multiple of the word size.
 fn images() -> VectorSpec {
     spec(Space::bytes([1, 37, 39]), AutoresetMode::SameStep)
 }
@@ -416,7 +416,7 @@ fn networks_and_their_gradients_equal_those_of_the_cpu() {
     }
 }
 
-/// Norm of the difference of two vectors, relative to the norm of the second.
+/// Returns the norm of the difference of two vectors, relative to the norm of the second.
 fn distance(values: &[f32], expected: &[f32]) -> f32 {
     let length =
         |values: &mut dyn Iterator<Item = f32>| values.map(|number| number * number).sum::<f32>().sqrt();
@@ -425,7 +425,7 @@ fn distance(values: &[f32], expected: &[f32]) -> f32 {
     length(&mut differences) / length(&mut expected.iter().copied())
 }
 
-/// The 16-bit formats that `device` supports.
+/// Returns the 16-bit formats that `device` supports.
 fn half_precisions(device: &Device) -> impl Iterator<Item = Precision> {
     [Precision::Bf16, Precision::F16].into_iter().filter(|precision| precision.validate_on(device).is_ok())
 }

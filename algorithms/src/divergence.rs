@@ -13,7 +13,7 @@ pub struct Divergence {
     pub learning_rate: f64,
     /// The tasks of the batch, each with its number of rows.
     pub tasks: Vec<(String, usize)>,
-    /// The likely cause, as far as the inputs show it.
+    /// The likely cause, judging by the inputs.
     pub suspect: String,
     /// Every tensor of the batch. The first axis is the row.
     pub batch: Vec<NamedWeights>,

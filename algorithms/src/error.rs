@@ -26,11 +26,11 @@ pub enum LearnerError {
         /// The value.
         what: String,
     },
-    /// Training produced NaN or infinity. On the CPU the weights are those after the last step taken, and may not be finite: a
-    /// learner that is to train on must be restored from an earlier state.
+    /// Training produced NaN or infinity. On the CPU the weights are those after the last step taken, and may be
+    /// non-finite: to continue training, restore the learner from an earlier state.
     #[error("{0}")]
     Diverged(Box<Divergence>),
-    /// A batch does not come from the vector environment that the learner was made for.
+    /// A batch does not come from the vector environment that the learner was created for.
     #[error("the batch has {got} {what}; the learner was made for {expected}")]
     ForeignBatch {
         /// The name of the quantity that does not match, such as `rows`.

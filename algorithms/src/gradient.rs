@@ -56,7 +56,7 @@ enum Part {
 }
 
 impl<'a, N: Module> GradientVectors<'a, N> {
-    /// `names` are the names of the terms. `pauses` is true if the backward pass pauses.
+    /// Creates the conversion. `names` are the names of the terms. `pauses` is true if the backward pass pauses.
     pub(crate) fn new(
         network: &'a N,
         names: &[&'static str],

@@ -1,4 +1,4 @@
-//! Updates that end before they are complete.
+//! Updates that stop before they are complete.
 
 use crate::LearnerError;
 

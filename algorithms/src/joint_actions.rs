@@ -10,8 +10,8 @@ use thiserror::Error;
 ///
 /// An action of [`Space::Discrete`] is a single choice; an action of [`Space::MultiDiscrete`] has one choice per
 /// component. The actions of a discrete space can also be [factored](Self::factored) into several choices, such as the
-/// directions and the button of a joystick. In that case not every combination of options need be legal: the options of
-/// a later choice depend on the earlier choices.
+/// directions and the button of a joystick. In that case some combinations of options may be illegal: the options of a
+/// later choice depend on the earlier choices.
 ///
 /// The choices form a graph. A node is a choice with its legal options, and every path from the first node is a legal
 /// action. Nodes with the same continuations are merged, so the graph has one node per choice if all combinations are
@@ -39,7 +39,7 @@ pub struct JointActions {
     nodes: Vec<Node>,
 }
 
-/// The definition of legal actions, from which everything else follows.
+/// The definition of legal actions, from which everything else is derived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Legal {
     /// The number of options of each choice.

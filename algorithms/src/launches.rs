@@ -20,7 +20,7 @@ mod counter {
     struct Counter;
 
     impl LaunchObserver for Counter {
-        /// Called by the thread that launches a kernel.
+        /// Counts a launch. The thread that launches a kernel calls this.
         fn launched(&self, _: &'static str) {
             LAUNCHES.set(LAUNCHES.get() + 1);
         }

@@ -10,7 +10,7 @@ use crate::{LearnerError, VectorSpec};
 /// Every learner also has `new`, `from_state`, `config`, `update` and `policy` with the same parameters. Their types
 /// depend on the algorithm, so they are not part of this trait.
 pub trait Learner {
-    /// Returns the description of the environments that the learner was made for.
+    /// Returns the description of the environments that the learner was created for.
     fn spec(&self) -> &VectorSpec;
 
     /// Returns an action for each row of `batch`, which must be the batch that `reset` returned or that was passed to
@@ -23,8 +23,8 @@ pub trait Learner {
     /// Stores the result of the actions of the last [`act`](Self::act) for the same environments.
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError>;
 
-    /// Returns true if the environments of a batch can act. Returns false if others have to catch up before the next
-    /// update.
+    /// Returns true if the environments of a batch can act, and false if other environments have to catch up before the
+    /// next update.
     fn can_act(&self, batch: &Batch) -> bool;
 
     /// Returns true if an update is due. Nothing more can be observed before it.
@@ -43,7 +43,7 @@ pub trait Learner {
     /// In a cluster, every process must call this at the same point of training, and all get the same bytes.
     fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError>;
 
-    /// Returns what [`write_state`](Self::write_state) writes.
+    /// Returns the bytes that [`write_state`](Self::write_state) writes.
     fn state(&self) -> Result<Vec<u8>, LearnerError> {
         let mut bytes = Vec::new();
         self.write_state(&mut bytes)?;

@@ -1,11 +1,11 @@
 //! Reinforcement learning algorithms in burn.
 //!
-//! A [`Learner`] *acts* on a batch of observations, *observes* the result, and *updates* its network once it has seen
-//! enough, which returns metrics. Its view of the world is limited to [`rl_env::VectorEnv`] and [`rl_env::Batch`].
+//! A [`Learner`] *acts* on a batch of observations, *observes* the result, and *updates* its network once it has enough
+//! data. An update returns metrics. Learners know only [`rl_env::VectorEnv`] and [`rl_env::Batch`].
 //!
-//! This crate does not depend on games, emulators, environment threads, files, logs or clocks. Metrics are returned,
-//! state is bytes, and the caller decides when to stop. The same seed, configuration and batches give bit-identical
-//! weights on any number of threads.
+//! This crate does not depend on games, emulators, environment threads, files, logs or clocks. It returns metrics,
+//! encodes states as bytes, and leaves it to the caller to decide when to stop. The same seed, configuration and
+//! batches give bit-identical weights on any number of threads.
 //!
 //! * [`ppo`]: Proximal Policy Optimization
 //! * [`dqn`]: DQN and its extensions up to Rainbow

@@ -75,7 +75,7 @@ impl ObservationStatistics {
         }
     }
 
-    /// Returns true if both statistics are present or both are absent, and those of a state fit the `fresh` ones.
+    /// Returns true if both statistics are absent, or both are present and those of the state fit the `fresh` ones.
     pub(crate) fn are_alike(of_state: Option<&Self>, fresh: Option<&Self>) -> bool {
         match (of_state, fresh) {
             (Some(statistics), Some(fresh)) => statistics.fits(fresh),
@@ -84,8 +84,8 @@ impl ObservationStatistics {
         }
     }
 
-    /// Returns true if `other` has the same numbers of tasks and elements, and all its values are valid. False for
-    /// damaged statistics.
+    /// Returns true if `other` has the same numbers of tasks and elements, and all its values are valid. Returns false
+    /// for damaged statistics.
     fn fits(&self, other: &Self) -> bool {
         let is_possible = |task: &TaskStatistics| {
             let are_lengths = task.means.len() == other.length && task.variances.len() == other.length;
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::Task;
 
-    /// Two tasks, the first with observations 1, 2, 6 and 10, 10, 10; the second with none.
+    /// Returns two tasks, the first with observations 1, 2, 6 and 10, 10, 10; the second with none.
     fn statistics() -> ObservationStatistics {
         let mut statistics = ObservationStatistics::new(2, 2);
         for batch in [&[[1.0, 10.0]][..], &[[2.0, 10.0], [6.0, 10.0]]] {

@@ -21,8 +21,8 @@ use crate::state_bytes::{Header, bad, end};
 use crate::training::Training;
 use crate::{LearnerError, VectorSpec};
 
-/// The smallest number of due gradient steps with which an update can be stopped. Fewer steps take so little time that
-/// copying the state would be a noticeable part of it.
+/// The minimum number of due gradient steps for which an update can be stopped. Fewer steps take so little time that
+/// copying the state would noticeably prolong the update.
 const STOPPABLE: f64 = 8.0;
 
 /// Replay buffer, random generators and schedule of an off-policy learner. All of it is the same in every process of

@@ -67,7 +67,7 @@ pub(crate) struct BeforeUpdate<N> {
 /// The state, as a checkpoint stores it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct OnPolicyState<'a> {
-    /// Also the position in all schedules.
+    /// The number of updates made, which is also the position in all schedules.
     updates: u64,
     training: TrainingState,
     action_rng: ChaCha8Rng,
@@ -303,8 +303,8 @@ impl<N: Module> OnPolicy<N> {
         split(entries, count)
     }
 
-    /// Turns a `NonFinite` error into a report with those of the given entries of the rollout whose observations this
-    /// process holds. `columns` are named functions of the entry.
+    /// Turns a `NonFinite` error into a report with the given entries of the rollout, as far as this process holds
+    /// their observations. `columns` are named functions of the entry.
     pub(crate) fn diagnose(
         &self,
         error: LearnerError,
@@ -325,7 +325,7 @@ impl<N: Module> OnPolicy<N> {
             shape: vec![entries.len()],
             values: entries.iter().map(|&entry| value(entry)).collect(),
         });
-        // Of the two kinds of actions, one has no elements.
+        // Discrete or continuous actions: one of the two is empty.
         let action = |&entry: &usize| {
             let options = rollout.action(entry).iter().map(|&option| option as f32);
             options.chain(rollout.components(entry).iter().copied()).collect::<Vec<f32>>()
@@ -405,7 +405,7 @@ impl<N: Module> OnPolicy<N> {
         })
     }
 
-    /// Restores what [`state`](Self::state) returned.
+    /// Restores a state that [`state`](Self::state) returned.
     pub(crate) fn restore(&mut self, state: OnPolicyState<'_>) -> Result<(), LearnerError> {
         self.training.restore(state.training)?;
         if let Some(RolloutState { steps, observations }) = state.rollout {

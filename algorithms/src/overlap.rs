@@ -1,4 +1,4 @@
-//! Learning while acting.
+//! Overlapped acting and learning.
 
 use std::io::Write;
 use std::panic::resume_unwind;
@@ -15,7 +15,7 @@ use crate::error::in_order;
 use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 use crate::{Learner, LearnerError, VectorSpec};
 
-/// Time after which a waiting thread asks again whether it should stop.
+/// The interval at which a waiting thread checks whether it should stop.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// An on-policy learner of which one instance can act while another updates.
@@ -29,7 +29,7 @@ pub trait Overlap: Learner + Send + Sized + 'static {
     /// Updates the network. If `stop` returns true before the end, the update is undone and the result is `None`.
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Self::Metrics>, LearnerError>;
 
-    /// Takes the weights, and everything else that acting depends on, from a learner after its update.
+    /// Copies the weights, and all other state needed for acting, from an updated learner.
     fn adopt(&mut self, learner: &Self);
 
     /// Takes the complete rollout of `actor`, which can then collect the next one.
@@ -45,13 +45,13 @@ pub trait Overlap: Learner + Send + Sized + 'static {
 }
 
 /// A learner that collects the next rollout while it learns from the last one. It consists of two learners: the
-/// *actor*, with the weights before the update in progress, and the *learner*, which updates in a thread of its own.
+/// *actor*, with the weights before the update in progress, and the *learner*, which updates in its own thread.
 ///
-/// The actor collects a rollout with the weights before the last update, so each rollout but the first is one update old when
-/// the learner takes it. Neither ever overtakes the other, so the results do not depend on their speed.
+/// The actor collects a rollout with the weights before the last update, so each rollout but the first is one update
+/// old when the learner takes it. Each waits for the other, so the results do not depend on their speed.
 pub struct Overlapped<L: Overlap> {
     actor: L,
-    /// Locked because a state is written through a shared reference.
+    /// The learner, locked because a state is written through a shared reference.
     updater: Mutex<Updater<L>>,
     /// The threads of the learner. It needs its own because those of the actor may be waiting for it.
     threads: Arc<ThreadPool>,
@@ -69,7 +69,7 @@ enum Updater<L: Overlap> {
     Updating(Updating<L>),
     /// The last update failed. All later calls return its error.
     Failed(LearnerError),
-    /// Only while the learner moves from one state to another, and after a panic.
+    /// Only during a transition between the other states, and after a panic.
     Absent,
 }
 
@@ -211,7 +211,7 @@ impl<L: Overlap> Overlapped<L> {
 
 impl<L: Overlap> Drop for Overlapped<L> {
     fn drop(&mut self) {
-        // Nobody is left to handle an error.
+        // There is no caller left to handle an error.
         drop(self.updater.get_mut().unwrap_or_else(PoisonError::into_inner).halt());
     }
 }

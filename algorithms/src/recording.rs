@@ -18,7 +18,7 @@ pub(crate) struct Recording {
     name: &'static str,
     bytes: Vec<u8>,
     description: Description,
-    /// The names of tensors that were read. [`finish`](Self::finish) checks that none was forgotten.
+    /// The names of the tensors that were read. [`finish`](Self::finish) checks that none was left out.
     read: BTreeSet<String>,
 }
 
@@ -137,7 +137,7 @@ impl Recording {
             .collect()
     }
 
-    /// Gives a learner the recorded weights.
+    /// Loads the recorded weights into a learner.
     pub(crate) fn load(&mut self, prefix: &str, learner: &mut impl Learner) {
         let weights = self.weights(prefix);
         let source = TrainedNetwork { description: learner.description(), weights };
@@ -268,7 +268,8 @@ fn relative_error(ours: &[f32], theirs: &[f32], before: &[f32]) -> f32 {
     (norm(ours) / change) as f32
 }
 
-/// A random generator that repeats recorded numbers of 53 bits, which are uniform in `0..1` as `f64`. Whole numbers are 0.
+/// A random generator that replays recorded 53-bit numbers, which are uniform in `0..1` as `f64`. Random integers are
+/// always 0.
 pub(crate) struct Recorded(VecDeque<u64>);
 
 impl Recorded {

@@ -55,9 +55,9 @@ pub fn gae(trajectory: Trajectory<'_>, gamma: f32, lambda: f32, advantages: &mut
     truncated_traces(trajectory, |_| 1.0, gamma, lambda, advantages);
 }
 
-/// Computes the advantages of V-trace (Espeholt et al. 2018, "IMPALA", <https://arxiv.org/abs/1802.01561>) for actions that
-/// another policy chose, with lambda as in remark 2 of the paper. `ratios[t]` is the probability of the action at `t` under
-/// the policy in training, divided by that under the policy that chose it. Ratios above 1 count as 1.
+/// Computes the advantages of V-trace (Espeholt et al. 2018, "IMPALA", <https://arxiv.org/abs/1802.01561>) for actions
+/// that another policy chose, with lambda as in remark 2 of the paper. `ratios[t]` is the probability of the action at
+/// `t` under the policy in training, divided by that under the policy that chose it. Ratios above 1 are treated as 1.
 ///
 /// ```text
 /// delta_t = r_t + gamma * V(s_{t+1}) * (1 - terminated_t) - V(s_t)
@@ -110,7 +110,7 @@ pub struct NStepReturn {
 }
 
 /// Computes the n-step return (Sutton 1988) of the first of the given steps, at most n of them, each
-/// `(reward, terminated, truncated)`. The step that ends the episode is the last one that counts.
+/// `(reward, terminated, truncated)`. Steps after the end of the episode are ignored.
 ///
 /// ```text
 /// R_t = r_t + gamma * r_{t+1} + .. + gamma^(n-1) * r_{t+n-1} + gamma^n * V(s_{t+n})

@@ -1,6 +1,6 @@
 //! Quantities that change over the course of training.
 
-/// A value that moves linearly from `start` to `end` over `steps` steps and then stays.
+/// A value that changes linearly from `start` to `end` over `steps` steps, and then remains constant.
 ///
 /// ```
 /// use algorithms::schedule::LinearSchedule;
@@ -19,7 +19,7 @@ pub struct LinearSchedule {
 }
 
 impl LinearSchedule {
-    /// A schedule whose value never changes.
+    /// Creates a schedule whose value never changes.
     pub fn constant(value: f64) -> Self {
         Self { start: value, end: value, steps: 0 }
     }

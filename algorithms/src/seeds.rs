@@ -1,7 +1,7 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// The independent random streams of a learner's seed: drawing from one never affects another.
+/// The random streams of a learner's seed. They are independent: drawing from one never affects another.
 pub(crate) enum Stream {
     /// Initial weights.
     Initialization,

@@ -1,5 +1,5 @@
-//! The format of every learner's state: eight bytes that name the learner, the version as a little-endian
-//! `u16`, and the state in postcard encoding. Equal states have equal bytes.
+//! The format of every learner's state: eight bytes that identify the learner, the version as a little-endian `u16`,
+//! and the state in postcard encoding. Equal states have equal bytes.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -28,14 +28,14 @@ impl Header {
         }
     }
 
-    /// Decodes what [`write`](Self::write) has written.
+    /// Decodes a state that [`write`](Self::write) wrote.
     pub(crate) fn decode<S: DeserializeOwned>(&self, bytes: &[u8]) -> Result<S, LearnerError> {
         let (state, rest) = self.decode_first(bytes)?;
         end(rest)?;
         Ok(state)
     }
 
-    /// Decodes what [`write`](Self::write) has written at the beginning of `bytes`. Also returns the rest.
+    /// Decodes a state that [`write`](Self::write) wrote at the beginning of `bytes`. Also returns the rest.
     pub(crate) fn decode_first<'a, S: DeserializeOwned>(
         &self,
         bytes: &'a [u8],
@@ -68,7 +68,7 @@ impl Serialize for Bytes<'_> {
     }
 }
 
-/// The error of a state with the given problem.
+/// Returns the error of a state with the given problem.
 pub(crate) fn bad(problem: &str) -> LearnerError {
     LearnerError::BadState(problem.to_owned())
 }

@@ -2,8 +2,8 @@
 
 use burn::tensor::Tensor;
 
-/// The largest number of elements that are summed at once. From twice this number on, burn's CPU backend sums parts in
-/// parallel and adds them in an order that depends on the number of threads.
+/// The largest number of elements that are summed at once. For twice this number or more, burn's CPU backend sums parts
+/// in parallel and adds them in an order that depends on the number of threads.
 const PIECE: usize = 2 * 1024 * 1024;
 
 /// Returns the sum of the squares of all elements, `[1]`.

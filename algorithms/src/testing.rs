@@ -106,8 +106,8 @@ pub(crate) fn rows_of(batch: &Batch, envs: Range<usize>) -> Batch {
     part
 }
 
-/// Stops two updates of a learner at every possible moment. Asserts that the learner is then as before, and that the
-/// complete update equals that of `other`, which starts equal and is never stopped.
+/// Stops two updates of a learner at every possible moment. Asserts that this leaves the learner unchanged, and that
+/// the complete update equals that of `other`, which starts in the same state and is never stopped.
 pub(crate) fn assert_stopped_updates_are_undone<L: Learner, M: Debug + PartialEq>(
     [learner, other]: [&mut L; 2],
     update_unless: impl Fn(&mut L, &dyn Fn() -> bool) -> Result<Option<M>, LearnerError>,
@@ -136,7 +136,7 @@ pub(crate) fn assert_stopped_updates_are_undone<L: Learner, M: Debug + PartialEq
     }
 }
 
-/// Four environments of two tasks with 2 and 5 actions.
+/// Returns four environments of two tasks with 2 and 5 actions.
 pub(crate) fn spec(observation_space: Space, autoreset_mode: AutoresetMode) -> VectorSpec {
     let mut two = Task::new("two", 2);
     two.shared = vec![6, 3];
@@ -149,7 +149,7 @@ pub(crate) fn spec(observation_space: Space, autoreset_mode: AutoresetMode) -> V
     }
 }
 
-/// Up to eleven environments of up to five tasks, each with some of 18 actions in random order.
+/// Returns up to eleven environments of up to five tasks, each with some of 18 actions in random order.
 pub(crate) fn random_spec(rng: &mut ChaCha8Rng) -> VectorSpec {
     let tasks: Vec<Task> = (0..rng.random_range(1..6))
         .map(|index: usize| {
@@ -186,7 +186,7 @@ pub(crate) fn spec_of_choices(observation_space: Space, autoreset_mode: Autorese
     }
 }
 
-/// Up to four choices of up to four options. All combinations are legal, or some actions are factored.
+/// Returns up to four choices of up to four options. All combinations are legal, or some actions are factored.
 pub(crate) fn random_actions(rng: &mut ChaCha8Rng) -> JointActions {
     let sizes: Vec<usize> = (0..rng.random_range(1..5)).map(|_| rng.random_range(1..5)).collect();
     let product = JointActions::product(&sizes).unwrap();

@@ -28,7 +28,7 @@ pub(crate) struct Training<N> {
     last_finite: Option<Mark<N>>,
 }
 
-/// A snapshot of network and optimiser, to return to.
+/// A snapshot of network and optimiser that can be restored.
 pub(crate) struct Mark<N> {
     network: N,
     optimizer: AdamOptimizer,
@@ -240,7 +240,7 @@ impl<N: Module> Training<N> {
         Ok(TrainingState { weights: self.finite_weights()?, moments: self.optimizer.moments()? })
     }
 
-    /// Restores what [`state`](Self::state) returned.
+    /// Restores a state that [`state`](Self::state) returned.
     pub(crate) fn restore(&mut self, state: TrainingState) -> Result<(), LearnerError> {
         let sizes: Vec<usize> = state.weights.iter().map(|parameter| parameter.values.len()).collect();
         self.network = load_weights(self.network.clone(), state.weights)?;

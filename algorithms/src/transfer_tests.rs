@@ -18,7 +18,7 @@ fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep)
 }
 
-/// The second task of `spec`, after a new one with more actions.
+/// Returns a specification with the second task of `spec`, after a new task with more actions.
 fn others(spec: VectorSpec) -> VectorSpec {
     let tasks = vec![Task::new("seven", 7), spec.tasks[1].clone()];
     VectorSpec { tasks, task_ids: vec![0, 1, 1], ..spec }

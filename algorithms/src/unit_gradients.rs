@@ -1,4 +1,4 @@
-//! Gradients that show which units of a network are dead.
+//! Gradients that reveal the dead units of a network.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;

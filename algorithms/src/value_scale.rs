@@ -47,7 +47,7 @@ impl ValueScale {
         }
     }
 
-    /// Inverse of [`squash`](Self::squash).
+    /// Inverts [`squash`](Self::squash).
     pub fn expand(self, scaled: f32) -> f32 {
         let x = f64::from(scaled);
         match self {
@@ -90,7 +90,7 @@ pub(crate) struct TaskReturn {
 }
 
 impl TaskReturn {
-    /// A return that counts as one sample.
+    /// Creates a return that counts as one sample.
     pub(crate) fn new(task: usize, value: f32) -> Self {
         Self { task, value, weight: 1.0 }
     }
@@ -117,13 +117,13 @@ impl Statistics {
     /// The statistics before the first return: the identity scale.
     const NONE: Self = Self { mean: 0.0, second_moment: 1.0, samples: 0.0 };
 
-    /// Returns the standard deviation, clamped to keep gradients within reason.
+    /// Returns the standard deviation, clamped to keep gradients within a reasonable range.
     fn deviation(&self) -> f64 {
         (self.second_moment - self.mean * self.mean).max(0.0).sqrt().clamp(1e-4, 1e6)
     }
 
     /// Moves the statistics towards those of `returns`. They are exponentially weighted means of all samples so far:
-    /// each sample has `1 - beta` times the weight of the next one. A batch moves them as far as the same number of
+    /// each sample has `1 - beta` times the weight of the next one. A batch has the same effect as the same number of
     /// single samples.
     fn observe(&mut self, returns: &[TaskReturn], beta: f64) {
         let count: f64 = returns.iter().map(|of| f64::from(of.weight)).sum();
@@ -163,7 +163,7 @@ impl TaskScales {
         }
     }
 
-    /// Inverse of [`squash`](Self::squash).
+    /// Inverts [`squash`](Self::squash).
     pub(crate) fn expand(&self, task: usize, scaled: f32) -> f32 {
         match self.statistics.get(task) {
             Some(of_task) => (f64::from(scaled) * of_task.deviation() + of_task.mean) as f32,
@@ -181,8 +181,8 @@ impl TaskScales {
     /// scale does not depend on returns.
     ///
     /// The head is not changed for the first returns of a task: its predictions are still meaningless, and it continues
-    /// from the mean. If these returns were all equal, the standard deviation would be the smallest possible one, and
-    /// the change so large that the head would recover slowly (the probe with a constant value shows this).
+    /// from the mean. If all of these returns were equal, the standard deviation would have its minimum, and the change
+    /// would be so large that the head would recover slowly (as the probe with a constant value shows).
     pub(crate) fn observe(&mut self, returns: &[TaskReturn]) -> Vec<Rescaling> {
         let beta = self.beta;
         let update = |(task, of_task): (usize, &mut Statistics)| {

@@ -164,7 +164,7 @@ pub enum SpecError {
         /// The number of shared outputs.
         count: usize,
     },
-    /// The actions of a task cannot be factored as asked.
+    /// The actions of a task cannot be factored as requested.
     #[error("the actions of the task {task} cannot be factored: {error}")]
     Factors {
         /// The name of the task.
@@ -298,7 +298,7 @@ impl VectorSpec {
     }
 
     /// Returns true if every environment has a task and every task an environment, and if a state of `state_len` bytes
-    /// could hold a network for the observations. False for a damaged specification.
+    /// could hold a network for the observations. Returns false for a damaged specification.
     pub(crate) fn is_consistent(&self, state_len: usize) -> bool {
         // A linear layer has at least one weight for each element, and a convolution with its strides and the
         // layer after it have at least a few for each block of 16 by 16 pixels.

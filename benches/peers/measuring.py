@@ -1,4 +1,4 @@
-"""What all measurements share: the types of their options, and a warning on a busy machine."""
+"""Code shared by all measurements: the types of their options, and a warning on a busy machine."""
 
 import argparse
 import os

@@ -56,7 +56,7 @@ class RustSide:
 
 
 class Loop:
-    """A side in this process: `some()` does a part of the work and returns its amount."""
+    """A side in this process: `some()` does some of the work and returns its amount."""
 
     def rate(self, seconds):
         start, done = time.perf_counter(), 0

@@ -185,7 +185,7 @@ class Dqn:
         return -(targets * logits.log_softmax(1)).sum(1)
 
     def step(self):
-        """Makes a gradient step. Returns the number of samples."""
+        """Takes a gradient step. Returns the number of samples."""
         rainbow = self.preset.rainbow
         steps, weights = self.replay.draw(rainbow)
         observations, actions, rewards, discounts, successors = self.replay.batch(steps)

@@ -1,4 +1,4 @@
-"""The work to measure, which every side implements in its way."""
+"""The work to measure, which every side implements in its own way."""
 
 import dataclasses
 import pathlib
@@ -120,7 +120,7 @@ def plan(games, kinds, shapes):
 
 
 def camel_case(game):
-    """Returns the name of a game as it is in ids: `MsPacman` for `ms_pacman`."""
+    """Returns the name of a game as in Gymnasium's ids: `MsPacman` for `ms_pacman`."""
     return "".join(map(str.capitalize, game.split("_")))
 
 

@@ -164,7 +164,7 @@ def toy_text_lines(best_scores):
 
 
 def listed(program, *arguments):
-    """Returns what `ale-train games` prints of games, by their ids."""
+    """Returns the output of `ale-train games` for games, by their ids."""
     output = subprocess.run([program, "games", "--json", *arguments], capture_output=True, check=True).stdout
     return {game["id"]: game for game in json.loads(output)}
 
@@ -219,7 +219,7 @@ def main():
         together_lines(),
         toy_text_lines(best_scores),
     ]
-    # Between every second pair of marks is a table.
+    # Every second part between the marks is a table.
     parts = text.split(MARK)
     parts[1::2] = ["\n\n" + "\n".join(table) + "\n\n" for table in tables]
     updated = MARK.join(parts)

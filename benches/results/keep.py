@@ -16,7 +16,7 @@ RESULTS = Path(__file__).parent / "runs"
 POINTS = 100
 # The beginnings of the tags that `ale-train report` shows.
 TAGS = ("charts/recent_return", "charts/human_normalised", "charts/SPS", "evaluation/", "losses/")
-# Losses of single games are many.
+# The losses of single games are left out, because there are many.
 OF_ALL_GAMES = "losses/"
 
 
@@ -26,7 +26,7 @@ def run_name(preset, game, seed):
 
 
 def short(game):
-    """Returns the id of a game without its version, in small letters."""
+    """Returns the id of a game without its version, in lower case."""
     return game.rsplit("-v", 1)[0].lower()
 
 

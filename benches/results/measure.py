@@ -4,9 +4,9 @@
     benches/results/measure.py harvest-ppo harvest-dqn --seeds 11 12 13
     benches/results/measure.py mujoco-ppo --games Hopper-v5 Ant-v5
 
-Runs are made one after the other, on one thread each, in a directory of their own (--work). A run that was interrupted is
-resumed, and one that is complete is not repeated. `keep.py` copies what the repository has of a run. With --games each preset
-is trained on each game separately.
+Runs are made one after the other, on one thread each, in a separate directory (--work). An interrupted run is resumed,
+and a complete one is not repeated. `keep.py` copies the files of a run that the repository keeps. With --games each
+preset is trained on each game separately.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 
     benches/results/presets.py [--check]
 
---check changes nothing and fails if a file differs from the runs. The runs of a preset are those that began from it and have
-the name that measure.py gives them.
+--check changes nothing and fails if a file differs from the runs. The runs of a preset are those that started from it
+and have the name that measure.py gives them.
 """
 
 import argparse
@@ -141,7 +141,7 @@ def runs_of_games(preset):
 def measured():
     """Returns for each preset the lines of its description that follow from its runs."""
     for preset, games in runs_of_presets().items():
-        # The runs with the least load beside them.
+        # The fastest runs: those that were disturbed least by other load.
         fastest = [min(results, key=lambda result: result["seconds"]) for results in games.values()]
         seconds = [result["seconds"] for result in fastest]
         if None in games:

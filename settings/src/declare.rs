@@ -1,5 +1,5 @@
-/// Declares a struct of settings: `name: Type = default => limits; fixed "reason"`, where the limits may be left out, and
-/// `fixed` is for settings that cannot change once training has begun.
+/// Declares a struct of settings: `name: Type = default => limits; fixed "reason"`, where the limits are optional, and
+/// `fixed` marks settings that cannot change once training has begun.
 ///
 /// Implements [`Default`] and [`Settings`](crate::Settings). Documentation comments and other attributes of the struct
 /// and its fields are kept.
@@ -90,7 +90,7 @@ macro_rules! choices {
     };
 }
 
-/// Expands to the text of a documentation attribute, and to an empty text for any other attribute.
+/// Expands to the text of a documentation attribute, and to an empty string for any other attribute.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! doc {

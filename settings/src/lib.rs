@@ -1,4 +1,4 @@
-//! Settings that are declared once.
+//! Settings that are declared in one place.
 //!
 //! [`settings!`] declares a struct in which every field has a default and may have [`Limits`]. Parsers, range checks,
 //! references and help texts read the declaration through [`Settings::FIELDS`], so that none of them repeats it.
@@ -79,7 +79,7 @@ impl Field {
         paragraph(self.lines)
     }
 
-    /// Returns the whole numbers that the setting may be, if it is one.
+    /// Returns the allowed range if the setting is a whole number.
     pub fn whole_numbers(&self) -> Option<RangeInclusive<u64>> {
         match self.kind {
             Kind::Integer { max } => Some(self.limits.whole_numbers(max)),
@@ -87,10 +87,10 @@ impl Field {
         }
     }
 
-    /// Returns the values that the setting may have. Completes "it must be ...".
+    /// Describes the allowed values. Completes "it must be ...".
     pub fn allowed(&self) -> String {
         let allowed = match self.kind {
-            // Nothing but the kind of a whole number is wrong with an empty text.
+            // For an empty string the parser's error is just the expected kind of number.
             Kind::Integer { max } => {
                 whole_number_in("", &self.limits.whole_numbers(max)).expect_err("an empty text is no number")
             }
@@ -122,7 +122,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// The settings of `T` under a name.
+    /// Returns the settings of `T` under a name.
     pub const fn of<T: Settings>(name: &'static str) -> Self {
         Self { name, lines: T::ABOUT, fields: T::FIELDS }
     }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// The finite numbers that a setting may be.
+/// The range of a numeric setting. All numbers in it are finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     min: f64,
@@ -10,7 +10,7 @@ pub struct Limits {
     excludes_max: bool,
 }
 
-/// Numbers from `min` on.
+/// Numbers that are at least `min`.
 pub const fn at_least(min: f64) -> Limits {
     Limits { min, ..Limits::NONE }
 }

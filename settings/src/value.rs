@@ -8,7 +8,7 @@ use crate::{ConfigError, Field, Limits, Settings};
 pub enum Kind {
     /// A whole number that is not negative.
     Integer {
-        /// The largest number that the type and the integers of TOML, which have 64 bits with a sign, can hold.
+        /// The largest value that fits both the type and the signed 64-bit integers of TOML.
         max: u64,
     },
     /// A floating-point number.
@@ -21,7 +21,7 @@ pub enum Kind {
     List,
     /// One of several names.
     Choice(&'static [Choice]),
-    /// Settings of the same form under names of the user's.
+    /// Tables with the same settings, under names that the user chooses.
     Tables {
         /// The lines of their documentation.
         lines: &'static [&'static str],
@@ -30,7 +30,7 @@ pub enum Kind {
     },
 }
 
-/// One of the names that a setting may be.
+/// One of the names that a setting accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     /// The name.
@@ -81,7 +81,7 @@ macro_rules! numbers {
     };
 }
 
-/// The kind of the integers of 64 bits.
+/// The kind of 64-bit integers.
 const LONG: Kind = Kind::Integer { max: i64::MAX as u64 };
 
 numbers!(u32 => Kind::Integer { max: u32::MAX as u64 }, u64 => LONG, usize => LONG, f32 => Kind::Float, f64 => Kind::Float);

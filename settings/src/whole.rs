@@ -5,8 +5,8 @@ const SUFFIXES: [(char, i64); 3] = [('k', 3), ('m', 6), ('g', 9)];
 
 /// Parses a whole number as people write it: `10000000`, `10_000_000`, `1e7`, `10M` and `0.01G` are equal.
 ///
-/// The suffixes `k`, `M` and `G` stand for thousands, millions and billions, in upper or lower case (no setting is measured
-/// in thousandths). Numbers that do not fit are the smallest or the largest `i128`.
+/// The suffixes `k`, `M` and `G` stand for thousands, millions and billions, in upper or lower case (no setting is
+/// measured in thousandths). Numbers that do not fit saturate at the smallest or largest `i128`.
 ///
 /// ```
 /// assert_eq!(settings::whole_number("1.5M"), Some(1_500_000));
@@ -64,7 +64,7 @@ pub fn whole_number_in(text: &str, range: &RangeInclusive<u64>) -> Result<u64, S
     number.ok_or_else(|| or_more(range).trim_start_matches([',', ' ']).to_owned())
 }
 
-/// Completes "a whole number". The largest value of a type interests only those who exceed it.
+/// Completes "a whole number". The largest value of a type is left out: it only matters to those who exceed it.
 fn or_more(range: &RangeInclusive<u64>) -> String {
     let (least, most) = (range.start(), range.end());
     if *most < u64::from(u32::MAX) { format!(" in {least}..={most}") } else { format!(", {least} or more") }

@@ -1,4 +1,4 @@
-//! Files of `ale-train export`: weights in the safetensors format, with everything that acting with them needs as metadata.
+//! Files of `ale-train export`: weights in the safetensors format, with all metadata that is needed to act with them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ const FRAMES: &str = "frames";
 const COMMIT: &str = "commit";
 const SCORES: &str = "scores";
 
-/// The beginning of every error about the contents of a file.
+/// Returns the opening of every error about the contents of a file.
 pub(super) fn unusable(path: &Path) -> String {
     format!("the agent {} cannot be used", path.display())
 }
@@ -33,7 +33,7 @@ pub(super) fn read(path: &Path) -> Result<TrainedAgent> {
     parse(path, &file)
 }
 
-/// Opens the contents of a file; `path` names it.
+/// Opens the contents of a file. Errors name the file `path`.
 pub(super) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
     let (weights, metadata) = tensors::parse(path, file)?;
     let contents = Contents { path, metadata };
@@ -76,7 +76,7 @@ impl Contents<'_> {
 }
 
 impl TrainedAgent {
-    /// Writes the network to a file, with these metadata added to its own.
+    /// Writes the network to a file, and adds `metadata` to its own metadata.
     pub(crate) fn write(
         &self,
         Exported { network, spec }: Exported,
@@ -86,7 +86,7 @@ impl TrainedAgent {
     ) -> Result<()> {
         let values = [
             (NETWORK, json!(network.description).to_string()),
-            // JSON has no infinity, which bounds of observations may be.
+            // Not JSON, which cannot represent infinite bounds of observations.
             (ENVIRONMENTS, toml::to_string(&spec)?),
             (EXPERIMENT, self.experiment.to_toml()?),
             (FRAMES, json!(self.frames).to_string()),

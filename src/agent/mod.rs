@@ -25,7 +25,7 @@ use crate::zoo::{self, ZooAgent};
 
 pub(crate) use stored::StoredAgent;
 
-/// An agent that acts.
+/// A trained agent, used without further training.
 pub(crate) struct TrainedAgent {
     /// The directory of a checkpoint, a file, or `zoo:NAME`.
     pub(crate) origin: PathBuf,
@@ -74,7 +74,7 @@ impl TrainedAgent {
         exported::parse(Path::new(&format!("{}{}", zoo::PREFIX, agent.name)), agent.file)
     }
 
-    /// The beginning of every error about the contents.
+    /// Returns the opening of every error about the agent's contents.
     pub(crate) fn unusable(&self) -> String {
         match self.weights {
             Weights::State(_) => checkpoint::unusable(&self.origin),
@@ -112,7 +112,7 @@ impl TrainedAgent {
         Ok(self.restore()?.player(&VectorSpec::of(environments.as_ref())?, greedy, seed)?)
     }
 
-    /// Returns those of the agent's games that `names` select: all of them if there are no names.
+    /// Returns the agent's games that `names` select, or all of them if `names` is empty.
     pub(crate) fn games(&self, names: &[String]) -> Result<Games> {
         if names.is_empty() {
             return Ok(self.experiment.games.clone());

@@ -9,7 +9,7 @@ use crate::config::{self, Config, Experiment};
 use crate::provenance::Provenance;
 use crate::scores::FinalScores;
 
-/// A checkpoint and the experiment that it belongs to.
+/// A checkpoint and its experiment.
 pub(crate) struct StoredAgent {
     /// The directory of the checkpoint.
     pub(crate) directory: PathBuf,
@@ -25,7 +25,7 @@ impl StoredAgent {
         Self::new(directory, checkpoint)
     }
 
-    /// Opens a checkpoint, or the newest intact one of a run; `warn` is told about damaged ones.
+    /// Opens a checkpoint, or the newest intact one of a run. Calls `warn` for each damaged one.
     pub(crate) fn open_newest(path: &Path, warn: impl Fn(&str)) -> Result<Self> {
         let (directory, checkpoint) = checkpoint::load_latest(path, warn)?;
         Self::new(directory, checkpoint)
@@ -37,7 +37,7 @@ impl StoredAgent {
         Ok(Self { directory, checkpoint, experiment })
     }
 
-    /// The beginning of every error about the contents of the checkpoint.
+    /// Returns the opening of every error about the contents of the checkpoint.
     pub(crate) fn unusable(&self) -> String {
         checkpoint::unusable(&self.directory)
     }

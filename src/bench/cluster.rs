@@ -1,5 +1,5 @@
-//! `ale-train bench cluster`: trains an experiment with 1, 2, 4, ... processes of a job and measures where the time
-//! goes.
+//! `ale-train bench cluster`: trains an experiment with 1, 2, 4, ... processes of a job and measures how the time is
+//! spent.
 
 use std::io::Write;
 use std::panic::resume_unwind;
@@ -22,10 +22,10 @@ use crate::learner::Learner;
 use crate::table;
 use crate::threads::set_threads;
 
-/// The number of values of a short sum, whose time is all latency, and of a long sum.
+/// The number of values in a short sum, whose duration is pure latency, and in a long sum.
 const SHORT: usize = 1;
 const LONG: usize = 1 << 22;
-/// The number of measurements of each; the shortest counts.
+/// The number of times that each sum is measured. The shortest time counts.
 const SHORT_SUMS: usize = 200;
 const LONG_SUMS: usize = 20;
 
@@ -40,16 +40,16 @@ struct Timed {
 struct Spent {
     /// The time until the last process arrived.
     waiting: Duration,
-    /// The time in which messages travelled and were added while the process did nothing else.
+    /// The time of communication and addition during which the process did nothing else.
     exchanging: Duration,
-    /// The time in which messages travelled during a backward pass.
+    /// The time of communication that overlapped with a backward pass.
     hidden: Duration,
-    /// The time of backward passes in which messages may travel.
+    /// The duration of the backward passes that communication may overlap.
     backward: Duration,
-    /// The number of sums, and their values.
+    /// The number of sums, and of the values in them.
     sums: u32,
     values: usize,
-    /// The number of values of sums during backward passes.
+    /// The number of values in sums that ran during backward passes.
     early_values: usize,
 }
 
@@ -62,7 +62,8 @@ impl Timed {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets all processes arrive before `exchange`. Returns the time of the arrival with the result.
+    /// Waits for all processes, then calls `exchange`. Returns the time at which the last process arrived, and the
+    /// result.
     fn meet<T>(
         &self,
         exchange: impl FnOnce() -> Result<T, CommunicationError>,
@@ -137,16 +138,15 @@ impl Communicator for Timed {
 /// The speed of sums between processes.
 #[derive(Debug, Serialize)]
 struct Network {
-    /// Seconds of a message.
+    /// The latency of a message in seconds.
     latency: f64,
     /// Bytes that a process sends and receives per second.
     bandwidth: f64,
 }
 
 impl Network {
-    /// Measures short and long sums. For each other process, a process sends and receives two messages, one after
-    /// another; of a vector, it sends and receives everything but its own part twice. Returns `None` if there is a
-    /// single process.
+    /// Measures short and long sums. Each process exchanges two messages with every other process, one after another.
+    /// It sends and receives the whole vector except its own part, twice. Returns `None` if there is a single process.
     fn measure(communicator: &dyn Communicator, order: SumOrder) -> Result<Option<Self>> {
         let processes = communicator.size() as f64;
         let seconds = |values: usize, count: usize| -> Result<f64> {
@@ -170,21 +170,22 @@ impl Network {
     }
 }
 
-/// The training by a number of processes.
+/// The training speed with a given number of processes.
 #[derive(Debug, Serialize)]
 struct Point {
     processes: usize,
     steps_per_second: f64,
     /// The speed divided by that of one process and by the number of processes.
     efficiency: f64,
-    /// Seconds of an update with its rollout, and the parts of it in which the leader waits for others and exchanges messages.
+    /// Seconds per update, including its rollout, and the parts of it that the leader spends on waiting and on
+    /// communication.
     seconds_per_update: f64,
     waiting: f64,
     exchanging: f64,
-    /// Seconds of an update in which messages travel during backward passes, and those of these passes.
+    /// Seconds per update of communication during backward passes, and of these backward passes.
     hidden: f64,
     backward: f64,
-    /// The number of sums after backward passes, their bytes, and those of sums during backward passes.
+    /// The number of sums after backward passes, their size in bytes, and the size of the sums during backward passes.
     sums_per_update: f64,
     bytes_per_update: f64,
     early_bytes_per_update: f64,
@@ -307,7 +308,8 @@ fn measure(
     })
 }
 
-/// Steps all environments until an update is due, and makes it. Returns the number of steps of each environment.
+/// Steps all environments until an update is due, and updates the learner. Returns the number of steps of each
+/// environment.
 fn update(environments: &mut dyn Environments, learner: &mut dyn Learner) -> Result<u64> {
     let mut rounds = 0;
     while !learner.is_ready() {

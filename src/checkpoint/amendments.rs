@@ -42,8 +42,8 @@ pub(crate) fn are_published(run_dir: &Path, amendments: &[Amendment]) -> bool {
     published(run_dir) == amendments
 }
 
-/// Writes the configuration of the newest checkpoint to `config.toml`, then its amendments to `run.json`, unless they are
-/// there. Amendments after the checkpoint from which the run continues disappear.
+/// Writes the configuration of the newest checkpoint to `config.toml`, then its amendments to `run.json`, unless they
+/// are already there. Removes amendments after the checkpoint from which the run continues.
 pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) -> Result<()> {
     if are_published(run_dir, amendments) {
         return Ok(());
@@ -58,7 +58,7 @@ pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) ->
     write().with_context(|| format!("cannot write the run directory {}", run_dir.display()))
 }
 
-/// Returns the contents of `run.json`; nothing if it cannot be read.
+/// Returns the contents of `run.json`, or an empty map if it cannot be read.
 fn provenance(run_dir: &Path) -> Map<String, Value> {
     let text = fs::read_to_string(run_dir.join(PROVENANCE)).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The file that is locked by the process that writes to a run.
+//! The lock file of a run, held by the process that writes to the run.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) fn acquire(run_dir: &Path) -> Result<File> {
         match opened.try_lock() {
             // `is_locked` may hold a shared lock at this moment.
             Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
-            // Train anyway on file systems without locks.
+            // File systems without locks: train anyway.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(opened),
         }
     }
@@ -34,7 +34,7 @@ pub(crate) fn acquire(run_dir: &Path) -> Result<File> {
 /// Returns true if a process writes to a run.
 pub(crate) fn is_locked(run_dir: &Path) -> bool {
     let Ok(file) = File::open(file(run_dir)) else { return false };
-    // A shared lock, which closing the file ends: several processes may look at once.
+    // A shared lock, because several processes may check at once. Closing the file releases it.
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 

@@ -30,12 +30,12 @@ impl Manifest {
     pub(super) const FILE: &str = "manifest.json";
     const FORMAT: u32 = 1;
 
-    /// The manifest of no files.
+    /// Creates a manifest without files.
     pub(super) fn new() -> Self {
         Self { format: Self::FORMAT, program: PROGRAM.to_owned(), files: BTreeMap::new() }
     }
 
-    /// Writes a file, whose contents `write` writes, and lists it.
+    /// Creates a file, calls `write` to fill it, and adds it to the list.
     pub(super) fn write(
         &mut self,
         directory: &Path,
@@ -51,7 +51,7 @@ impl Manifest {
         let mut buffered = BufWriter::with_capacity(1 << 16, file);
         let written = write(&mut buffered).and_then(|()| Ok(buffered.flush()?));
         let (HashedFile { file, sha256, bytes, error }, _) = buffered.into_parts();
-        // Encoders hide the error of the writer.
+        // Encoders replace the writer's error with their own.
         error.map_or(Ok(()), Err)?;
         written?;
         file.sync_all()?;
@@ -82,7 +82,7 @@ impl Manifest {
         serde_json::from_slice(bytes).context("its manifest is damaged")
     }
 
-    /// Fails unless every file in `directory` has the length that it was written with.
+    /// Fails unless every file in `directory` has its recorded length.
     pub(super) fn verify_lengths(&self, directory: &Path) -> Result<()> {
         for (file, entry) in &self.files {
             let found =
@@ -93,7 +93,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Fails unless `contents` are those of `file` when it was written.
+    /// Fails unless `contents` match the recorded length and hash of `file`.
     pub(super) fn verify(&self, file: &str, contents: &[u8]) -> Result<()> {
         let entry = self.files.get(file).with_context(|| format!("its manifest does not list {file}"))?;
         let (bytes, found) = (contents.len(), sha256(contents));

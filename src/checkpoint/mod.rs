@@ -1,4 +1,5 @@
-//! Checkpoints: directories with the complete state of a run, which continues from one as if it had never stopped.
+//! Checkpoints: directories with the complete state of a run. A run that resumes from one continues as if it had never
+//! stopped.
 //!
 //! A checkpoint is written to a temporary directory, synced to the disk and renamed, so that a crash at any time leaves
 //! the previous one intact. Loading verifies every byte against the manifest.
@@ -51,9 +52,9 @@ pub(crate) struct Progress {
     pub(crate) moment: Moment,
     /// Returns of the last episodes of each task, the newest last.
     pub(crate) recent_returns: Vec<Vec<f64>>,
-    /// The score of the agent, by which the best checkpoint of a run is found: the mean over the tasks of the recent
-    /// return or, with evaluations during training, of the newest evaluation; human-normalised where possible. Absent
-    /// until every task has completed an episode, or until the first evaluation.
+    /// The score of the agent, which determines the best checkpoint of a run. It is the mean over the tasks of the
+    /// recent return or, with evaluations during training, of the newest evaluation; human-normalised where possible.
+    /// Absent until every task has completed an episode, or until the first evaluation.
     #[serde(default)]
     pub(crate) score: Option<f64>,
     /// The newest evaluation during training.
@@ -83,7 +84,7 @@ const PROGRESS: &str = "progress.json";
 const LEARNER: &str = "learner.bin";
 const ENVIRONMENTS: &str = "environments.bin";
 
-/// All of them.
+/// All files except the manifest.
 #[cfg(any(test, fuzzing))]
 pub(crate) const FILES: [&str; 4] = [CONFIG, PROGRESS, LEARNER, ENVIRONMENTS];
 
@@ -93,8 +94,8 @@ pub(crate) fn parse_manifest(bytes: &[u8]) -> Result<()> {
     manifest::Manifest::parse(bytes).map(drop)
 }
 
-/// The state of a learner: bytes, or written by the learner itself, because a copy of a replay or a rollout would
-/// double the memory in use.
+/// The state of a learner: either bytes, or the learner itself, which writes its own state because a copy of its replay
+/// buffer or rollout would double the memory in use.
 pub(crate) trait LearnerState {
     fn write(&self, out: &mut dyn Write) -> Result<()>;
 }

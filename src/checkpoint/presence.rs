@@ -17,7 +17,7 @@ impl Presence {
     pub(super) fn of(held: &File, path: &Path) -> Self {
         match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Missing,
-            // A file system that fails for a moment.
+            // The file system may have failed temporarily.
             Err(_) => Self::Present,
             Ok(there) => match held.metadata() {
                 Ok(held) if !is_same(&held, &there) => Self::Replaced,
@@ -34,7 +34,7 @@ fn is_same(held: &fs::Metadata, there: &fs::Metadata) -> bool {
     (held.dev(), held.ino()) == (there.dev(), there.ino())
 }
 
-/// Other systems do not delete open files.
+/// Returns true: other systems do not delete open files.
 #[cfg(not(unix))]
 fn is_same(_: &fs::Metadata, _: &fs::Metadata) -> bool {
     true

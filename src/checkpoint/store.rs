@@ -13,7 +13,7 @@ use crate::telemetry::Telemetry;
 
 /// The subdirectory of a run that contains its checkpoints.
 const CHECKPOINTS: &str = "checkpoints";
-/// The subdirectory of a run for training that it no longer continues from.
+/// The subdirectory of a run for checkpoints that it has abandoned.
 const ABANDONED: &str = "abandoned";
 /// Prefix of the names of checkpoints, before the number of updates.
 const PREFIX: &str = "update-";
@@ -48,7 +48,7 @@ pub(crate) fn create_unused(run_dir: &Path) -> Result<PathBuf> {
 pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Result<()> {
     let file = run_dir.join(CONFIG);
     let check = || -> Result<()> {
-        // Without its configuration, too: its checkpoints would mix with those of the new run.
+        // Checkpoints count even without a configuration file: they would mix with those of the new run.
         let has_checkpoints = newest_first(run_dir).is_ok_and(|checkpoints| !checkpoints.is_empty());
         ensure!(
             !file.exists() && !has_checkpoints,
@@ -111,8 +111,8 @@ pub(super) fn latest(path: &Path) -> Result<PathBuf> {
         .with_context(|| format!("the run {} has no checkpoint yet", path.display()))
 }
 
-/// Returns true if `path` is a run that has no checkpoint yet. A directory of checkpoints that cannot be read, or that
-/// contains something else, is no reason to start again.
+/// Returns true if `path` is a run that has no checkpoint yet. Returns false if its directory of checkpoints cannot be
+/// read or contains anything else: the run must not start again then.
 pub(crate) fn is_before_first_checkpoint(path: &Path) -> bool {
     let checkpoints = checkpoints_of(path);
     let is_hidden = |entry: io::Result<fs::DirEntry>| {
@@ -139,14 +139,15 @@ pub(crate) fn run_at(path: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Returns the directory of the run that a checkpoint belongs to; none if the checkpoint is elsewhere, as a copy is.
+/// Returns the directory of the run that a checkpoint belongs to, or `None` if the checkpoint is elsewhere, such as a
+/// copy.
 pub(crate) fn run_of(checkpoint: &Path) -> Option<PathBuf> {
     let run_above = |checkpoint: &Path| -> Option<PathBuf> {
         let run = checkpoint.parent().filter(|parent| parent.ends_with(CHECKPOINTS))?.parent()?;
         let run = if run.as_os_str().is_empty() { Path::new(".") } else { run };
         run.join(CONFIG).is_file().then(|| run.to_owned())
     };
-    // The path as it was given, if possible, because messages repeat it.
+    // Prefer the path as given, because messages repeat it.
     run_above(checkpoint).or_else(|| run_above(&fs::canonicalize(checkpoint).ok()?))
 }
 
@@ -165,17 +166,17 @@ pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(numbered.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Returns the number of updates in the name of a checkpoint, and how many checkpoints of this update came before it.
-/// Later checkpoints have greater numbers.
+/// Returns the number of updates in the name of a checkpoint, and the number of earlier checkpoints of the same update.
+/// The pairs order checkpoints by age.
 fn number(checkpoint: &Path) -> Option<(u64, u64)> {
     let name = checkpoint.file_name()?.to_str()?.strip_prefix(PREFIX)?;
     let (updates, again) = name.split_once('.').unwrap_or((name, "0"));
     Some((updates.parse().ok()?, again.parse().ok()?))
 }
 
-/// Moves the checkpoints of a run that are newer than `checkpoint` out of its way, because a run that continues from an
-/// older checkpoint would take them for its newest ones. They become a run of their own in a subdirectory, with copies of
-/// the other files. Returns its directory, if there is a newer checkpoint.
+/// Moves the checkpoints that are newer than `checkpoint` into a subdirectory, with copies of the run's other files, so
+/// that they form a separate run. Otherwise a run that continues from an older checkpoint would mistake them for its
+/// newest ones. Returns the subdirectory if there is a newer checkpoint.
 pub(super) fn abandon_newer(run_dir: &Path, checkpoint: &Path) -> Result<Option<PathBuf>> {
     // The path may be a symbolic link.
     let own = fs::canonicalize(checkpoint).ok().and_then(|checkpoint| number(&checkpoint));
@@ -244,7 +245,7 @@ pub(super) fn read(directory: &Path, name: &str) -> Result<Vec<u8>> {
     fs::read(directory.join(name)).with_context(|| format!("{name} cannot be read"))
 }
 
-/// The beginning of every error about the contents of a checkpoint.
+/// Returns the opening of every error about the contents of a checkpoint.
 pub(crate) fn unusable(directory: &Path) -> String {
     format!("the checkpoint {} cannot be used", directory.display())
 }
@@ -292,7 +293,7 @@ mod tests {
     fn returns_are_restored_bit_for_bit() {
         let run = TempDir::new().unwrap();
         let mut checkpoint = checkpoint(1);
-        // Numbers of 17 digits.
+        // Numbers that need 17 digits.
         checkpoint.progress.recent_returns =
             vec![(1..1000).map(|number| 1e3 * f64::from(number).sqrt()).collect()];
         let saved = save(run.path(), &checkpoint).unwrap();
@@ -324,7 +325,7 @@ mod tests {
         assert_eq!(names(run.path()), ["update-00000004", "update-00000001"]);
         assert_eq!(load_latest(&first, |line| panic!("{line}")).unwrap().1, checkpoint(6));
         assert_eq!(fs::read_to_string(first.join(CONFIG)).unwrap(), "a = 1");
-        // Again, after the run has reached the same update; the checkpoint is given by a link.
+        // Again, after the run has reached the same update. The path of the checkpoint is a symbolic link.
         save(run.path(), &checkpoint(6)).unwrap();
         let chosen = run.path().join("chosen");
         #[cfg(unix)]
@@ -421,7 +422,7 @@ mod tests {
         let warned = warned.into_inner();
         assert!(warned.contains("learner.bin is damaged"), "{warned}");
         assert!(warned.ends_with(&format!("; using {} instead", older.display())), "{warned}");
-        // A checkpoint that is given by its path has no replacement.
+        // A checkpoint chosen by its path is never replaced by another.
         assert!(load_latest(&newest, quiet).is_err());
         fs::remove_file(older.join("learner.bin")).unwrap();
         let error = load_latest(run.path(), quiet).unwrap_err();

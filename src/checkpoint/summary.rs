@@ -12,7 +12,7 @@ pub(crate) struct Summary {
     pub(crate) progress: Progress,
 }
 
-/// Summarises the newest checkpoint of a run; `None` if it has none. Of the large files only the lengths are verified.
+/// Summarises the newest checkpoint of a run; `None` if it has none. For the large files it verifies only the lengths.
 pub(crate) fn summary_of_newest(run_dir: &Path) -> Result<Option<Summary>> {
     if !store::checkpoints_of(run_dir).exists() {
         return Ok(None);

@@ -20,7 +20,7 @@ pub(crate) struct CheckpointWriter {
     saved: Option<Moment>,
     due: Interval,
     timer: Timer,
-    /// Unlocked when it is closed.
+    /// The lock of the run, released when the file is closed.
     lock: File,
     /// The files of the run besides checkpoints and curves.
     files: Vec<(&'static str, Vec<u8>)>,
@@ -50,7 +50,7 @@ impl CheckpointWriter {
         })
     }
 
-    /// Returns true if a checkpoint is due after `frames` frames. The next one is then due an interval later.
+    /// Returns true if a checkpoint is due after `frames` frames. If so, the next one is due an interval later.
     pub(crate) fn is_due(&mut self, frames: u64) -> bool {
         let due = self.due.is_due(frames);
         if due {
@@ -59,18 +59,18 @@ impl CheckpointWriter {
         due
     }
 
-    /// Looks for the directory of the run.
+    /// Checks that the directory of the run is still there.
     pub(crate) fn presence(&self) -> Presence {
         Presence::of(&self.lock, &lock::file(&self.run_dir))
     }
 
-    /// Remembers the configuration and the provenance of the run, as far as they exist.
+    /// Remembers the configuration and the provenance of the run, if they exist.
     pub(crate) fn remember_files(&mut self) {
         let read = |name| Some((name, fs::read(self.run_dir.join(name)).ok()?));
         self.files = [CONFIG, store::PROVENANCE].into_iter().filter_map(read).collect();
     }
 
-    /// Creates the directory of the run again with the files that it remembers, without checkpoints and curves.
+    /// Creates the directory of the run again with the remembered files, but without checkpoints and curves.
     pub(crate) fn create_directory_again(&mut self) -> Result<()> {
         fs::create_dir_all(&self.run_dir)
             .with_context(|| format!("cannot write the run directory {}", self.run_dir.display()))?;
@@ -79,8 +79,8 @@ impl CheckpointWriter {
         self.files.iter().try_for_each(|(name, contents)| durable::write(&self.run_dir.join(name), contents))
     }
 
-    /// Moves the checkpoints that are newer than the one from which the run continues out of its way. Returns their new
-    /// run directory, if there are any.
+    /// Moves checkpoints that are newer than `checkpoint`, from which the run continues, into a separate run. Returns
+    /// its directory if there are any.
     pub(crate) fn abandon_newer_than(&self, checkpoint: &Path) -> Result<Option<PathBuf>> {
         store::abandon_newer(&self.run_dir, checkpoint)
     }
@@ -90,7 +90,7 @@ impl CheckpointWriter {
         self.timer.is_due()
     }
 
-    /// Returns true if a checkpoint with this progress has been written, whatever its time.
+    /// Returns true if a checkpoint with this progress has been written, ignoring the training time.
     pub(crate) fn has(&self, moment: &Moment) -> bool {
         self.saved.is_some_and(|saved| (saved.updates, saved.steps) == (moment.updates, moment.steps))
     }
@@ -111,7 +111,7 @@ impl CheckpointWriter {
         Ok(())
     }
 
-    /// Removes the checkpoints that are neither among the last ones nor the best one.
+    /// Removes all checkpoints except the most recent ones and the best one.
     pub(crate) fn remove_old(&self) -> Result<()> {
         for directory in self.surplus()? {
             durable::remove_directory(&directory)
@@ -146,8 +146,8 @@ fn best(run_dir: &Path) -> Result<PathBuf> {
     Ok(best.clone())
 }
 
-/// Returns the checkpoint with the highest score. Of several with the score of an evaluation, that is the one written next
-/// after it, else the newest one.
+/// Returns the checkpoint with the highest score. If several share the score of one evaluation, returns the first one
+/// written after that evaluation; of other equal scores, the newest.
 fn best_of(newest_first: &[PathBuf]) -> Option<&PathBuf> {
     let rated = newest_first.iter().rev().filter_map(|directory| {
         let progress = fs::read(directory.join(PROGRESS)).ok()?;

@@ -82,7 +82,7 @@ fn beginning_with<'a>(current: &OsStr, names: impl Iterator<Item = &'a str>) -> 
     names.filter(|name| name.starts_with(current.as_ref())).map(CompletionCandidate::new).collect()
 }
 
-/// Completes directories, those of runs first.
+/// Completes directories; those of runs come first.
 pub(super) fn runs() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let runs = runs_beginning_with(current);

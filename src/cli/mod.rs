@@ -74,8 +74,8 @@ pub(crate) fn command() -> clap::Command {
     with_negative_numbers(Cli::command())
 }
 
-/// Lets flags take negative numbers, so that those that cannot be negative say so. Otherwise `--seed -1` would be an unknown
-/// flag `-1`.
+/// Lets flags take negative numbers, so that their parsers report the allowed values. Otherwise `--seed -1` would be
+/// reported as an unknown flag `-1`.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     let takes_values = |flag: &clap::Arg| !flag.is_positional() && flag.get_action().takes_values();
     let flags = |flag: clap::Arg| if takes_values(&flag) { flag.allow_negative_numbers(true) } else { flag };

@@ -51,7 +51,7 @@ fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Optio
     }
     command.get_arguments().find(|argument| argument.get_id() == "set")?;
     let algorithm = Algorithm::ALL.iter().copied().find(|algorithm| algorithm.name() == command.get_name());
-    // A flag of nearly the same name is more likely to be meant than a key.
+    // A flag with a similar name is more likely to be meant than a key.
     let may_be_misspelt = error.get(ContextKind::SuggestedArg).is_none();
     let (key, is_switch) = key_of_flag(flag.strip_prefix("--")?, algorithm, may_be_misspelt)?;
     if command.get_name() == "resume" && field(&key).is_some_and(|field| field.fixed.is_some()) {

@@ -17,9 +17,9 @@ use crate::config::Experiment;
 use crate::failure::{Interrupted, sentence, status};
 use crate::output::notice;
 
-/// The number of shards of a run that several processes start, if it is not configured.
+/// The default number of shards of a run with several processes and enough environments.
 const SHARDS: usize = 8;
-/// The time that the leader has to report an error that occurs in all processes.
+/// The time that the other processes give the leader to report an error that occurs in all processes.
 const LEAD: Duration = Duration::from_secs(1);
 
 /// The other processes of the job.
@@ -27,7 +27,7 @@ static PEERS: OnceLock<Arc<dyn Peers>> = OnceLock::new();
 
 /// The connection of a process to the others of its job.
 pub(crate) trait Peers: Communicator {
-    /// Returns the place of this process on its machine.
+    /// Returns the position of this process on its machine.
     fn place(&self) -> Place;
 
     /// Returns the communicator of the first `size` processes, if this is one of them. All processes call this.
@@ -43,7 +43,7 @@ pub(crate) trait Peers: Communicator {
     fn abort(&self, status: u8) -> !;
 }
 
-/// The place of a process on its machine.
+/// The position of a process on its machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The index among the processes of the job on this machine.
@@ -140,7 +140,7 @@ pub(crate) fn local_rank() -> Option<usize> {
     PEERS.get().map(|peers| peers.place().local_rank)
 }
 
-/// Lets the leader do something, such as a download, before the others do the same.
+/// Runs `work`, such as a download, in the leader first, and then in the other processes.
 pub(crate) fn leader_first<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let Some(peers) = peers() else { return work() };
     if peers.rank() > 0 {

@@ -1,4 +1,4 @@
-//! Communication over MPI. One thread at a time calls it.
+//! Communication over MPI. Only one thread calls MPI at a time.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,9 +12,9 @@ use super::{Peers, Place};
 
 /// The tag of messages from the leader.
 const TAG: i32 = 1;
-/// The time during which a process waits for a message of the leader with a busy core.
+/// The time for which a process busy-waits for a message from the leader.
 const BUSY: Duration = Duration::from_millis(2);
-/// The interval at which it looks for a message later.
+/// The polling interval after that.
 const NAP: Duration = Duration::from_millis(1);
 
 /// The processes of `MPI_COMM_WORLD`.
@@ -38,7 +38,7 @@ pub(super) fn connect() -> Result<(Mpi, Processes)> {
 }
 
 impl Processes {
-    /// Adds vectors along a tree. Each process adds one part of them, for all.
+    /// Adds vectors along a tree. Each process adds one part of them on behalf of all.
     fn add_along_tree(&self, values: &mut [f32]) -> ferrompi::Result<()> {
         let parts = Parts::of(values.len(), self.size());
         let own = parts.counts[self.rank()] as usize;
@@ -67,7 +67,7 @@ impl Processes {
     }
 }
 
-/// Waits for a request and yields to other threads meanwhile: a blocking MPI call would keep the core to itself.
+/// Waits for a request and yields to other threads meanwhile: a blocking MPI call would occupy the core.
 fn complete(mut request: Request<'_>) -> ferrompi::Result<()> {
     while request.test()?.is_none() {
         thread::yield_now();

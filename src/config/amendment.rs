@@ -14,7 +14,7 @@ use super::written::Config;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Change {
     pub(crate) key: String,
-    /// The value before; absent if the key had none.
+    /// The old value, or `None` if the key had none.
     pub(crate) from: Option<Value>,
     pub(crate) to: Option<Value>,
 }

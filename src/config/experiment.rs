@@ -16,7 +16,7 @@ use crate::selection;
 use crate::telemetry::Moment;
 use crate::threads::threads_or_cores;
 
-/// A checked experiment: its settings as they are written, and what follows from them.
+/// A validated experiment: its settings, and the values derived from them.
 #[derive(Debug)]
 pub(crate) struct Experiment {
     pub(crate) run: RunSettings,
@@ -30,12 +30,12 @@ pub(crate) struct Experiment {
     pub(crate) device: DeviceName,
     pub(crate) games: Games,
     pub(crate) budgets: Budgets,
-    /// Warnings about the form in which it was written.
+    /// Warnings about how the experiment was written.
     pub(crate) notes: Vec<String>,
 }
 
 impl Config {
-    /// Checks the experiment and derives what follows from it.
+    /// Validates the experiment and derives the other values.
     pub(crate) fn resolve(self) -> Result<Experiment> {
         let Self { mut sections, mut algorithm, mut notes, preset: _ } = self;
         notes.extend(use_ids(&mut sections.environments)?);
@@ -73,9 +73,9 @@ impl Config {
 }
 
 impl Experiment {
-    /// Decides whether halves of the environments take turns in a new run, unless this is configured. They do on a
-    /// device other than the CPU, which would otherwise wait for the environments. `is_alone` is false for one of
-    /// several processes.
+    /// Decides whether halves of the environments take turns in a new run, unless this is configured. They do on
+    /// devices other than the CPU, because such a device would otherwise wait for the environments. `is_alone` is false
+    /// for one of several processes.
     pub(crate) fn settle_halves(&mut self, is_alone: bool) {
         let is_possible = check_halves(&self.run, self.algorithm.as_ref(), self.num_envs()).is_ok();
         self.environments.halves.get_or_insert(is_alone && is_possible && !self.device.is_cpu());
@@ -139,7 +139,7 @@ fn check_limits(sections: &Sections) -> Result<()> {
     Ok(())
 }
 
-/// Replaces other spellings of games by their ids. Returns warnings about names that also imply settings.
+/// Replaces other spellings of games with their ids. Returns warnings about names that also imply settings.
 fn use_ids(environments: &mut EnvironmentSettings) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     for name in &mut environments.games {
@@ -179,7 +179,7 @@ fn check_halves(run: &RunSettings, algorithm: &dyn AlgorithmConfig, num_envs: us
     Ok(())
 }
 
-/// Fails at the first game whose actions the algorithm does not learn.
+/// Fails at the first game whose kind of actions the algorithm does not support.
 fn check_actions(games: &Games, algorithm: Algorithm) -> Result<()> {
     for name in games.names() {
         let kind = games.action_kind(name);
@@ -258,8 +258,8 @@ fn total_steps(
     if !algorithm.is_on_policy() || !budgets.are_limited() {
         return Ok(steps.min(budgets.total().unwrap_or(u64::MAX)));
     }
-    // On-policy learners count a row for every environment in every round, even if it rests. In the last rollout of a run
-    // that uses up every budget, all environments may rest in some rounds.
+    // On-policy learners count a row for every environment in every round, even for environments at rest. In the last
+    // rollout of a run that uses up every budget, all environments may be at rest in some rounds.
     let updates = match (budgets.total(), budgets.longest()) {
         (Some(total), Some(longest)) if total <= steps => longest.div_ceil(num_steps),
         _ => budgets.rounds(steps) / num_steps,

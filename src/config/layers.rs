@@ -34,7 +34,7 @@ pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> 
     let algorithm = algorithm.or(requested.as_ref().map(|chosen| chosen.preset.algorithm));
     let algorithm = choose_algorithm(&mut written, algorithm)?;
     assignments.iter().try_for_each(|(set, layer)| check_use(set, layer, algorithm))?;
-    // A file overrides the defaults. Without a file, the games select a preset.
+    // If a file is given, it overrides the defaults. Otherwise the games select a preset.
     let chosen = match requested {
         None if args.config.is_none() => Some(fitting_preset(&written, algorithm)?),
         requested => requested,
@@ -72,7 +72,7 @@ pub(crate) fn from_toml(text: &str) -> Result<Config> {
     Config::new(&from_text(text)?)
 }
 
-/// Returns the keys of an experiment in TOML, with values in the form in which they are read.
+/// Returns the keys of an experiment in TOML, with normalised values.
 pub(super) fn from_text(text: &str) -> Result<Table> {
     read(parse(text)?)
 }
@@ -120,7 +120,7 @@ fn read_file(path: &Path) -> Result<Table> {
 pub(crate) fn assigned(flag: &str, assignment: &str) -> Result<Table> {
     let layer = || {
         let (key, value) = assignment.split_once('=')?;
-        // A line break would begin another key.
+        // After a line break, another key could follow.
         let parse =
             |value: &str| document::parse(&format!("{key} = {value}")).ok().filter(|_| !value.contains('\n'));
         let value = value.trim();

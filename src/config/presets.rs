@@ -24,7 +24,7 @@ macro_rules! embedded {
     };
 }
 
-/// The names and texts of all files, by algorithm and then from the built-in game to special protocols.
+/// The names and texts of all files, ordered by algorithm, then from the built-in game to special protocols.
 const FILES: &[(&str, &str)] = embedded! {
     "harvest-ppo" "atari-ppo" "pong-ppo" "fast-ppo" "many-ppo" "atari57-ppo" "four-games-ppo" "machado-ppo"
     "cartpole-ppo" "acrobot-ppo" "pendulum-ppo" "mujoco-ppo"
@@ -70,7 +70,7 @@ pub(crate) struct About {
     pub(super) by_games: Option<ByGames>,
 }
 
-/// A preset, and why an experiment starts from it.
+/// A preset, and the reason why an experiment starts from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) preset: &'static Preset,
@@ -137,8 +137,8 @@ pub(super) fn requested(name: &str, algorithm: Option<Algorithm>) -> Result<Chos
 }
 
 /// Returns the preset of an algorithm for the games with these ids: that of the game itself, else that of its kind. If
-/// there is none, the algorithm cannot learn these games, and the result is its first preset, which is for a game that
-/// it can learn.
+/// there is none, the algorithm cannot learn these games; the result is then its first preset, for a game that it can
+/// learn.
 pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) -> Chosen {
     let candidates: &[&str] = match ids {
         [id] if MUJOCO_TASKS.contains(id) => &[id, MUJOCO, CLASSIC_CONTROL],

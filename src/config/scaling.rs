@@ -1,4 +1,4 @@
-//! The settings of a preset that follow from the number of games.
+//! The settings of a preset that depend on the number of games.
 //!
 //! With one game, many environments are needed so that the samples differ; with 57 games, few environments of each keep
 //! the rollout small. A preset for several games therefore states sizes for all games together. Keys that the user sets

@@ -119,8 +119,8 @@ pub(crate) fn key_of_flag(
     Some((key.to_owned(), matches!(field(key)?.kind, Kind::Boolean)))
 }
 
-/// Returns a layer of an experiment with every value in the form in which its key is read. Fails at the first unknown
-/// key, and at the first value of the wrong kind.
+/// Returns a layer of an experiment with normalised values. Fails at the first unknown key, and at the first value of
+/// the wrong kind.
 pub(super) fn read(mut layer: Table) -> Result<Table> {
     check_keys(&layer)?;
     for key in leaf_keys(&layer) {

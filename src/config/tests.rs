@@ -1,4 +1,4 @@
-//! From flags and files to experiments.
+//! Tests the path from flags and files to experiments.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::schema::{Keys, keys};
 use super::{Config, Experiment, changed_keys, from_args, from_preset, from_toml, presets, values};
 use crate::cli::{self, Command};
 
-/// The experiment of `ale-train ppo ARGUMENTS`, or the error.
+/// Returns the experiment of `ale-train ppo ARGUMENTS`, or the error.
 fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
     experiment_by("ppo", arguments)
 }
@@ -24,7 +24,7 @@ fn experiment_by(algorithm: &str, arguments: &[&str]) -> Result<Experiment, Stri
         .map_err(|error| format!("{error:#}"))
 }
 
-/// The value of a key of an experiment.
+/// Returns the value of a key of an experiment.
 fn value(experiment: &Experiment, key: &str) -> Value {
     values(&experiment.to_toml().unwrap()).unwrap().remove(key).expect(key)
 }
@@ -86,7 +86,7 @@ fn sizes_of_a_preset_for_several_games_are_those_of_its_file() {
 }
 
 #[test]
-fn keys_of_the_user_win_over_sizes_by_the_number_of_games() {
+fn keys_of_the_user_override_sizes_for_the_number_of_games() {
     let sizes = |arguments: &[&str]| {
         let experiment = experiment(&[&["--games", "pong,breakout"], arguments].concat()).unwrap();
         (experiment.num_envs(), experiment.algorithm.steps_per_update(), experiment.total_frames())
@@ -254,7 +254,7 @@ fn changed_keys_are_named() {
     assert!(changed_keys(&ours, "[ppo").is_err());
 }
 
-/// Asserts that a message does not mention types of Rust.
+/// Asserts that a message does not mention Rust types.
 pub(crate) fn assert_without_types(message: &str) {
     let types = [
         "usize",
@@ -328,7 +328,7 @@ fn values_of_the_wrong_kind_are_explained_for_every_key() {
                 assert!(message.contains(&key), "{message}");
                 assert!(message.contains("it must be ") || message.starts_with("unknown key"), "{message}");
                 let kind = field.allowed();
-                // Precisions are called like types.
+                // Precisions have the names of types, such as `f32`.
                 assert_without_types(&message.replace(&kind, ""));
                 let is_of_the_kind = ["-1", "9223372036854775807", "1e300", "'1e300'"].contains(&value);
                 assert!(
@@ -363,6 +363,6 @@ fn whole_numbers_are_written_as_people_write_them() {
     assert!(error("experiment.seed=-1").ends_with("experiment.seed = -1 is invalid: it must be 0 or more"));
     assert!(error("ppo.num_steps=1.5").ends_with("it must be a whole number, 2 or more"));
     assert!(error("environments.noop_max=5G").ends_with("it must be in 0..=4294967295"));
-    // Numbers that TOML does not know.
+    // Numbers that are not valid TOML.
     assert_eq!(value(&self::experiment(&["--set", "ppo.gamma=.5"]).unwrap(), "ppo.gamma"), Value::Float(0.5));
 }

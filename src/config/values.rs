@@ -1,13 +1,13 @@
-//! Values of keys: converts the forms in which people write them to the one from which an experiment is read.
+//! Normalises the values of keys: converts the notations that users may write to the one from which an experiment is
+//! deserialised.
 
 use anyhow::{Result, bail};
 use rl_env::nearest;
 use settings::{Choice, ConfigError, Field, Kind, whole_number_in};
 use toml::Value;
 
-/// Returns a value in the form in which the key is read: whole numbers such as `1e7` and `"10M"` as integers, switches
-/// as the choices that they stand for, names separated by commas as a list. Fails if the value is not of the kind of
-/// the key.
+/// Returns a value in normalised form: whole numbers such as `1e7` and `"10M"` as integers, switches as the choices
+/// that they stand for, names separated by commas as a list. Fails if the value is not of the kind of the key.
 pub(super) fn read_value(key: &str, field: &Field, value: &Value) -> Result<Value> {
     let read = match field.kind {
         Kind::Integer { .. } => return whole(key, field, value),
@@ -40,7 +40,7 @@ fn float(value: &Value) -> Option<Value> {
     match value {
         Value::Integer(number) => Some(Value::Float(*number as f64)),
         Value::Float(_) => Some(value.clone()),
-        // TOML refuses `.5` and `1.`.
+        // TOML does not allow `.5` and `1.`.
         Value::String(text) => text.parse().ok().map(Value::Float),
         _ => None,
     }

@@ -10,7 +10,7 @@ use super::sections::{
 };
 use crate::learner::{Algorithm, AlgorithmConfig, to_table};
 
-/// An experiment as it is written, with defaults for absent keys.
+/// An experiment as written, with defaults for absent keys.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) sections: Sections,
@@ -18,7 +18,7 @@ pub(crate) struct Config {
     pub(crate) algorithm: Box<dyn AlgorithmConfig>,
     /// The preset that it starts from, if it starts from one.
     pub(crate) preset: Option<Chosen>,
-    /// Warnings about the form in which it is written.
+    /// Warnings about how the experiment is written.
     pub(super) notes: Vec<String>,
 }
 

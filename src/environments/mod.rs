@@ -97,7 +97,7 @@ pub(crate) struct Overrides {
     pub(crate) num_threads: Option<usize>,
 }
 
-/// Builds the environments of an experiment. It holds the ROMs, so that building cannot fail because of a missing ROM.
+/// Builds the environments of an experiment. It holds the ROMs, so building cannot fail because of a missing ROM.
 pub(crate) struct Builder {
     tasks: Tasks,
     settings: EnvironmentSettings,
@@ -310,7 +310,7 @@ impl Builder {
             maxpool: settings.maxpool,
             noop_max: settings.noop_max,
             // The learned return ends with a life while the game continues, as in CleanRL's wrapper. The option
-            // `episodic_life` of ale-py's vector environment restarts the game instead, so that later lives would never be
+            // `episodic_life` of ale-py's vector environment restarts the game instead, and later lives would never be
             // observed.
             life_loss_info: settings.episodic_life && purpose == Purpose::Training,
             reward_clipping: settings.reward_clipping,
@@ -331,8 +331,8 @@ impl Builder {
     }
 }
 
-/// Maximum number of steps of an episode, that of an Atari game. `CliffWalking-v1` has no limit of its own, and an agent that
-/// walks into a wall for ever would never end its evaluation.
+/// Maximum number of steps of an episode, that of an Atari game. `CliffWalking-v1` has no limit, so the evaluation of
+/// an agent that keeps walking into a wall would never end.
 const LONGEST_EPISODE: u32 = 27_000;
 
 /// Returns an environment for each id, with observations padded to the same length, which is at least `length`.

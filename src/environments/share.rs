@@ -12,17 +12,17 @@ use super::Environments;
 /// everything else covers only this part.
 pub(super) struct Share {
     own: Box<dyn Environments>,
-    /// Their ids.
+    /// The ids of these environments.
     envs: Range<usize>,
     tasks: Vec<String>,
-    /// The task of each of all environments.
+    /// The task of each environment of all processes.
     task_ids: Vec<usize>,
     /// The last batch, with the ids of all environments.
     batch: Batch,
 }
 
 impl Share {
-    /// `spec` describes all environments.
+    /// Creates the share `own`, with the ids `envs`, of the environments that `spec` describes.
     pub(super) fn new(own: Box<dyn Environments>, envs: Range<usize>, spec: &VectorSpec) -> Self {
         let mut share = Self {
             batch: own.batch().clone(),

@@ -31,7 +31,7 @@ pub(crate) const SEED_DISTANCE: u64 = 1_000_000;
 /// The maximum number of environments of each game.
 const ENVIRONMENTS: usize = 8;
 
-/// `ale-train eval`.
+/// Runs `ale-train eval`.
 pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let trained = TrainedAgent::open(&args.agent.checkpoint)?;
     let overrides = Overrides {
@@ -69,14 +69,14 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     table::print(&HEADINGS, &rows, out)
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     checkpoint: Cow<'a, str>,
     frames: u64,
     seed: u64,
     greedy: bool,
-    // Not in a `Value`, where it would have the digits of an `f64`.
+    // A typed field, because in a `Value` it would be printed with the digits of an `f64`.
     repeat_action_probability: f32,
     games: Vec<serde_json::Value>,
 }
@@ -194,7 +194,7 @@ pub(crate) fn environments_of_game(episodes: usize) -> usize {
 /// Returns and lengths of the episodes of a game.
 type Episodes = Vec<(f64, u64)>;
 
-/// Evaluates one game after another, so that games with short episodes need not wait for the others. `play` plays the
+/// Evaluates one game after another, so that games with short episodes do not wait for the others. `play` plays the
 /// episodes of one game; they do not depend on the other games.
 fn of_each_game(
     builder: &Builder,

@@ -49,7 +49,7 @@ impl Spectator {
             if env != task.env || task.is_over {
                 continue;
             }
-            // After its end, the screen shows the next episode.
+            // After the end of the episode, the screen shows the next one.
             task.is_over = batch.episodes[row].is_some();
             if task.is_over {
                 continue;
@@ -116,7 +116,7 @@ struct Strip {
 }
 
 impl Strip {
-    /// Returns true if the next screen belongs to the strip, and counts a step.
+    /// Counts a step. Returns true if the strip includes its screen.
     fn wants_next(&mut self) -> bool {
         let wants = self.steps.is_multiple_of(self.pause + 1);
         self.steps += 1;

@@ -42,7 +42,7 @@ pub(crate) enum ActionKind {
 }
 
 impl ActionKind {
-    /// Returns the adjective.
+    /// Returns the name of the kind, an adjective.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Discrete => "discrete",
@@ -53,7 +53,7 @@ impl ActionKind {
 
 /// The amount of learning of an experiment, for estimates of time and memory.
 pub(crate) struct Workload {
-    /// The number of samples that are learned from for each step of an environment.
+    /// The number of samples that the learner processes for each step of an environment.
     pub(crate) samples_per_step: f64,
     /// The number of samples of a minibatch.
     pub(crate) minibatch: usize,
@@ -172,7 +172,7 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
     }
 }
 
-/// A learner of `algorithms`, with the additions that the application needs.
+/// A learner from the crate `algorithms`, with additions for the application.
 pub(crate) trait Learner: algorithms::Learner {
     /// Updates the network and returns the metrics of the update, which are empty if this update does not report any.
     /// If `stop` returns true before the end, the update is undone and the result is `None`.

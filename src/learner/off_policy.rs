@@ -102,7 +102,7 @@ impl<L: ReplayLearner> Learner for OffPolicy<L> {
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
         let before = self.learner.updates();
         let Some(metrics) = self.learner.learn_unless(stop)? else { return Ok(None) };
-        // Depends on the count alone, so that a resumed run reports after the same updates.
+        // Depends only on the count, so that a resumed run reports after the same updates.
         let reports = before == 0 || before / REPORT_INTERVAL < self.learner.updates() / REPORT_INTERVAL;
         Ok(Some(if reports { self.learner.samples(&metrics) } else { Vec::new() }))
     }

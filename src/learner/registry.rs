@@ -24,7 +24,7 @@ choices! {
 }
 
 impl Algorithm {
-    /// Returns everything that the application knows about the algorithm.
+    /// Returns the algorithm's entry in the registry.
     pub(crate) const fn descriptor(self) -> &'static Descriptor {
         match self {
             Self::Ppo => &ppo::DESCRIPTOR,

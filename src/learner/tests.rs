@@ -1,4 +1,4 @@
-//! Players of every algorithm: greedy, and as in training.
+//! Tests the players of every algorithm, greedy and sampling as in training.
 
 use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;

@@ -11,7 +11,7 @@ use super::session::{Controller, Session};
 use super::terminal::Terminal;
 use crate::interrupt::Interrupt;
 
-/// The least time between two drawn frames: a slow connection carries no more.
+/// The minimum time between two drawn frames, for the sake of slow connections.
 const DRAW_INTERVAL: Duration = Duration::from_millis(30);
 /// The time for which an episode that the agent finished stays on the screen.
 const GAME_OVER: Duration = Duration::from_secs(2);
@@ -25,7 +25,7 @@ pub(super) struct GameLoop {
 }
 
 impl GameLoop {
-    /// `controller` is the first one.
+    /// Creates a loop in which `controller` has the joystick first.
     pub(super) fn new(session: Session, controller: Controller, reports_releases: bool) -> Self {
         let buttons = HeldButtons::new(reports_releases);
         Self { session, buttons, controller, is_paused: false }
@@ -67,7 +67,7 @@ impl GameLoop {
                 terminal.show(self.draw(columns, rows)?)?;
             }
             next += period;
-            // After a suspension of the machine the game does not catch up.
+            // The game does not catch up after the machine was suspended.
             if next + GAME_OVER < now {
                 next = now;
             }

@@ -29,7 +29,7 @@ pub(super) enum ColourDepth {
 }
 
 impl ColourDepth {
-    /// The depth that the terminal declares in `$COLORTERM`.
+    /// Returns the depth that the terminal declares in `$COLORTERM`.
     pub(super) fn of_terminal() -> Self {
         if style::available_color_count() == u16::MAX { Self::True } else { Self::Indexed }
     }
@@ -69,7 +69,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// A blank grid.
+    /// Returns a blank grid.
     pub(super) fn new(columns: usize, rows: usize) -> Self {
         Self { columns, rows, cells: vec![Cell::BLANK; columns * rows] }
     }

@@ -48,7 +48,8 @@ pub(super) struct HeldButtons {
 }
 
 impl HeldButtons {
-    /// No button is held. `reports_releases` is true if the terminal reports when a key is released.
+    /// Creates a state in which no button is held. `reports_releases` is true if the terminal reports when a key is
+    /// released.
     pub(super) fn new(reports_releases: bool) -> Self {
         Self { held: [Held::No; 5], reports_releases }
     }
@@ -62,7 +63,7 @@ impl HeldButtons {
             self.held[button as usize] = Held::UntilReleased;
             return;
         }
-        // Only the key that was pressed last repeats. Directions that are held at this moment are assumed to stay held.
+        // Only the key that was pressed last repeats. Directions that are held now are assumed to stay held.
         for other in Button::ALL {
             if other == button || self.is_held(other, now) && other != Button::Fire {
                 self.held[other as usize] = Held::Until(now + HOLD);

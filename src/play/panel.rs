@@ -71,7 +71,7 @@ impl Status {
         )
     }
 
-    /// Draws the panel from this column on.
+    /// Draws the panel, starting at this column.
     pub(super) fn draw(&self, column: usize, grid: &mut Grid) {
         for (row, (text, colour)) in self.lines().iter().enumerate() {
             grid.write(column, row, text, *colour);

@@ -94,17 +94,17 @@ impl Session {
         self.env.render()
     }
 
-    /// The sum of the unclipped rewards.
+    /// Returns the sum of the unclipped rewards.
     pub(super) fn score(&self) -> f64 {
         self.score
     }
 
-    /// The remaining lives; 0 in games without lives.
+    /// Returns the remaining lives; 0 in games without lives.
     pub(super) fn lives(&self) -> i32 {
         self.env.ale().lives()
     }
 
-    /// The last action.
+    /// Returns the last action.
     pub(super) fn action(&self) -> Action {
         self.action
     }

@@ -42,7 +42,7 @@ impl Terminal {
         );
         restore_on_panic();
         let reports_releases = enter().context("cannot use the terminal").inspect_err(|_| restore())?;
-        // The picture needs colours; NO_COLOR is meant for text.
+        // The screen of the game needs colours; NO_COLOR is meant for text.
         style::force_color_output(true);
         Ok(Self { reports_releases, depth: ColourDepth::of_terminal(), events: read_events(), shown: None })
     }
@@ -97,7 +97,7 @@ impl Drop for Terminal {
 fn enter() -> io::Result<bool> {
     IS_TAKEN.store(true, Ordering::Relaxed);
     terminal::enable_raw_mode()?;
-    // A terminal that does not answer has no such protocol.
+    // A terminal that does not answer does not support the protocol.
     let has_kitty_keyboard = terminal::supports_keyboard_enhancement().unwrap_or(false);
     execute!(io::stdout(), EnterAlternateScreen, Hide, DisableLineWrap, EnableFocusChange)?;
     if has_kitty_keyboard {
@@ -128,7 +128,7 @@ fn restore() {
 }
 
 /// Restores the terminal before a panic message is printed, which would vanish with the alternate screen. Only for this
-/// thread: others would wait for its lock on standard output, and their panics are passed on to it.
+/// thread: other threads would wait for its lock on standard output, and their panics are passed on to it.
 fn restore_on_panic() {
     let (this, print) = (thread::current().id(), panic::take_hook());
     panic::set_hook(Box::new(move |info| {

@@ -84,7 +84,7 @@ impl VideoFile {
     }
 }
 
-/// Writes a looping GIF. A screen has few colours, so the palette of each frame holds them exactly.
+/// Writes a looping GIF. A screen has few colours, so the palette of each frame represents them exactly.
 fn gif(video: &Video, file: impl Write) -> Result<()> {
     let (width, height) = video.size();
     let mut encoder = gif::Encoder::new(file, width as u16, height as u16, &[])?;

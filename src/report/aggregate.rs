@@ -143,8 +143,9 @@ mod tests {
     }
 
     /// A share of 0.025 of the resamples lies beyond each end of an interval. That share has a standard error of
-    /// `sqrt(0.025 * 0.975 / 10,000)` = 0.0016 here and at most the same in rliable, 0.0022 combined. So the ends of rliable
-    /// lie between our quantiles at five times that, 0.011, to either side, however coarse the values of few runs are.
+    /// `sqrt(0.025 * 0.975 / 10,000)` = 0.0016 here and at most the same in rliable, 0.0022 combined. So the ends of
+    /// rliable lie between our quantiles at five times that, 0.011, to either side, however coarse the values of few
+    /// runs are.
     fn assert_equal_to_rliable(recorded: &str) {
         let cases: Vec<Recorded> = serde_json::from_str(recorded).expect("the output of record_rliable.py");
         assert_eq!(cases.len(), 6);

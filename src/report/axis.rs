@@ -63,7 +63,7 @@ impl Axis {
 
     /// Returns a number in units of `factor`, without trailing zeros.
     fn decimals(&self, value: f64, factor: f64) -> String {
-        // The tolerance is for steps that are a power of ten but for rounding.
+        // The tolerance is for steps that equal a power of ten except for rounding.
         let decimals = (-(self.step / factor).log10() + 1.0 - 1e-9).floor().max(0.0) as usize;
         let text = format!("{:.decimals$}", value / factor);
         let text =

@@ -21,7 +21,7 @@ const GAMES: &str = "environments.games";
 
 /// Runs of the same experiment with several seeds, or of a separate run for each of several games.
 pub(super) struct Group {
-    /// The algorithm and the keys in which the groups differ, in short.
+    /// A short label: the algorithm and the keys in which the groups differ.
     pub(super) label: String,
     /// The settings that the runs share.
     pub(super) settings: Settings,
@@ -83,7 +83,7 @@ pub(super) fn games(groups: &[Group]) -> BTreeSet<&str> {
     groups.iter().flat_map(Group::games).collect()
 }
 
-/// Names a few games, or says how many they are.
+/// Names the games if they are few, or states their number.
 pub(super) fn in_words(games: &BTreeSet<&str>) -> String {
     const FEW: usize = 6;
     let names: Vec<&str> = games.iter().copied().collect();

@@ -9,7 +9,7 @@ use super::runs::RunHistory;
 use crate::failure::sentence;
 use crate::runs::runs_below;
 
-/// Reads every run that the arguments name, each once. `note` is told about files and directories that are skipped.
+/// Reads every run that the arguments name, each once. Calls `note` for each file or directory that is skipped.
 pub(super) fn read(arguments: &[PathBuf], note: impl Fn(&str)) -> Result<Vec<RunHistory>> {
     let mut runs = Vec::new();
     let mut seen = HashSet::new();
@@ -19,7 +19,7 @@ pub(super) fn read(arguments: &[PathBuf], note: impl Fn(&str)) -> Result<Vec<Run
             note(&format!("skipped {}: it contains no run", path.display()));
         }
         for directory in directories {
-            // An argument may name a run that another one contains.
+            // Two arguments may include the same run.
             if !seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.clone())) {
                 continue;
             }
@@ -101,7 +101,7 @@ mod tests {
     use crate::checkpoint::{CONFIG, PROVENANCE};
     use crate::telemetry::METRICS_FILE;
 
-    /// A sweep with two runs, a run beside it, and a file.
+    /// Returns a sweep with two runs, a run beside it, and a file.
     fn checkpoints() -> TempDir {
         let temp = TempDir::new().unwrap();
         for run in ["sweep/seed=1", "sweep/seed=2", "alone"] {

@@ -11,7 +11,7 @@ use super::runs::Settings;
 const KEYS: usize = 3;
 /// The largest number of characters of a value in a label.
 const WIDTH: usize = 32;
-/// Sections of keys, the most telling ones first. Those of algorithms come before.
+/// Sections of keys, the most informative first. The sections of algorithms precede them.
 const SECTIONS: [&str; 4] = ["policy", "environments", "experiment", "evaluation"];
 
 /// Returns a label for each group. A single run is called by its name.
@@ -46,7 +46,7 @@ fn label(group: &Group, groups: &[Group]) -> String {
     std::iter::once(group.algorithm().to_owned()).chain(of_games).chain(parts).collect::<Vec<_>>().join(", ")
 }
 
-/// Names the games of a group in short.
+/// Returns a short name for the games of a group.
 fn named(games: &BTreeSet<&str>, group: &Group) -> String {
     let is_of_one = group.runs[0].games.len() == 1;
     if is_of_one && games.len() > 1 {
@@ -63,7 +63,7 @@ pub(super) fn differing(settings: &[&Settings]) -> Vec<String> {
     keys.into_iter().filter(differs).cloned().collect()
 }
 
-/// Returns all keys if they are few, or else the few that tell most of the settings apart.
+/// Returns all keys if they are few, or else the few keys that distinguish most of the settings.
 fn telling(mut keys: Vec<String>, settings: &[&Settings]) -> Vec<String> {
     keys.sort_by_key(|key| rank(key));
     if keys.len() <= KEYS {
@@ -78,7 +78,7 @@ fn telling(mut keys: Vec<String>, settings: &[&Settings]) -> Vec<String> {
     let mut chosen: Vec<String> = Vec::new();
     while chosen.len() < KEYS && kinds(&chosen) < settings.len() {
         let with = |key: &String| kinds(&[chosen.as_slice(), std::slice::from_ref(key)].concat());
-        // Of equal ones, the first.
+        // Of equally good keys, the first.
         let Some(best) = keys.iter().rev().max_by_key(|key| with(key)).cloned() else { break };
         keys.retain(|key| *key != best);
         chosen.push(best);
@@ -86,7 +86,7 @@ fn telling(mut keys: Vec<String>, settings: &[&Settings]) -> Vec<String> {
     chosen
 }
 
-/// Returns the place of a key in a label: the keys of the algorithm first.
+/// Returns the rank of a key in a label: the keys of the algorithm come first.
 fn rank(key: &str) -> usize {
     let section = key.split('.').next().unwrap_or(key);
     match SECTIONS.iter().position(|known| *known == section) {

@@ -128,7 +128,7 @@ impl RunHistory {
     }
 }
 
-/// Returns the last part of a path, also of one like `.`.
+/// Returns the last part of a path, even of a path such as `.`.
 fn name(run_dir: &Path) -> String {
     let path = run_dir.canonicalize().unwrap_or_else(|_| run_dir.to_owned());
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()

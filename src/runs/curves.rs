@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::telemetry::{METRICS_FILE, Metric};
 
-/// The number of bytes that are read from the end of a file, which may have gigabytes.
+/// The number of bytes that are read from the end of a file, which may be gigabytes long.
 const TAIL: u64 = 1 << 20;
 
 /// The newest records of a run.

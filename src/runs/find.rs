@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use crate::checkpoint::{CONFIG, PROVENANCE};
 
 /// Returns the directories of runs below `directory`, or `directory` itself if it is one. Skips hidden directories, and
-/// does not follow symbolic links, which may lead in circles or to the same run again.
+/// does not follow symbolic links, which may form cycles or lead to the same run again.
 pub(crate) fn runs_below(directory: &Path) -> Vec<PathBuf> {
     let mut runs = Vec::new();
     let mut pending = vec![directory.to_owned()];

@@ -12,7 +12,7 @@ use crate::table;
 const HEADINGS: [&str; 9] = ["run", "alg", "games", "state", "frames", "done", "score", "size", "age"];
 /// The largest width of the games of a run.
 const GAMES_WIDTH: usize = 8;
-/// The least width of the name of a run, which is cut if the table would be too wide.
+/// The minimum width of the name of a run, which is cut if the table would be too wide.
 const NAME_WIDTH: usize = 12;
 
 /// Prints the runs as a JSON array.
@@ -74,7 +74,7 @@ fn row(run: &RunStatus, directory: &Path, now: SystemTime) -> Vec<String> {
         of(|training| games(&training.experiment.games.names())),
         run.state.name().to_owned(),
         of(|training| quantity(training.experiment.total_frames() as f64)),
-        // Training ends when the rest of the frames is too short for an update.
+        // Training ends when too few frames remain for an update.
         if run.state == State::Finished { "100%".to_owned() } else { of(done) },
         of(|training| training.score.map_or_else(|| "-".to_owned(), score)),
         quantity(run.disk.bytes as f64),

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunsArgs, out: &mut impl Write) -> Result<()> {
         writeln!(out, "no runs in {}; `ale-train ppo` starts one", directory.display())?;
         return Ok(());
     }
-    // Names are cut to the width of a terminal; what reads a pipe needs them whole.
+    // Names are cut to the width of a terminal, but a program that reads a pipe needs full names.
     let width =
         io::stdout().is_terminal().then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns));
     listing::print_table(&runs, directory, SystemTime::now(), width.map(usize::from), out)

@@ -6,7 +6,7 @@ use crate::config::Games;
 use crate::statistics::mean;
 use crate::telemetry::Metric;
 
-/// The games that a score was reached in.
+/// The episodes that a score comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Origin {

@@ -37,7 +37,7 @@ impl State {
     }
 }
 
-/// Everything that is known about a run without loading it.
+/// The information about a run that is available without loading it.
 pub(super) struct RunStatus {
     pub(super) path: PathBuf,
     pub(super) state: State,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Scores;
 use crate::durable;
 
-/// The scores at the end of a run, in a file of the run: resuming a finished run shows them again.
+/// The scores at the end of a run. They are stored in a file, so that resuming a finished run shows them again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FinalScores {
     /// The number of emulated frames of training before the evaluation.

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     let settings = settings(&args.vary, args.random)?;
     settings.first().map_or(Ok(()), |setting| check_flags(args, setting))?;
     let variants = settings.iter().map(|setting| Variant::new(args, setting)).collect::<Result<Vec<_>>>()?;
-    // The runs repeat warnings about the settings, but not about the form in which they are written here.
+    // The runs repeat warnings about the settings, but not those about how the flags are written.
     notes_of_all(&variants).for_each(|line| Printer::Plain.warn(line));
     // Nothing is written if a setting does not match.
     let new = variants.iter().map(|variant| Ok((variant, variant.is_new(&args.run_dir)?)));
@@ -126,7 +126,7 @@ struct Variant<'a> {
     setting: &'a Setting,
     algorithm: Algorithm,
     seed: u64,
-    /// Warnings about the form in which the experiment is written.
+    /// Warnings about how the experiment is written.
     notes: Vec<String>,
     /// The experiment as TOML.
     experiment: String,
@@ -169,8 +169,8 @@ impl<'a> Variant<'a> {
         durable::write(&self.file(sweep), self.experiment.as_bytes())
     }
 
-    /// Returns true if the directory of a sweep has no file for this setting. If it has one, checks that its experiment is the
-    /// same: names have only the last parts of keys.
+    /// Returns true if the directory of a sweep has no file for this setting. If it has one, checks that it describes the
+    /// same experiment: names contain only the last parts of keys, so they may be ambiguous.
     fn is_new(&self, sweep: &Path) -> Result<bool> {
         let file = self.file(sweep);
         let Ok(before) = fs::read_to_string(&file) else { return Ok(true) };
@@ -258,10 +258,11 @@ fn train_run(
     if status.success() {
         return durable::write(&run_dir.join(COMPLETE), b"").map(|()| true);
     }
-    // Whatever its status, if this process was asked to stop: the signal may arrive before the run handles signals.
+    // If this process was asked to stop, the exit status is ignored: the signal may have arrived before the run handled
+    // signals.
     match interrupt.signal().or_else(|| status.code().and_then(Signal::of_exit_status)) {
         Some(signal) => Err(stopped(signal)),
-        // It has reported the error.
+        // The run has already reported the error.
         None => Ok(false),
     }
 }
@@ -282,7 +283,7 @@ fn threads(args: &SweepArgs) -> Option<usize> {
 fn print(args: &SweepArgs, variants: &[Variant<'_>], out: &mut impl Write) -> Result<()> {
     let mut rows = Vec::new();
     for variant in variants {
-        // Of a run that failed, a score would be that of an unfinished training.
+        // A failed run has no final score, only one of unfinished training.
         let runs = variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed));
         let scores: Vec<f64> = runs
             .filter(|run| run.join(COMPLETE).exists())
@@ -316,7 +317,7 @@ mod tests {
     #[test]
     fn runs_the_given_number_in_parallel_and_stops_at_a_failure() {
         let meeting = std::sync::Barrier::new(3);
-        // Blocks forever with fewer than three threads.
+        // With fewer than three threads this would block forever.
         run_parallel(3, 0..6, |_| {
             meeting.wait();
             Ok(())

@@ -10,8 +10,8 @@ use crate::config;
 /// An assignment such as `ppo.gamma=0.9` for each varied key.
 pub(super) type Setting = Vec<String>;
 
-/// Returns every combination of the values of the keys or, with `random`, that number of settings. The random choice is
-/// always the same, so that a sweep can be continued.
+/// Returns every combination of the values of the keys or, with `random`, that number of random settings. The choice is
+/// deterministic, so that a sweep can be continued.
 pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Setting>> {
     let keys = vary.iter().map(|vary| Varied::parse(vary)).collect::<Result<Vec<_>>>()?;
     keys.iter().try_for_each(Varied::check_values)?;
@@ -21,7 +21,7 @@ pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Set
         bail!("--vary {repeated} is repeated; give all its values at once, separated by commas")
     }
     if let Some(count) = random {
-        ensure!(count <= MOST, "--random {count} is not possible: {MOST} settings are the most");
+        ensure!(count <= MOST, "--random {count} is not possible: the maximum is {MOST} settings");
     }
     let rng = ChaCha8Rng::seed_from_u64(0);
     match (random, keys.iter().find(|key| matches!(key.values, Values::Range(_)))) {
@@ -40,7 +40,7 @@ pub(super) fn settings(vary: &[String], random: Option<usize>) -> Result<Vec<Set
     }
 }
 
-/// The greatest number of settings of a sweep.
+/// The maximum number of settings of a sweep.
 const MOST: usize = 10_000;
 
 /// Keys that cannot be varied, and why.
@@ -51,7 +51,7 @@ const FIXED: [(&str, &str); 2] = [
 
 /// A varied key.
 struct Varied<'a> {
-    /// Without the spaces and quotation marks that TOML allows.
+    /// The key, without the spaces and quotation marks that TOML allows.
     name: String,
     values: Values<'a>,
 }
@@ -136,7 +136,7 @@ impl Range {
         let is_whole = config::field(key).is_some_and(|field| field.whole_numbers().is_some());
         Ok(match (whole(low), whole(high)) {
             (Some(from), Some(to)) if !is_log => Self::Integer(from, to),
-            (None, _) | (_, None) if is_whole => bail!("both ends must be whole numbers, as {key} is one"),
+            (None, _) | (_, None) if is_whole => bail!("both ends must be whole numbers, like {key}"),
             _ if is_log => Self::Log { from, to, is_whole },
             _ => Self::Linear(from, to),
         })
@@ -155,8 +155,8 @@ impl Range {
     }
 }
 
-/// Returns a number in a range with three digits, and more in a range that is narrow for its numbers, so that about a
-/// hundred values or more are possible. Never leaves the range.
+/// Returns `value`, which is in the range, rounded to three digits, or more if the range is narrow: at least about a
+/// hundred different values are possible. The result is within the range.
 fn rounded(value: f64, from: f64, to: f64) -> String {
     let narrowness = (from.abs().max(to.abs()) / (to - from)).log10().max(0.0);
     let digits = 2 + narrowness as usize;
@@ -198,10 +198,10 @@ fn sampled(keys: &[Varied<'_>], count: usize, mut rng: ChaCha8Rng) -> Result<Vec
     Ok(indices.into_iter().map(|index| combination(keys, index)).collect())
 }
 
-/// Draws different settings. A larger number of settings extends a smaller one.
+/// Draws distinct settings. A larger number of settings starts with those of a smaller number.
 fn drawn(keys: &[Varied<'_>], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
     let mut settings = Vec::new();
-    // A narrow range of integers has few settings.
+    // A narrow range of integers may have too few distinct settings.
     for _ in 0..count.saturating_mul(1000) {
         let setting: Setting = keys.iter().map(|key| key.draw(&mut rng)).collect();
         if !settings.contains(&setting) {
@@ -306,8 +306,8 @@ mod tests {
             ("ppo.gamma=low..0.9", Some(1), "'low' is not a number"),
             ("ppo.num_steps=8..9", Some(3), "only about 2 settings"),
             ("ppo.ent_coef=-1e308..1e308", Some(1), "the range is too wide"),
-            ("ppo.gamma=0.9..0.99", Some(10_001), "10000 settings are the most"),
-            ("ppo.num_steps=8..9.5", Some(3), "both ends must be whole numbers, as ppo.num_steps is one"),
+            ("ppo.gamma=0.9..0.99", Some(10_001), "the maximum is 10000 settings"),
+            ("ppo.num_steps=8..9.5", Some(3), "both ends must be whole numbers, like ppo.num_steps"),
         ] {
             let complaint = complaint(&[vary], random);
             assert!(complaint.contains(expected), "{vary}: {complaint}");

@@ -2,7 +2,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is only appended to. It survives errors and its deletion.
+/// An append-only file. It recovers from errors and from being deleted.
 pub(super) struct AppendFile {
     path: PathBuf,
     writer: BufWriter<File>,
@@ -22,7 +22,7 @@ impl AppendFile {
         Ok(Self { path: path.to_owned(), writer: BufWriter::new(file), length, pending: 0 })
     }
 
-    /// Makes everything written so far durable against a crash of the machine.
+    /// Syncs everything written so far to the disk.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.writer.get_ref().sync_data()
@@ -33,7 +33,7 @@ impl AppendFile {
         self.length
     }
 
-    /// Continues after an error, without what was written since the last flush.
+    /// Continues after an error, and discards everything written since the last flush.
     pub(super) fn recover(&mut self) -> io::Result<()> {
         let file = self.writer.get_ref().try_clone()?;
         self.continue_in(file)

@@ -10,7 +10,7 @@ pub(super) struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Starts the thread. Without one, for lack of resources, nothing is called.
+    /// Starts the thread. If the system cannot start one, the function is never called.
     pub(super) fn start(period: Duration, mut beat: impl FnMut() + Send + 'static) -> Self {
         let (stop, stopped) = mpsc::channel();
         let run = move || {
@@ -27,7 +27,7 @@ impl Drop for Heartbeat {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been printed.
+            // If the thread panicked, the message has already been printed.
             let _ = thread.join();
         }
     }

@@ -29,8 +29,8 @@ pub(crate) enum Hyperparameter {
 /// The hyperparameters of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Session {
-    /// The columns of the tab, each with a value of its type. TensorBoard shows those of one run for all, so they
-    /// include the keys of other algorithms.
+    /// The columns of the tab, each with a value of its type. TensorBoard shows the columns of one run for all runs, so
+    /// they include the keys of other algorithms.
     pub(crate) columns: Vec<(String, Hyperparameter)>,
     /// The columns to show first. TensorBoard sorts them by name, and shows five until others are chosen.
     pub(crate) first: Vec<String>,

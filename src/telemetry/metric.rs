@@ -158,7 +158,7 @@ impl Metric {
         }
     }
 
-    /// The metric's tag; that of one game where `task` names one: `charts/episodic_return/pong`.
+    /// Returns the metric's tag; that of one game where `task` names one: `charts/episodic_return/pong`.
     pub(crate) fn tag(self, task: Option<&str>) -> String {
         let (tag, _) = self.names();
         task.map_or_else(|| tag.to_owned(), |task| format!("{tag}/{task}"))

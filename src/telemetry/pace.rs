@@ -10,7 +10,7 @@ pub(crate) struct Forecast {
 }
 
 impl Forecast {
-    /// Returns the seconds from `played` and `learned` frames to `total` frames.
+    /// Returns the seconds until `total` frames, after `played` frames of acting and `learned` frames of learning.
     pub(crate) fn seconds(&self, played: u64, learned: u64, total: u64) -> f64 {
         let to_play = total.saturating_sub(played) as f64;
         let to_learn = total.saturating_sub(learned.max(self.learning_starts)) as f64;
@@ -28,7 +28,7 @@ pub(super) struct Pace {
     total_frames: u64,
     /// The duration of recent cycles, relative to the forecast. None before the first cycle of a run that was not measured.
     correction: Option<f64>,
-    /// True once a cycle has replaced the measurement.
+    /// True after the first cycle, which replaces the measurement.
     has_cycle: bool,
     /// Frames and seconds of training at the last update.
     last_update: (u64, f64),

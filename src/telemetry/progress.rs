@@ -260,7 +260,7 @@ mod tests {
         let line = progress.line();
         assert!(
             line.starts_with("4.00M of 8.00M frames, 1:24 left, SPS "),
-            "learning is still to come: {line}"
+            "learning has not started yet: {line}"
         );
     }
 

@@ -23,8 +23,8 @@ const BAR_INTERVAL: Duration = Duration::from_millis(200);
 /// The number of lines of a terminal that the table of games leaves for messages and the bar.
 const RESERVED_LINES: usize = 6;
 
-/// The progress of a run: a bar on a terminal, with a table of the games if the terminal is tall enough; a line every ten
-/// seconds elsewhere. A thread redraws it, so that it stays alive during long updates and evaluations.
+/// The progress of a run: a bar on a terminal, with a table of the games if the terminal is tall enough; a line every
+/// ten seconds elsewhere. A thread redraws it, so that it keeps moving during long updates and evaluations.
 pub(crate) struct ProgressLine {
     status: Status,
     /// Stopped before the line is cleared.
@@ -160,7 +160,7 @@ impl Display {
     /// Returns the table of games if it fits the terminal or was requested.
     fn table_on_terminal(&self) -> Option<String> {
         let (width, height) = terminal::size().ok()?;
-        // A line as wide as the terminal would wrap on some.
+        // A line as wide as the terminal would wrap on some terminals.
         let width = usize::from(width).saturating_sub(1);
         let free = usize::from(height).checked_sub(RESERVED_LINES).filter(|&free| free > 1)?;
         let wanted = self.progress.table_height(width)?;
@@ -186,7 +186,7 @@ impl Sink for ProgressLine {
     fn record(&mut self, record: &Record) -> io::Result<()> {
         let mut display = self.status.lock();
         display.progress.record(record);
-        // A short run has one line too.
+        // A short run also prints one line.
         if display.last_line.is_none() && matches!(display.printer, Printer::Plain) {
             display.draw(true);
         }

@@ -19,7 +19,7 @@ pub(crate) trait Sink {
     /// Passes all records to the operating system.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Makes all records durable against a crash of the machine.
+    /// Syncs all records to the disk.
     fn sync(&mut self) -> io::Result<()> {
         self.flush()
     }

@@ -17,7 +17,7 @@ use crate::failure::sentence;
 use crate::telemetry::{Printer, Telemetry};
 use crate::version::COMMIT;
 
-/// Gives an agent that is about to continue training the settings of the flags. Returns the keys that change.
+/// Applies the settings of the flags to an agent that is about to continue training. Returns the keys that change.
 pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs, printer: &Printer) -> Result<Vec<Change>> {
     let (config, changes) = config::amended(&agent.checkpoint.config, &args.set, args.total_frames)?;
     if !changes.is_empty() {
@@ -34,7 +34,8 @@ pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs, printer: &Printe
     Ok(changes)
 }
 
-/// Reads the configuration file of a run that has no checkpoint, with the settings of the flags, and the keys that change.
+/// Reads the configuration file of a run that has no checkpoint and applies the settings of the flags. Also returns the
+/// keys that change.
 pub(super) fn configured(
     run_dir: &Path,
     args: &ResumeArgs,
@@ -50,15 +51,15 @@ pub(super) fn configured(
     Ok((experiment, changes))
 }
 
-/// Prints the warnings about an experiment that it did not have before its settings changed.
+/// Prints the warnings that a change of settings adds to those of the experiment.
 fn warn_of(before: &Experiment, after: &Experiment, printer: &Printer) {
     let known = before.warnings();
     after.warnings().iter().filter(|line| !known.contains(line)).for_each(|line| printer.warn(line));
 }
 
 impl Run {
-    /// Records the changes of settings: in a checkpoint, from which on they hold, then in the files of the run. A run
-    /// without checkpoints starts with its configuration file.
+    /// Records the changes of settings: first in a checkpoint, with which they take effect, then in the files of the
+    /// run. A run without checkpoints starts with its configuration file.
     pub(super) fn record_changes(
         &mut self,
         telemetry: &mut Telemetry,
@@ -92,7 +93,7 @@ impl Run {
         self.publish_changes()
     }
 
-    /// Records the changes of settings in the files of the run, unless they are there.
+    /// Records the changes of settings in the files of the run, unless they are already there.
     pub(super) fn publish_changes(&self) -> Result<()> {
         checkpoint::publish(&self.directory, &self.experiment.to_toml()?, &self.progress.amendments)
     }

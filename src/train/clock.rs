@@ -10,7 +10,7 @@ use crate::telemetry::{Metric, Moment, Sample};
 pub(super) struct Clock {
     pub(super) moment: Moment,
     frames_per_step: u64,
-    /// The time when this process started or resumed the run, later by the time that was excluded.
+    /// The time when this process started or resumed the run, plus the excluded time.
     started: Instant,
     /// The progress of the run at that time.
     beginning: Moment,
@@ -20,7 +20,7 @@ pub(super) struct Clock {
 /// The time since the last report of the learner, by phase.
 #[derive(Default)]
 pub(super) struct Phases {
-    /// Inference and observing.
+    /// Time of inference and of observing batches.
     pub(super) acting: Duration,
     pub(super) environments: Duration,
     pub(super) learning: Duration,

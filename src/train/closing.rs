@@ -13,7 +13,8 @@ use crate::scores::FinalScores;
 use crate::telemetry::{Printer, ProgressLine, Status, Telemetry};
 
 impl Run {
-    /// Prints the scores of the final evaluation, which may have taken place already, beside those of a random player.
+    /// Prints the scores of the final evaluation beside those of a random player. Evaluates the agent first unless this
+    /// process has already done so.
     pub(super) fn close(
         &mut self,
         telemetry: &mut Telemetry,

@@ -41,8 +41,8 @@ impl Collection {
         Ok(Self::InTurn(Turns { groups, acted: 0, resting }))
     }
 
-    /// Returns true if all environments have made the same number of steps and none is stepping. A run can then stop: when
-    /// it resumes, the first group begins the next round.
+    /// Returns true if all environments have made the same number of steps and none is stepping. Only then can a run
+    /// stop: a resumed run begins the next round with the first group.
     pub(super) fn is_at_rest(&self) -> bool {
         match self {
             Self::Together => true,
@@ -50,8 +50,8 @@ impl Collection {
         }
     }
 
-    /// Lets some environments step and the learner act and observe. Returns the observed batch, if there is one. If the run
-    /// `stops`, no new round begins.
+    /// Steps some environments, and lets the learner act and observe. Returns the observed batch, if there is one. If
+    /// `stops` is true, no new round begins.
     pub(super) fn step<'a>(
         &mut self,
         environments: &'a mut dyn Environments,

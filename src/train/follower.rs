@@ -12,7 +12,7 @@ use crate::interrupt::Interrupt;
 use crate::telemetry::Printer;
 
 impl Run {
-    /// Trains until the leader ends it. Nothing is printed or written.
+    /// Trains until the leader ends the training. Prints and writes nothing.
     pub(super) fn follow(mut self) -> Result<()> {
         let heard = Interrupt::to_be_asked(Printer::Silent, STOPPING);
         self.follow_until_the_end(&heard).context(AtWork { doing: "training failed" })
@@ -54,7 +54,7 @@ impl Run {
         }
     }
 
-    /// Hands over this process's environments and its part of the learner.
+    /// Sends this process's environments and its part of the learner to the leader.
     fn take_part_in_checkpoint(&self, team: &Team) -> Result<()> {
         team.snapshot(self.environments.as_ref())?;
         SharedState::new(self.learner.as_ref()).take_part()

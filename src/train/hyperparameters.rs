@@ -41,7 +41,7 @@ pub(super) fn text(experiment: &Experiment) -> Result<Media> {
 pub(super) fn session(experiment: &Experiment) -> Result<Media> {
     let values = influential(experiment)?;
     let mut columns = values.clone();
-    // An algorithm may not learn the default game: its first preset has a game that it does.
+    // An algorithm may not support the default game; the game of its first preset is one that it does.
     let of_algorithm = |algorithm| config::presets().iter().find(|preset| preset.algorithm == algorithm);
     for preset in Algorithm::ALL.iter().copied().filter_map(of_algorithm) {
         for column in influential(&config::from_preset(preset)?.resolve()?)? {

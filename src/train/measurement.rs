@@ -10,7 +10,7 @@ use super::collection::Collection;
 use crate::environments::Environments;
 use crate::learner::Learner;
 
-/// The duration of the measurement, if a cycle is not longer.
+/// The maximum duration of the measurement, unless its first cycles take longer.
 const DURATION: Duration = Duration::from_secs(3);
 
 /// Seconds of the phases of training.
@@ -59,7 +59,7 @@ pub(super) fn measure(
     Ok(Some(if later.steps > 0 { later.speed() } else { first.speed() }))
 }
 
-/// The work of some cycles.
+/// The amount of work in some cycles.
 #[derive(Default)]
 struct Cycle {
     phases: Phases,

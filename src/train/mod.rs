@@ -38,7 +38,8 @@ use crate::threads::{set_threads, threads_or_cores, too_many_threads};
 
 use run::{InitialState, OutputOptions, Run};
 
-/// `ale-train ppo` and the like: starts a run. Writes nothing until the experiment has been checked.
+/// Runs `ale-train ppo` and the other training commands: starts a run. Writes nothing until the experiment has been
+/// checked.
 pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
     let TrainCommand { algorithm, args } = command;
     let config = config::from_args(&args.experiment, Some(*algorithm))?;
@@ -106,10 +107,10 @@ fn fresh(
     })
 }
 
-/// `ale-train resume`: continues a run from its last checkpoint, or from the beginning if it has none yet.
+/// Runs `ale-train resume`: continues a run from its last checkpoint, or from the beginning if it has none yet.
 pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let printer = Printer::new(global.quiet);
-    // Not earlier: processes that train together share the cores, and know of each other only now.
+    // Only now, because processes that train together share the cores, and they have only just connected.
     let num_threads = args.num_threads.map(threads_or_cores);
     if let Some(line) = num_threads.and_then(too_many_threads) {
         printer.warn(&line);

@@ -16,7 +16,7 @@ use crate::output::counted;
 use crate::quantity::{bytes, clock, count};
 use crate::telemetry::{Forecast, Moment, Printer};
 
-/// The measurement takes at most this fraction of the steps of a run. It is left out for shorter runs.
+/// The measurement takes at most this fraction of the steps of a run. Shorter runs skip it.
 const FRACTION: u64 = 20;
 /// The memory of an emulated environment besides its observations.
 const ENVIRONMENT: u64 = 150_000;
@@ -36,7 +36,7 @@ pub(super) struct Subject<'a> {
 struct Memory {
     /// The peak of the process.
     peak: u64,
-    /// The part of it that is not yet in use.
+    /// The part of the peak that is not yet in use.
     additional: u64,
     checkpoint: u64,
 }

@@ -26,7 +26,7 @@ use crate::learner::Learner;
 use crate::scores::Scores;
 use crate::telemetry::{Extent, Forecast, Media, Moment, Printer, ProgressLine, Record, Sample, Telemetry};
 
-/// The message after the first signal.
+/// The message that the first signal prints.
 pub(super) const STOPPING: &str =
     "stopping now and writing a checkpoint; interrupt again to stop without one";
 
@@ -188,7 +188,7 @@ impl Run {
         )
     }
 
-    /// Sets the checkpoints that are newer than the one from which the run continues aside, before the curves are
+    /// Moves checkpoints aside that are newer than the one from which the run continues, before the curves are
     /// truncated to it.
     fn abandon_newer_checkpoints(&self, writer: &CheckpointWriter, printer: &Printer) -> Result<()> {
         let InitialState::Restored { checkpoint, .. } = &self.initial_state else { return Ok(()) };
@@ -202,7 +202,7 @@ impl Run {
     }
 
     /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end. `heard`
-    /// is this process's request to stop; the processes of a team stop together.
+    /// is the request to stop that this process received; the processes of a team stop together.
     fn train(
         &mut self,
         team: &mut Team,
@@ -228,7 +228,7 @@ impl Run {
         self.show_beginning(telemetry)?;
         let mut collection = self.start_environments()?;
         if matches!(self.initial_state, InitialState::Transferred) {
-            // The seed does not lead to these weights again.
+            // The seed alone does not reproduce these weights.
             self.note_progress(&clock, &tally, telemetry);
             self.save(team, writer)?;
         }
@@ -273,7 +273,7 @@ impl Run {
                 let saved = self.save(team, writer).and_then(|()| writer.remove_old());
                 if let Err(error) = saved {
                     let error = self.unless_diverged(error)?;
-                    // A full disk may have space again the next time.
+                    // By the next time, a full disk may have space again.
                     printer.warn(&format!("{}; training continues", sentence(&error)));
                 }
             }
@@ -326,7 +326,7 @@ impl Run {
         Ok(collection)
     }
 
-    /// Lets environments step and records the episodes that end.
+    /// Steps the environments and records the episodes that end.
     fn step(
         &mut self,
         team: &mut Team,

@@ -177,7 +177,8 @@ impl Log {
         self.steps.values().sum()
     }
 
-    /// Joins the logs of several processes in which all environments stepped together, as if one process had kept it.
+    /// Joins the logs of several processes whose environments stepped together, as if a single process had kept the
+    /// log.
     pub(super) fn join(logs: impl Iterator<Item = Self>) -> Self {
         let mut all = Self::default();
         for log in logs {
@@ -274,7 +275,7 @@ mod tests {
         for total in 1..=150 {
             tally.observe(&batch([Some(f64::from(total)), None]));
         }
-        // 51 to 150.
+        // The mean of 51 to 150.
         let expected = [Sample::new(Metric::RecentReturn, 100.5)];
         assert_eq!(tally.recent_samples(&atari(&tasks)), expected);
         let resumed = Tally::new(&tasks, &[0, 0], &tally.recent_returns(), [300].into_iter());

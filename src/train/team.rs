@@ -28,7 +28,7 @@ pub(super) struct Team {
     peers: Option<&'static dyn Peers>,
     /// The batches since the last meeting.
     log: Log,
-    /// The time in which they were collected.
+    /// The time spent collecting them.
     collecting: Duration,
     /// For each process, its steps since the last report and the time in which it collected them.
     speeds: Vec<(u64, Duration)>,
@@ -40,7 +40,7 @@ pub(super) struct Team {
 #[derive(Serialize, Deserialize)]
 struct News {
     log: Log,
-    /// The time in which its environments stepped and acted.
+    /// The time for which its environments stepped and its learner acted.
     collecting: Duration,
     /// The number of the signal that it received.
     signal: Option<u8>,
@@ -56,7 +56,7 @@ pub(super) struct Decision {
 }
 
 impl Team {
-    /// Returns the team of this process. The request to stop of one that trains alone is `heard`.
+    /// Returns the team of this process. A process that trains alone uses `heard` as its request to stop.
     pub(super) fn new(heard: &Interrupt) -> Self {
         let peers = cluster::peers();
         let agreed = if peers.is_some() { Interrupt::default() } else { heard.clone() };
@@ -132,7 +132,7 @@ impl Team {
     }
 }
 
-/// The learner in a checkpoint, which all processes write together although the leader alone has the file.
+/// The learner's state in a checkpoint. All processes write it together, although only the leader has the file.
 pub(super) struct SharedState<'a> {
     learner: &'a dyn Learner,
     is_written: Cell<bool>,
@@ -143,7 +143,7 @@ impl<'a> SharedState<'a> {
         Self { learner, is_written: Cell::new(false) }
     }
 
-    /// Takes part in the writing, unless this process has.
+    /// Takes part in writing the state, unless this process already has.
     pub(super) fn take_part(&self) -> Result<()> {
         if self.is_written.get() { Ok(()) } else { self.write(&mut io::sink()) }
     }

@@ -56,7 +56,7 @@ fn likely_mistakes_cause_a_warning_of_one_line() {
 }
 
 #[test]
-fn sac_begins_with_a_task_that_it_can_learn() {
+fn sac_trains_by_default_on_a_task_that_it_can_learn() {
     let shown = output(&["config", "--set", "experiment.algorithm=sac"]);
     let text = String::from_utf8(shown.stdout).expect("text");
     assert!(text.contains("games = [\"Pendulum-v1\"]") && text.contains("\n[sac]\n"), "{text}");
@@ -139,7 +139,7 @@ fn a_game_rests_after_its_budget_of_frames() {
     let games = ["--games", "CartPole-v1,Acrobot-v1", "--num-envs", "2", "--total-frames", "4096"];
     let pole = ["--set", "environments.game.CartPole-v1.total_frames=1001"];
     let robot = ["--set", "environments.game.Acrobot-v1.total_frames=1500"];
-    // The pole is stepped in 501 rounds; games without a budget are stepped for whole rollouts of 128.
+    // CartPole's environments step in 501 rounds; games without a budget step for whole rollouts of 128 rounds.
     for (name, algorithm, budgets, expected) in [
         ("all", "ppo", [&pole[..], &robot].concat(), [1001_u64, 1500]),
         ("one", "ppo", pole.to_vec(), [1001, 2 * 12 * 128]),

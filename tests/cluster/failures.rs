@@ -1,4 +1,4 @@
-//! Processes that fail: the whole job ends within seconds with one message, and loses nothing that was saved.
+//! Processes that fail: the whole job ends within seconds with one message, and keeps everything that was saved.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::program::{is_alive, succeed};
 
-/// The time in which a job must end after the failure of a process.
+/// The time within which a job must end after the failure of a process.
 pub(crate) const END: Duration = Duration::from_secs(10);
 
 pub(crate) fn signal(process: u32, name: &str) {
@@ -116,7 +116,7 @@ fn end(job: Child, ranks: &[u32]) -> String {
     let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
     let stderr = text(&stderr);
     assert!(!status.success(), "{stderr}");
-    // Processes that were killed may outlive the launcher for a moment.
+    // Killed processes may briefly outlive the launcher.
     while ranks.iter().any(|&process| is_alive(process)) && failed.elapsed() < END {
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -130,7 +130,7 @@ fn a_process_without_memory_ends_the_job() {
     let run = temp.path().join("run");
     let mut job = training(&mut mpirun(2), &run, &DQN_OF_PIXELS).spawn().expect("a job");
     wait_for_update(&mut job, &run);
-    // Memory of the process cannot grow any more.
+    // The memory of the process cannot grow any more.
     let ranks = processes(job.id());
     succeed(Command::new("prlimit").args(["--pid", &ranks[1].to_string(), "--as=1"]));
     let stderr = end(job, &ranks);
@@ -200,7 +200,7 @@ fn an_error_of_one_process_names_it_and_ends_all() {
     let run = temp.path().join("run");
     succeed(training(&mut mpirun(1), &run, &PQN));
     fs::remove_dir_all(run.join("checkpoints")).expect("checkpoints");
-    // The second process, with arguments of its own, finds no run.
+    // The second process, with its own arguments, finds no run.
     let missing = temp.path().join("missing");
     let mut job = mpirun(1);
     job.arg("resume").arg(&run).args([":", "-n", "1", super::ALE_TRAIN, "resume"]).arg(&missing);
@@ -242,7 +242,7 @@ fn a_full_disk_of_the_leader_ends_the_job_with_one_message() {
     let settings = [&DQN[..], &["--set", "checkpoints.interval_frames=500"]].concat();
     succeed(training(&mut mpirun(2), &whole, &settings));
 
-    // Writing beyond the limit of a file's size fails then, and does not end the process.
+    // Writing beyond the file size limit then fails instead of ending the process.
     let mut job = mpirun_of(2, &["bash", "-c", "trap '' XFSZ; exec \"$0\" \"$@\"", ALE_TRAIN]);
     let mut job = training(&mut job, &full, &settings).spawn().expect("a job");
     wait_for_update(&mut job, &full);
@@ -256,7 +256,7 @@ fn a_full_disk_of_the_leader_ends_the_job_with_one_message() {
     assert!(errors.len() == 1 && errors[0].contains(expected), "{stderr}");
     assert!(stderr.matches("; training continues").count() > 1, "{stderr}");
 
-    // All processes went on together, so the run continues from its last checkpoint.
+    // All processes continued together, so the run continues from its last checkpoint.
     succeed(mpirun(4).arg("resume").arg(&full));
     let (expected, resumed) = (outcome(&whole), outcome(&full));
     assert!((resumed.0, resumed.1) == (expected.0, expected.1), "the runs differ");

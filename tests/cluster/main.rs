@@ -1,5 +1,5 @@
-//! Several processes that MPI connects train one agent: the result does not depend on their number, and the failure of one
-//! ends all. Needs the feature `mpi` and `mpirun` on the path.
+//! Several processes connected by MPI train one agent: the result does not depend on their number, and the failure of
+//! one process ends all. Needs the feature `mpi`, and `mpirun` on the path.
 #![cfg(unix)]
 
 mod failures;
@@ -17,7 +17,8 @@ use tempfile::TempDir;
 
 use program::{ALE_TRAIN, ale_train, succeed};
 
-/// Three games of unequal numbers of environments, so that shards divide games and one of them ends early.
+/// Three games with different numbers of environments, so that shard boundaries fall within games and one game ends
+/// early.
 const GAMES: [&str; 11] = [
     "ppo",
     "--games",
@@ -43,7 +44,7 @@ const PIXELS: [&str; 9] = [
     "policy.lstm=16",
 ];
 const PQN: [&str; 7] = ["pqn", "--games", "CartPole-v1", "--num-envs", "8", "--total-frames", "8000"];
-/// Rainbow on two games of unequal numbers of environments, whose replay is full in the end.
+/// Rainbow on two games with different numbers of environments, whose replay buffer is full in the end.
 const DQN: [&str; 19] = [
     "dqn",
     "--games",
@@ -211,7 +212,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Fails unless any number of processes and threads learns the same.
+/// Fails unless the result is the same for any number of processes and threads.
 fn learns_the_same(settings: &[&str]) {
     let temp = TempDir::new().expect("a directory");
     let run = |name: &str| temp.path().join(name);
@@ -231,7 +232,7 @@ fn learns_the_same(settings: &[&str]) {
         let (learner, environments, curves) = outcome(&run(processes));
         assert!(learner == expected.0, "the learner of {processes} processes");
         assert!(environments == expected.1, "the environments of {processes} processes");
-        // A single process records an episode when it ends, several ones before the next update.
+        // A single process records an episode when it ends; several processes record it before the next update.
         assert!(
             curves == expected.2 || ["1", "alone"].contains(&processes),
             "the curves of {processes} processes"
@@ -288,7 +289,7 @@ fn the_leader_alone_prints_and_evaluates() {
 
 #[test]
 fn a_stopped_run_continues_with_another_number_of_processes() {
-    // The warning of Slurm, which mpirun passes on, and the request to stop, which it passes on if it is told to.
+    // Slurm's warning, which mpirun forwards, and the request to stop, which mpirun forwards if configured to.
     let (usr1, term) = (("-USR1", 138), ("-TERM", 143));
     for (settings, (signal, status)) in [(&GAMES[..], usr1), (&GAMES, term), (&DQN, term), (&SAC, usr1)] {
         let temp = TempDir::new().expect("a directory");

@@ -49,7 +49,7 @@ def is_script(path):
 
 
 def is_image(path):
-    """Returns true if a file builds an image, as far as the linter can tell."""
+    """Returns true if the linter accepts a file that builds an image."""
     return passes("hadolint", path=path)
 
 

@@ -1,6 +1,6 @@
 //! A process of a job panics: the job ends within seconds, and a message names the rank.
 //!
-//! This test is also the program of the job. A thread of its own panics in one process while the others train.
+//! This test is also the program of the job. In one process, a separate thread panics while the processes train.
 #![cfg(unix)]
 
 use std::env;
@@ -17,9 +17,9 @@ const RANK: &str = "OMPI_COMM_WORLD_RANK";
 /// The variables with the rank that panics, and with the directory of the run.
 const PANICS: &str = "ALE_TRAIN_TEST_PANICS";
 const RUN: &str = "ALE_TRAIN_TEST_RUN";
-/// The file that shows the time of the panic.
+/// The file that a process creates just before it panics.
 const MARK: &str = "panicked";
-/// The time in which a job must end.
+/// The time within which a job must end.
 const END: Duration = Duration::from_secs(10);
 /// A run that would last for minutes.
 const LONG: [&str; 7] = ["pqn", "--games", "CartPole-v1", "--num-envs", "8", "--total-frames", "10M"];

@@ -16,16 +16,16 @@ use rl_env::{
 };
 use vector::{PoolOptions, PoolVectorEnv};
 
-/// Creates environments, and a thread pool for networks of which the calling thread is the only one: passing each product to
-/// another thread takes longer than most of the products.
+/// Creates environments, and a thread pool for networks in which the calling thread is the only one, because passing
+/// each product to another thread takes longer than most products.
 fn vectorize<E: Env + 'static>(
     count: usize,
     env: impl Fn() -> E,
     autoreset_mode: AutoresetMode,
 ) -> PoolVectorEnv<E> {
-    // Fails if the thread has its pool from an earlier call.
+    // Fails if the thread already has a pool from an earlier call.
     if let Ok(threads) = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
-        // Its only thread is the test's, which ends first.
+        // Leaked, because its only thread is that of the test, which ends first.
         mem::forget(threads);
     }
     let envs = (0..count).map(|_| ("task".to_owned(), env())).collect();
@@ -102,7 +102,8 @@ fn solve_combinations<P: FnMut(&Batch) -> Vec<i32>>(
     }
 }
 
-/// The same for two actions that are factored into two choices of two options, of which only (0, 1) and (1, 0) are legal.
+/// Like [`solve_combinations`], for two actions that are factored into two choices of two options, of which only (0, 1)
+/// and (1, 0) are legal.
 fn solve_factored_actions<P: FnMut(&Batch) -> Vec<i32>>(
     train: impl Fn(&mut dyn VectorEnv, VectorSpec, u64) -> P,
 ) {
@@ -115,17 +116,17 @@ fn solve_factored_actions<P: FnMut(&Batch) -> Vec<i32>>(
     }
 }
 
-/// `CartPole` with its usual time limit.
+/// Returns `CartPole` with its usual time limit.
 fn cart_pole() -> TimeLimit<Control<CartPole>> {
     TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS)
 }
 
-/// `Acrobot` with Gymnasium's time limit.
+/// Returns `Acrobot` with Gymnasium's time limit.
 fn acrobot() -> TimeLimit<Control<Acrobot>> {
     TimeLimit::new(Control::new(Acrobot), 500)
 }
 
-/// `MountainCar` with Gymnasium's time limit.
+/// Returns `MountainCar` with Gymnasium's time limit.
 fn mountain_car() -> TimeLimit<Control<MountainCar>> {
     TimeLimit::new(Control::new(MountainCar::default()), 200)
 }

@@ -128,7 +128,7 @@ fn ppo_remembers_with_a_recurrent_network_and_only_with_one() {
     }
 }
 
-/// The hyperparameters were chosen so that ten seeds of ten reach the maximum of 500.
+/// Returns hyperparameters with which ten seeds out of ten reached the maximum of 500.
 fn cart_pole_config() -> PpoConfig {
     PpoConfig {
         total_steps: 200_000,

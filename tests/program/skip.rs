@@ -1,4 +1,4 @@
-//! Skips tests for want of a program or package. The unit tests of the program use this file too.
+//! Skips tests whose program or package is not installed. The unit tests of the program also use this file.
 
 /// Reports on standard error that a test is skipped because a program or package is missing. Panics in CI (if `CI` is set),
 /// where everything must be installed.

@@ -20,7 +20,7 @@ MEGABYTES = 256
 
 @contextmanager
 def no_more_bytes(run):
-    """Lets every write of the running process fail."""
+    """Makes every write of the running process fail."""
     _, hard = resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, (16, hard))
     try:
@@ -48,7 +48,7 @@ def ballast(run):
 
 @contextmanager
 def small_file_system(directory, wanted):
-    """Mounts a small file system at `directory`, if it is wanted."""
+    """Mounts a small file system at `directory` if requested."""
     directory.mkdir(parents=True, exist_ok=True)
     if wanted:
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={MEGABYTES}m", "tmpfs", directory], check=True)
@@ -60,7 +60,7 @@ def small_file_system(directory, wanted):
 
 
 def disturbed(run, fill, draw, seconds, row):
-    """Trains to the end on a disk that is full for a while. Counts what happened in `row`."""
+    """Trains to the end on a disk that is temporarily full. Counts the outcomes in `row`."""
     run.start()
     if not run.has_ended_after(draw.uniform(0, seconds)):
         row["full disks"] += 1

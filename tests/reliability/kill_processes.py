@@ -27,7 +27,7 @@ EXPERIMENTS = {
     ],
 }
 PROCESSES = [1, 2, 4]
-# The time in seconds in which a job must end after the death of a process.
+# The time in seconds within which a job must end after the death of a process.
 DEADLINE = 10
 
 
@@ -56,7 +56,7 @@ class Job(Run):
 
 
 def killed(job, count, seconds, draw, row):
-    """Trains to the end with some kills. Counts them in `row`."""
+    """Trains to the end despite some kills. Counts the kills in `row`."""
     for _ in range(count):
         job.start(draw.choice(PROCESSES[1:]))
         if job.has_ended_after(draw.uniform(0, 2 * seconds / count)):

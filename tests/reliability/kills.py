@@ -39,7 +39,8 @@ def main():
         while row["kills"] < wanted:
             run = Run(args.program, directory / f"run-{row['runs']}", experiment)
             count = min(args.kills_per_run, wanted - row["kills"])
-            # From the start of the process to twice the share of a kill: early ones, and some after the end.
+            # From the start of the process to twice the average interval between kills: some are early, some are after
+            # the end.
             moments = [draw.uniform(0, 2 * seconds / args.kills_per_run) for _ in range(count)]
             status, stderr = killed(run, moments, row)
             row["runs"] += 1

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Checkpoints are frequent, so that many disturbances meet one that is being written.
+# Checkpoints are frequent, so that many disturbances happen while one is being written.
 SETTINGS = [
     "--seed", "4", "--num-threads", "1", "--quiet",
     "--set", "evaluation.episodes=2", "--set", "checkpoints.interval_frames=2000",
@@ -58,7 +58,7 @@ class Run:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            # Python ignores SIGXFSZ. The program inherits that: exceeding a limit of a file's size is an error.
+            # Python ignores SIGXFSZ. The program inherits this, so exceeding the file size limit is an error.
             restore_signals=False,
         )
 

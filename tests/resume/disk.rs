@@ -54,7 +54,7 @@ fn a_directory_that_is_deleted_during_training_is_created_again() {
     let mut command = train(&deleted, "1", &CART_POLE);
     let mut going = command.stderr(Stdio::piped()).spawn().expect("a run");
     wait_for(&mut going, "second update", || updates(&deleted) >= 2);
-    // A moved directory is as good as a deleted one, and nothing can be written into it meanwhile.
+    // Moving the directory has the same effect as deleting it, and nothing can be written into it meanwhile.
     fs::rename(&deleted, temp.path().join("moved")).expect("a directory");
     let output = going.wait_with_output().expect("the run ends");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -119,7 +119,7 @@ fn a_run_continues_from_an_older_checkpoint_and_keeps_the_new_ones() {
     let [older, newer @ ..] = &before[..] else { panic!("no checkpoints") };
     assert!(newer.len() >= 2, "{before:?}");
 
-    // One checkpoint is kept: those of before the interruption would otherwise displace each new one.
+    // Only one checkpoint is kept: if the old ones stayed, each new one would be removed in favour of them.
     let mut resume = ale_train();
     resume.arg("resume").arg(older).args(["--set", "checkpoints.keep_last=1"]);
     resume.args(["--set", "checkpoints.keep_best=false"]);
@@ -151,7 +151,7 @@ fn going_back_reverts_later_changes_of_settings() {
     let read = |name: &str| fs::read_to_string(run.join(name)).expect("a file");
     let before = [read("config.toml"), read("run.json")];
     let [first, second, ..] = &checkpoints(&run)[..] else { panic!("too few checkpoints") };
-    // By a link, whose name is not that of a checkpoint.
+    // The checkpoint is given by a link whose name is not that of a checkpoint.
     let link = temp.path().join("second");
     std::os::unix::fs::symlink(second, &link).expect("a link");
     succeed(ale_train().arg("resume").arg(&link).args(["--set", "ppo.gamma=0.9"]));
@@ -175,7 +175,7 @@ fn a_run_whose_checkpoints_are_missing_is_not_started_again() {
     std::os::unix::fs::symlink(temp.path().join("nowhere"), run.join("checkpoints")).expect("a link");
     refusal(&run);
     assert_eq!(fs::read(run.join("metrics.jsonl")).expect("curves"), curves);
-    // A copy of a checkpoint does not tell where its run is.
+    // A copy of a checkpoint does not reveal the directory of its run.
     let [copy] = &fs::read_dir(temp.path().join("disk"))
         .expect("a directory")
         .map(|entry| entry.expect("an entry").path())

@@ -1,4 +1,4 @@
-//! Runs that were killed.
+//! Runs that are killed and resumed.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
         succeed(resume.arg("resume").arg(&parts).args(["--num-threads", "3"]));
         assert!(outcome(&parts) == outcome(&whole), "the runs differ");
         assert!(fs::metadata(parts.join("metrics.jsonl")).expect("curves").len() > longer);
-        assert!(checkpoints(&parts).len() <= 4, "three and the best are kept");
+        assert!(checkpoints(&parts).len() <= 4, "the last three and the best are kept");
     }
 }
 

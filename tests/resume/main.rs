@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use program::ale_train;
 
-/// A run of the built-in game with about forty updates, of one epoch each: images make epochs slow.
+/// A run of the built-in game with about forty updates of one epoch each, because epochs on images are slow.
 const HARVEST: [&str; 9] = [
     "ppo",
     "--games",
@@ -179,7 +179,7 @@ fn wait_for(run: &mut Child, what: &str, happened: impl Fn() -> bool) {
 }
 
 fn updates(run: &Path) -> usize {
-    // Metrics of which each algorithm reports one.
+    // Each algorithm reports one of these metrics.
     let reports = |text: String| {
         ["losses/value_loss", "losses/td_loss", "losses/qf_loss"].map(|tag| text.matches(tag).count())
     };

@@ -1,4 +1,4 @@
-//! Signals.
+//! Runs that are stopped by signals.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::program::{ale_train, succeed};
 
-/// Returns the command with the usual reaction to SIGHUP: the tests themselves may run under nohup.
+/// Returns the command with the default reaction to SIGHUP, because the tests themselves may run under nohup.
 fn with_default_signals(command: &Command) -> Command {
     let mut wrapped = Command::new("env");
     wrapped.arg("--default-signal=HUP").arg(command.get_program()).args(command.get_args());
@@ -110,7 +110,7 @@ fn the_second_signal_ends_the_run_at_once() {
     let settings = [&HARVEST[..], &["--set", "checkpoints.interval_frames=20000"]].concat();
     let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
     wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
-    // A run that has just been saved has nothing to do after the first signal.
+    // A run that has just been saved has nothing left to do after the first signal.
     let saved = updates(&run);
     wait_for(&mut stopped, "update after the checkpoint", || updates(&run) > saved);
     // Both signals wait for the stopped process, so that no checkpoint can be written between them.

@@ -3,10 +3,10 @@ use burn::tensor::{Device, Int, Tensor};
 use crate::JointActions;
 use crate::host::integers;
 
-/// The choices made by the actions of a minibatch's rows. Each choice is a *branch* with outputs of its own, as in
+/// The choices made by the actions of a minibatch's rows. Each choice is a *branch* with its own outputs, as in
 /// Tavakoli et al. 2018, "Action branching architectures for deep reinforcement learning"
-/// (<https://arxiv.org/abs/1711.08946>). All branches of a row learn the same target, and together they count as much
-/// as the only branch of another row.
+/// (<https://arxiv.org/abs/1711.08946>). All branches of a row learn the same target, and together they have the same
+/// weight as the single branch of another row.
 ///
 /// A row whose action is a single choice has one branch.
 #[derive(Clone, Debug)]

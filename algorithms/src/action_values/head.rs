@@ -27,7 +27,7 @@ pub(crate) enum ReturnModel {
 }
 
 impl ReturnModel {
-    /// A categorical distribution over `num_atoms` returns from `v_min` to `v_max`.
+    /// Returns a categorical distribution over `num_atoms` returns from `v_min` to `v_max`.
     pub(crate) fn categorical(num_atoms: usize, v_min: f32, v_max: f32) -> Self {
         let step = (v_max - v_min) / (num_atoms - 1) as f32;
         Self::Categorical { support: (0..num_atoms).map(|atom| v_min + atom as f32 * step).collect() }
@@ -64,8 +64,7 @@ impl Head {
         }
     }
 
-    /// Returns the mean return of each of the first `num_outputs` options in a row of outputs, which are the options of
-    /// the task.
+    /// Returns the mean return of each option of a task: the first `num_outputs` options in a row of outputs.
     pub(crate) fn values(&self, task: usize, row: &[f32], num_outputs: usize) -> Vec<f32> {
         row.chunks_exact(self.num_atoms()).take(num_outputs).map(|outputs| self.mean(task, outputs)).collect()
     }

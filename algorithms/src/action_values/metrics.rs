@@ -8,7 +8,7 @@ pub(crate) struct StepMetrics {
 }
 
 impl StepMetrics {
-    /// The mean over at least one step.
+    /// Returns the mean over at least one step.
     pub(crate) fn mean(steps: &[Self]) -> Self {
         let mean = |number: fn(&Self) -> f32| steps.iter().map(number).sum::<f32>() / steps.len() as f32;
         Self {

@@ -1,4 +1,4 @@
-//! Parts that the learners of action values share: the interpretation of a Q-network's outputs, their losses and the
+//! Code shared by the learners of action values: the interpretation of a Q-network's outputs, their losses, and the
 //! policy that acts on them.
 
 mod branches;

@@ -10,7 +10,7 @@ use crate::networks::{Noise, PackedRows, QNetwork};
 use crate::value_scale::{Rescaling, TaskReturn, TaskScales};
 use crate::{JointActions, LearnerError, SpecError, VectorSpec};
 
-/// A policy over action values, which acts without learning.
+/// A trained policy over action values, used without learning.
 #[derive(Clone, Debug)]
 pub struct Policy {
     network: QNetwork,

@@ -1,13 +1,13 @@
-//! Trains one learner in several processes, with the same result for any number of them.
+//! Training of one learner by several processes, with the same result for any number of processes.
 //!
 //! The environments are divided into a fixed number of *shards* of consecutive environments, and every process owns
 //! consecutive shards. A process steps its own environments and stores their observations. Everything else, such as
 //! rewards and actions, is exchanged once per rollout, or after every step if there is a replay buffer. Every process
-//! can then compute advantages, minibatches, priorities, schedules and statistics of the whole batch. Each process
+//! can then compute the advantages, minibatches, priorities, schedules and statistics of the whole batch. Each process
 //! computes the gradients of a minibatch for its own shards, one shard at a time. The gradients of all shards are added
 //! along a binary tree that does not depend on the number of processes.
 //!
-//! More than one shard changes rounding: a network evaluates the rows of each shard separately, and gradients are
+//! The number of shards affects rounding: a network evaluates the rows of each shard separately, and gradients are
 //! summed in a different order. A run therefore keeps its number of shards.
 
 mod communicator;
@@ -36,7 +36,7 @@ pub const MAX_SHARDS: usize = 1024;
 /// The processes that train a learner together, and the shards of its environments.
 #[derive(Clone)]
 pub struct Cluster {
-    /// `None` for a single process.
+    /// The communicator, or `None` for a single process.
     communicator: Option<Arc<dyn Communicator>>,
     shards: usize,
     order: SumOrder,

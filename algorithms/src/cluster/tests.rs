@@ -1,4 +1,4 @@
-//! Learners trained by several processes, which are threads here.
+//! Learners trained by several processes, for which threads stand in.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -222,7 +222,8 @@ fn a_rollout_that_was_restored_is_completed_in_a_cluster() {
     assert!(together.into_iter().all(|state| state == alone));
 }
 
-/// Three updates of two gradient steps each, after which two steps of each environment are evicted.
+/// Returns settings for three updates of two gradient steps each, after which two steps of each environment are
+/// evicted.
 fn dqn() -> DqnConfig {
     DqnConfig {
         total_steps: 400,

@@ -158,7 +158,7 @@ impl Dqn {
         LinearSchedule { start: start_e.into(), end: end_e.into(), steps }.value(self.off_policy.steps)
     }
 
-    /// Makes the gradient steps that are due. On an error the weights are those of the last successful step.
+    /// Takes the gradient steps that are due. On an error the weights are those of the last successful step.
     pub fn update(&mut self) -> Result<DqnMetrics, LearnerError> {
         halt::complete(|stop| self.update_unless(stop))
     }
@@ -208,7 +208,7 @@ impl Dqn {
         LinearSchedule { start, end: 1.0, steps: self.config.total_steps }.value(self.off_policy.steps) as f32
     }
 
-    /// Makes one gradient step. After an error, only the random generators and the value scales have changed; the
+    /// Takes one gradient step. After an error, only the random generators and the value scales have changed; the
     /// predictions of both networks are the same as before.
     fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
         let (count, beta) = (self.config.batch_size, self.per_beta());
@@ -234,7 +234,7 @@ impl Dqn {
         }
     }
 
-    /// Makes one gradient step on the given draws.
+    /// Takes one gradient step on the given draws.
     pub(super) fn learn_from(
         &mut self,
         draws: &[Draw],

@@ -25,7 +25,7 @@ struct State<'a> {
     config: DqnConfig,
     policy: PolicyConfig,
     spec: VectorSpec,
-    /// Also the position in all schedules.
+    /// The number of steps observed, which is also the position in all schedules.
     steps: u64,
     updates: u64,
     due: f64,
@@ -76,7 +76,7 @@ impl Dqn {
     }
 
     /// Restores the learner that [`state`](crate::Learner::state) described, with the replay buffer in memory. Compare
-    /// [`spec`](crate::Learner::spec) to see if the environments at hand are those it was made for.
+    /// [`spec`](crate::Learner::spec) to check that your environments are those that it was created for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let (state, frames) = decode(bytes)?;
         Self::restored(state, frames, Cluster::default(), ReplayStorage::UNLIMITED, device)

@@ -87,7 +87,8 @@ impl Dqn {
     }
 
     /// Updates the value scales with the returns of each row, without changing the predictions of either network. Rows
-    /// that priorities made more probable count less, so that the scales reflect the whole replay buffer.
+    /// that are drawn more often because of their priorities have less weight, so that the scales reflect the whole
+    /// replay buffer.
     fn rescale(&mut self, minibatches: &[Minibatch], returns: &[Vec<Vec<f32>>]) -> Result<(), LearnerError> {
         if !self.actor.head().scales.are_learned() {
             return Ok(());

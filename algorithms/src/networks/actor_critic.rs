@@ -82,12 +82,12 @@ impl ActorCritic {
         (self.outputs(features, rows), state)
     }
 
-    /// The first part of [`forward`](Self::forward): the layers before the last hidden one.
+    /// Computes the first part of [`forward`](Self::forward): the layers before the last hidden one.
     pub(crate) fn body(&self, observations: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
         self.body.forward(observations, rows)
     }
 
-    /// The second part: the other layers that all tasks share, to `[rows, features]`.
+    /// Computes the second part: the other layers that all tasks share, to `[rows, features]`.
     pub(crate) fn features(
         &self,
         body: Tensor<2>,
@@ -103,7 +103,7 @@ impl ActorCritic {
         }
     }
 
-    /// The third part: the heads of each row's task.
+    /// Computes the third part: the heads of each row's task.
     pub(crate) fn outputs(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         self.heads.forward(features, rows)
     }

@@ -7,9 +7,9 @@ const STEP: usize = 256;
 
 /// Adds a bias `[columns]` to every row of `[rows, columns]`.
 ///
-/// The gradient of the bias is a sum over all rows. burn's kernels for GPUs compute one sum per column and read its rows one after
-/// the other, at 190 ns per row on an H100. The bias is therefore expanded in steps, so that its gradient is a sum of sums, which
-/// run side by side.
+/// The gradient of the bias is a sum over all rows. burn's kernels for GPUs compute one sum per column and read its
+/// rows one after the other, at 190 ns per row on an H100. The bias is therefore expanded in steps, so that its
+/// gradient is a sum of sums that are computed in parallel.
 pub(super) fn add_bias(rows: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
     let [count, columns] = rows.dims();
     if count <= STEP {
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn biases_are_added_and_their_gradients_are_sums_over_all_rows() {
         let device = Device::flex().autodiff();
-        // No rows, a few, a prime number beyond a step, and numbers with one and with two levels of sums.
+        // No rows, a few, a prime number larger than a step, and numbers with one and with two levels of sums.
         for count in [0, 1, 7, 257, 256 * 3, 2 * 256 * 256, 5 * 49 * 128] {
             let rows = TensorData::new((0..2 * count).map(|value| (value % 16) as f32).collect(), [count, 2]);
             let rows = Tensor::<2>::from_data(rows, &device);

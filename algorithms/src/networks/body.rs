@@ -49,7 +49,7 @@ impl Hidden {
         Self { linear, activation }
     }
 
-    /// `[rows, inputs]` to `[rows, outputs]`.
+    /// Maps `[rows, inputs]` to `[rows, outputs]`.
     pub(super) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         self.activation.after(|rectify| fully_connected(&self.linear, input, rectify))
     }

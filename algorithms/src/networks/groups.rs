@@ -79,7 +79,7 @@ impl GroupIndices {
 
 /// The rows of a batch, grouped by task, as inputs of layers that have weights for each task.
 ///
-/// All groups are padded to the size of the largest. The cost of a product does not grow with the number of tasks.
+/// All groups are padded to the size of the largest. The cost of a product then does not grow with the number of tasks.
 pub(super) struct GroupedRows {
     /// `[groups, size, inputs]`.
     input: Tensor<3>,

@@ -77,7 +77,7 @@ impl ActionColumns {
 /// size of returns differs between tasks.
 ///
 /// Each component of a continuous action has a normal distribution, whose mean is an output. Its standard deviation is
-/// a parameter of the task, or an output too.
+/// a parameter of the task or another output.
 #[derive(Module, Debug)]
 pub struct Heads {
     policy: Linear,
@@ -177,7 +177,7 @@ mod tests {
             Self { spec, heads, features, rows }
         }
 
-        /// Fifty cases of each kind.
+        /// Returns fifty cases of each kind.
         fn all() -> impl Iterator<Item = Self> {
             let kinds = [HeadKind::PerGame, HeadKind::Shared];
             kinds.into_iter().flat_map(|kind| (0..50).map(move |seed| Self::random(seed, kind)))

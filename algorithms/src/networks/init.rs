@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// Largest deviation of the shorter side's Gram matrix from `gain^2` times the identity.
+    /// Returns the largest deviation of the shorter side's Gram matrix from `gain^2` times the identity.
     fn deviation(rows: usize, columns: usize, gain: f64) -> f64 {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         let weights = orthogonal(rows, columns, gain, &mut rng);

@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// One input and one hidden value.
+    /// Returns an LSTM with one input and one hidden value.
     fn lstm() -> Lstm {
         Lstm {
             input: linear(&[1.0, -0.5, 2.0, 0.5], [0.1, 0.2, 0.3, 0.4]),
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// The equations above in `f64`.
+    /// Computes the equations above in `f64`.
     fn by_hand(input: f64, hidden: f64, cell: f64) -> (f64, f64) {
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
         let write = sigmoid(input + 0.3 * hidden + 0.1);

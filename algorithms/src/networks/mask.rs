@@ -2,8 +2,8 @@ use burn::tensor::{Bool, Device, Tensor, TensorData};
 
 use crate::host::count_upload;
 
-/// The logit of an illegal action: finite, so that no gradient becomes NaN, and so far below any other logit
-/// that its probability is exactly 0.
+/// The logit of an illegal action. It is finite, so that no gradient becomes NaN, and so far below any other logit that
+/// its probability is exactly 0.
 pub const ILLEGAL_LOGIT: f32 = -1e30;
 
 /// Returns the mask of illegal actions, `[rows, max_actions]`, for rows with the given numbers of legal

@@ -30,7 +30,7 @@ pub(super) fn max_pool(input: Tensor<4>) -> Tensor<4> {
     }
 }
 
-/// The same pooling by burn's operations, on any device.
+/// Computes the same pooling with burn's operations, on any device.
 fn burn_max_pool(input: Tensor<4>) -> Tensor<4> {
     let options = MaxPoolOptions::new([3; 2]).with_stride([2; 2]).with_padding([1; 2]);
     max_pool2d(input.permute([0, 3, 1, 2]), options).permute([0, 2, 3, 1])
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// A scalar function of the output that weights every element differently.
+    /// Returns a scalar function of the output that weights every element differently.
     fn loss(output: Tensor<4>) -> Tensor<1> {
         let count = output.shape().num_elements();
         let factors: Vec<f32> = (0..count).map(|index| ((index * 7919) % 23) as f32 / 11.0 - 1.0).collect();

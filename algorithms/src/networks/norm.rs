@@ -55,8 +55,8 @@ impl Activation {
         Self { norm: layer_norm.then(norm), tanh }
     }
 
-    /// Applies it in `f32` to the outputs of a layer, `[rows, width]` of any precision. `layer` computes them, rectified if its
-    /// argument is true.
+    /// Applies the activation in `f32` to the outputs of a layer, `[rows, width]` of any precision. `layer` computes
+    /// them, rectified if its argument is true.
     pub(super) fn after(&self, layer: impl FnOnce(bool) -> Tensor<2>) -> Tensor<2> {
         // A ReLU commutes with changes of the precision.
         let is_rectifier = self.norm.is_none() && !self.tanh;

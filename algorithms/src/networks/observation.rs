@@ -147,7 +147,7 @@ struct ChannelsLast<'a> {
 impl WithSimd for ChannelsLast<'_> {
     type Output = ();
 
-    /// The compiler vectorises the loops for the instructions of `S`.
+    /// Converts the pixels. The compiler vectorises the loops for the instructions of `S`.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { row, pixels, channels, values } = self;
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn stacks_of_four_frames_are_converted_like_other_images() {
-        // As many pixels as two blocks and a part of one.
+        // Two blocks of pixels and a part of a third.
         let pixels = 2 * BLOCK + 5;
         let layout = ObservationLayout::Images { channels: 4, height: 1, width: pixels };
         let row: Vec<u8> = (0..4 * pixels).map(|index| (index * 37 % 256) as u8).collect();

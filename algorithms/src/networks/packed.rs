@@ -7,7 +7,7 @@ use crate::host::{count_upload, floats, indices};
 /// Bytes per word.
 const BYTES: usize = 4;
 
-/// Rows of observations on a device, no larger than on the host.
+/// Rows of observations on a device, in as little memory as on the host.
 ///
 /// Bytes are packed four to a word, because not every device supports single bytes (WGSL does not). They are
 /// converted to floats on the device when a network reads them.

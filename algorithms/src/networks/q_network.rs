@@ -118,12 +118,13 @@ impl QNetwork {
         self.outputs(self.body(observations, rows), rows, noise)
     }
 
-    /// The first half of [`forward`](Self::forward): the layers before the last hidden ones, `[rows, features]`.
+    /// Computes the first half of [`forward`](Self::forward): the layers before the last hidden ones,
+    /// `[rows, features]`.
     pub(crate) fn body(&self, observations: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
         self.body.forward(observations, rows)
     }
 
-    /// The second half of [`forward`](Self::forward).
+    /// Computes the second half of [`forward`](Self::forward).
     pub(crate) fn outputs(&self, features: Tensor<2>, rows: &RowTasks, noise: Option<&Noise>) -> Tensor<3> {
         let tasks = self.columns.grouping(rows);
         let advantage = self.advantage.forward(features.clone(), tasks, noise.map(|noise| &noise.advantage));

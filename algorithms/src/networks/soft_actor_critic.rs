@@ -76,7 +76,7 @@ impl HiddenLayers {
         Self { first: hidden(inputs), second: hidden(width) }
     }
 
-    /// `[rows, inputs]` to `[rows, width]`.
+    /// Maps `[rows, inputs]` to `[rows, width]`.
     fn forward(&self, input: Tensor<2>) -> Tensor<2> {
         self.second.forward(self.first.forward(input))
     }
@@ -122,7 +122,7 @@ impl Critic {
         Self { hidden, value: initializer.uniform_linear(width(config), tasks) }
     }
 
-    /// `[rows, inputs]` to `[rows]`.
+    /// Maps `[rows, inputs]` to `[rows]`.
     fn forward(&self, inputs: Tensor<2>, rows: &RowTasks) -> Tensor<1> {
         rows.pick(self.value.forward(self.hidden.forward(inputs))).squeeze_dim(1)
     }

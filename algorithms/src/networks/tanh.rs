@@ -1,7 +1,7 @@
 //! The hyperbolic tangent: a custom operation on the CPU, burn's elsewhere.
 //!
-//! burn calls the system's `tanhf` for each value, which took a third of the time of PPO with layers of 64 units. This one
-//! computes as many values at a time as fit in a vector, and does not depend on the system or the processor.
+//! burn calls the system's `tanhf` for each value, which took a third of the time of PPO with layers of 64 units. This
+//! implementation computes a vector of values at a time, and its results do not depend on the system or the processor.
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
@@ -103,9 +103,9 @@ fn map(first: &FlexTensor, second: &FlexTensor, function: impl Fn(f32, f32) -> f
     reason = "code over vectors must be compiled into the caller that has enabled their instructions"
 )]
 fn tangent(x: f32) -> f32 {
-    /// The result rounds to 1 from here.
+    /// From this value on, the result rounds to 1.
     const BOUND: f32 = 9.02;
-    /// Numbers of this size have units of 1, so that adding it rounds to integers.
+    /// At this size the spacing of `f32` is 1, so adding it rounds to integers.
     const ROUNDING: f32 = 1.5 * (1 << 23) as f32;
     /// ln 2 in two parts: multiples of the first by small integers are exact.
     const LN_2: [f32; 2] = [355.0 / 512.0, (std::f64::consts::LN_2 - 355.0 / 512.0) as f32];

@@ -92,7 +92,8 @@ fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
 /// The slope along the normalised gradient must equal the norm of the gradient.
 #[test]
 fn gradients_of_whole_networks_equal_finite_differences() {
-    // A feature map of one pixel has so few units that a single ReLU that switches within the step matters.
+    // A feature map of one pixel has so few units that the result would depend on a single ReLU that switches within
+    // the step.
     for (torso, side) in [(TorsoKind::Nature, 36), (TorsoKind::Impala, 36), (TorsoKind::DataEfficient, 84)] {
         let (layout, spec) = images(side, side);
         for layer_norm in [false, true] {

@@ -191,8 +191,8 @@ impl Names {
         format!("{layer}.{parameter}")
     }
 
-    /// Converts a parameter. `feature_map` is height, width and channels of the features that the layer
-    /// behind the body reads.
+    /// Converts a parameter. `feature_map` is height, width and channels of the features that the layer after the body
+    /// reads.
     pub(super) fn for_torch(&self, weights: NamedWeights, feature_map: [usize; 3]) -> NamedWeights {
         let NamedWeights { name, shape, values } = weights;
         let (shape, values) = match *shape {
@@ -245,7 +245,7 @@ fn owned((ours, theirs): (&str, &str)) -> (String, String) {
     (ours.to_owned(), theirs.to_owned())
 }
 
-/// (pixels, inputs, outputs) to (outputs, inputs, pixels).
+/// Transposes (pixels, inputs, outputs) to (outputs, inputs, pixels).
 fn transposed(values: &[f32], pixels: usize, inputs: usize, outputs: usize) -> Vec<f32> {
     let at = |output: usize, input: usize, pixel: usize| values[(pixel * inputs + input) * outputs + output];
     (0..outputs)
@@ -255,9 +255,8 @@ fn transposed(values: &[f32], pixels: usize, inputs: usize, outputs: usize) -> V
         .collect()
 }
 
-/// Transposes the weights of a layer that reads feature maps and optionally a game embedding behind them:
-/// (pixels of channels, then embedding values; outputs) to (outputs; channels of pixels, then embedding
-/// values).
+/// Transposes the weights of a layer that reads feature maps and optionally a game embedding after them: (pixels of
+/// channels, then embedding values; outputs) to (outputs; channels of pixels, then embedding values).
 fn flattened_first(values: &[f32], feature_map: [usize; 3], outputs: usize) -> Vec<f32> {
     let [height, width, channels] = feature_map;
     let (maps, embeddings) = values.split_at(height * width * channels * outputs);
@@ -270,7 +269,7 @@ fn flattened_first(values: &[f32], feature_map: [usize; 3], outputs: usize) -> V
         .collect()
 }
 
-/// The inverse of [`flattened_first`].
+/// Inverts [`flattened_first`].
 fn flattened_last(values: &[f32], [height, width, channels]: [usize; 3], outputs: usize) -> Vec<f32> {
     let (pixels, inputs) = (height * width, values.len() / outputs);
     let of_input = |input: usize| {

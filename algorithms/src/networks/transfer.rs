@@ -24,7 +24,7 @@ pub struct TrainedNetwork {
     pub weights: Vec<NamedWeights>,
 }
 
-/// A description of what the weights of a network mean.
+/// The meaning of the weights of a network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkDescription {
     /// The name of the algorithm that trained it.
@@ -309,8 +309,8 @@ fn rows_of(name: &str, head: HeadKind) -> Rows {
     }
 }
 
-/// Returns the values of `ours`, a row per task, with those of `theirs` for the tasks that both have in common. Returns `None` if
-/// the shapes do not match.
+/// Returns the values of `ours`, one row per task, replaced by those of `theirs` for the tasks that both have in
+/// common. Returns `None` if the shapes do not match.
 pub(crate) fn of_known_tasks(
     ours: &NamedWeights,
     theirs: &NamedWeights,
@@ -335,7 +335,7 @@ fn combine_components(
     let mut values = ours.values.clone();
     for (index, task) in own_tasks.iter().enumerate() {
         if let Some(known) = their_tasks.iter().position(|known| known.name == task.name) {
-            // With the same padding, the whole row.
+            // If the padding is the same, the whole row.
             let count =
                 if our_columns == their_columns { our_columns } else { task.actions.num_components() };
             values[index * our_columns..][..count]
@@ -375,7 +375,7 @@ fn combine(
         let Some(theirs_index) = their_tasks.iter().position(|known| known.name == task.name) else {
             continue;
         };
-        // With the same padding, the whole block.
+        // If the padding is the same, the whole block.
         let actions = if rows == Rows::OfActions { task.actions.num_outputs() } else { 1 };
         let rows = if our_block == their_block { our_block } else { actions * our_part };
         let count = rows * length;

@@ -1,5 +1,4 @@
-//! Adam on the CPU: one pass over the values of a parameter, where tensor operations would take one pass
-//! each.
+//! Adam on the CPU, in a single pass over the values of a parameter. Tensor operations would take one pass each.
 
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;

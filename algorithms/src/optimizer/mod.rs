@@ -24,7 +24,7 @@ const BETA_2: f32 = 0.999;
 #[derive(Clone)]
 pub(crate) struct AdamOptimizer {
     epsilon: f32,
-    /// One for each parameter, in the order of the layers; `None` before its first gradient.
+    /// The state of each parameter, in the order of the layers; `None` before its first gradient.
     states: Vec<Option<State>>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Moments {
 }
 
 impl AdamOptimizer {
-    /// Adam with betas 0.9 and 0.999 and the given epsilon (Kingma and Ba 2015,
+    /// Creates Adam with betas 0.9 and 0.999 and the given epsilon (Kingma and Ba 2015,
     /// <https://arxiv.org/abs/1412.6980>).
     pub(crate) fn new(epsilon: f32) -> Self {
         Self { epsilon, states: Vec::new() }
@@ -79,7 +79,7 @@ impl AdamOptimizer {
         self.states.iter().map(|state| state.as_ref().map(State::moments).transpose()).collect()
     }
 
-    /// Restores what [`moments`](Self::moments) returned, for a network whose parameters have the given
+    /// Restores moments that [`moments`](Self::moments) returned, for a network whose parameters have the given
     /// `sizes`.
     pub(crate) fn load_moments(
         &mut self,
@@ -128,7 +128,7 @@ impl State {
 }
 
 impl Moments {
-    /// The moments before the first step.
+    /// Returns the moments before the first step.
     fn zero(size: usize) -> Self {
         Self { time: 0, first: vec![0.0; size], second: vec![0.0; size] }
     }
@@ -238,7 +238,7 @@ mod tests {
         Device::flex().autodiff()
     }
 
-    /// A layer with two inputs and one output.
+    /// Returns a layer with two inputs and one output.
     fn layer(weight: [f32; 2], bias: f32) -> Linear {
         let device = device();
         Linear {
@@ -274,7 +274,7 @@ mod tests {
         assert!((on_device[0] - clip_scale(norm, 0.5)).abs() < 1e-8);
     }
 
-    /// Adam as in the paper, in `f64`.
+    /// Computes a step of Adam as in the paper, in `f64`.
     fn adam(gradients: &[f64], learning_rate: f64, epsilon: f64) -> f64 {
         let (mut weight, mut first, mut second) = (0.0, 0.0, 0.0);
         for (time, gradient) in (1..).zip(gradients) {

@@ -89,7 +89,7 @@ fn it_learns_the_same_as_two_learners_that_take_turns() {
     for (policy, spec) in cases() {
         let (mut overlapped, mut envs) = (overlapped(&policy, &spec), RandomEnvs::new(spec.clone()));
         let metrics = complete(&mut overlapped, &mut envs);
-        // The same without threads: rollout k + 1 is collected before the update with rollout k begins.
+        // The same computation without threads: rollout k + 1 is collected before the update with rollout k begins.
         let (mut actor, mut other) = (learner(&policy, &spec), learner(&policy, &spec));
         let (mut expected, mut envs) = (Vec::new(), RandomEnvs::new(spec.clone()));
         envs.act_until_ready(&mut actor, 1.0);
@@ -175,7 +175,7 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 }
 
 #[test]
-fn writing_a_state_at_any_moment_changes_nothing() {
+fn writing_a_state_at_any_moment_does_not_affect_training() {
     let (policy, spec) = cases().remove(1);
     let run = |wait: Duration| {
         let (mut learner, mut envs) = (overlapped(&policy, &spec), RandomEnvs::new(spec.clone()));
@@ -277,7 +277,7 @@ const SIMULATED_UPDATES: u64 = 10;
 #[derive(Clone)]
 struct SimulatedDevice {
     work: Sender<(Duration, Sender<()>)>,
-    /// The total time that it has worked.
+    /// The total time for which it was busy.
     worked: Arc<Mutex<Duration>>,
 }
 
@@ -297,7 +297,7 @@ impl SimulatedDevice {
         device
     }
 
-    /// Lets the device work for a time and waits for the result.
+    /// Keeps the device busy for the given time and waits for the result.
     fn work(&self, time: Duration) {
         let (done, result) = channel();
         self.work.send((time, done)).unwrap();
@@ -394,7 +394,7 @@ impl Overlap for OnDevice {
     }
 }
 
-/// Returns the share of the time in which a device waits, without and with overlap.
+/// Returns the fraction of the time for which a device is idle, without and with overlap.
 fn waiting(batch: Duration, update: Duration, environments: Duration) -> [f64; 2] {
     let spec = spec(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep);
     let device = SimulatedDevice::new();

@@ -1,4 +1,4 @@
-//! Sampling on the device, so that the host reads an option for each row instead of all logits.
+//! Sampling on the device, so that the host reads one option per row instead of all logits.
 
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Bool, Tensor};

@@ -6,7 +6,7 @@ use crate::host::{floats, indices};
 use crate::networks::{ActorCritic, RowTasks};
 use crate::on_policy::OnPolicy;
 
-/// Everything besides the observations that minibatches need from a complete rollout, on the device, row by row in the
+/// The data of a complete rollout that minibatches need besides the observations, on the device, row by row in the
 /// order of the [observations](DeviceRollout). It is uploaded once for all epochs.
 pub(super) struct DeviceTargets {
     /// `[rows, 4]`: the log-probability, the return and the value of each row, and the weight of its entropy.

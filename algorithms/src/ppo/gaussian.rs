@@ -1,7 +1,7 @@
 //! Normal distributions of continuous actions: each component of an action is drawn independently.
 //!
-//! Squashed actions are the tanh of such numbers, from -1 to 1. Rollouts store the numbers before tanh, which cannot be
-//! recovered where tanh rounds to 1.
+//! Squashed actions are the tanh of such values, from -1 to 1. Rollouts store the values before tanh, because they
+//! cannot be recovered where tanh rounds to 1.
 
 use std::f32::consts::PI;
 
@@ -97,8 +97,8 @@ impl Components {
     /// `[rows, components]`.
     ///
     /// Squashing adds the mean logarithm of the slope of tanh to the entropy, for which there is no closed form. It is
-    /// estimated by the slope at the row's action. The gradient is that of an action that equals mean plus deviation
-    /// times noise, with the noise held constant, so it is unbiased as long as the policy is the one that acted.
+    /// estimated by the slope at the row's action. The gradient is that of an action `mean + deviation * noise` with
+    /// constant noise, so it is unbiased as long as the policy is the one that acted.
     pub(super) fn terms(self, means: Tensor<2>, log_deviations: Tensor<2>, squashes: bool) -> Terms {
         let noise = (self.values.clone() - means.clone()) * log_deviations.clone().neg().exp();
         let mut log_probs =
@@ -128,7 +128,7 @@ mod tests {
         Task::of_actions(components.to_string(), actions)
     }
 
-    /// The log-density of a normal distribution by its definition.
+    /// Returns the log-density of a normal distribution by its definition.
     fn log_density(value: f64, mean: f64, log_deviation: f64) -> f64 {
         let deviation = log_deviation.exp();
         let density = (-((value - mean) / deviation).powi(2) / 2.0).exp()

@@ -83,7 +83,7 @@ impl Ppo {
 
     /// Computes the gradient of a minibatch with its loss times `weight`, unless `stop` returns true.
     fn gradient(&self, minibatch: Minibatch, weight: f32, stop: &dyn Fn() -> bool) -> Result<Gradient, Halt> {
-        // A minibatch of many environments takes seconds.
+        // Check here because a minibatch of many environments takes seconds.
         halt_if(stop)?;
         let config = &self.config;
         let Minibatch { observations, rows, sequences, .. } = &minibatch;

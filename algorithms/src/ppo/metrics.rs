@@ -106,7 +106,7 @@ pub(super) struct DetailPlaces {
 }
 
 impl DetailPlaces {
-    /// `rows` are those of the whole minibatch, and `transitions` those of them that are transitions.
+    /// Creates the positions for the `rows` of the whole minibatch, of which `transitions` are transitions.
     pub(super) fn new(rows: &[usize], transitions: &[usize], num_tasks: usize) -> Self {
         let positions =
             |entries: &[usize]| (0..).zip(entries).map(|(position, &entry)| (entry, position)).collect();

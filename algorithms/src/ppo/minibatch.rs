@@ -134,9 +134,9 @@ pub(super) fn inverse_entropy(actions: &TaskActions) -> f32 {
     if entropy > 0.0 { entropy.recip() } else { 0.0 }
 }
 
-/// Gives the advantages of all tasks the same scale. Divides them by the standard deviation of the task's returns if
-/// the value scale has one, and normalises them per task if configured. `entries` are the transitions of a rollout,
-/// each with its task.
+/// Scales the advantages of all tasks equally. Divides them by the standard deviation of the task's returns if the
+/// value scale has one, and normalises them per task if configured. `entries` are the transitions of a rollout, each
+/// with its task.
 pub(super) fn scale_by_task(
     advantages: &mut [f32],
     entries: &[(usize, usize)],

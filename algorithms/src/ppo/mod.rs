@@ -32,9 +32,8 @@
 //! ```
 //!
 //! Three rules hold at the ends of episodes: a row that only reset its environment
-//! ([`Batch::autoreset`](rl_env::Batch::autoreset)) is not a transition and is never learned from; a
-//! terminated step is not bootstrapped; a truncated step is bootstrapped from the value of its final
-//! observation.
+//! ([`Batch::autoreset`](rl_env::Batch::autoreset)) is not a transition, and is excluded from learning; a terminated
+//! step is not bootstrapped; a truncated step is bootstrapped from the value of its final observation.
 //!
 //! The state of a recurrent network (`lstm` of [`PolicyConfig`](crate::networks::PolicyConfig)) is reset at
 //! the beginning of each episode. Minibatches then consist of whole environments, each with its state at the

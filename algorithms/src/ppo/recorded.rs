@@ -13,7 +13,7 @@ use crate::rollout::Decision;
 /// The recorded actions of all entries, step by step.
 enum RecordedActions {
     Options(Vec<i32>),
-    /// Components, with as many numbers for each entry as the largest task has.
+    /// Components, and the number of them in each entry: that of the largest task.
     Components(Vec<f32>, usize),
 }
 
@@ -79,7 +79,7 @@ fn assert_equals(name: &'static str, updates: usize) -> Ppo {
         ] {
             recording.assert_metric(name, update, value);
         }
-        // Some ratios are clipped, but not all.
+        // Some but not all of the ratios are clipped.
         assert!((0.1..0.9).contains(&clipfrac), "{clipfrac}");
     }
     assert_eq!(entry, actions.len());

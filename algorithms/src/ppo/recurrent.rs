@@ -19,7 +19,7 @@ pub struct RecurrentState {
 }
 
 impl RecurrentState {
-    /// The zero state.
+    /// Creates a state of zeros.
     pub(super) fn new(num_envs: usize, size: usize) -> Self {
         Self { size, hidden: vec![0.0; num_envs * size], cell: vec![0.0; num_envs * size] }
     }
@@ -70,7 +70,7 @@ impl RecurrentState {
         Some(Sequences { state: LstmState { hidden: state(&self.hidden), cell: state(&self.cell) }, keep })
     }
 
-    /// Returns the state with the hidden states and cells that an LSTM returned, or this one if there are none.
+    /// Returns a state with the hidden states and cells that an LSTM returned, or this state if there are none.
     pub(super) fn followed_by(self, next: Vec<Vec<f32>>) -> Self {
         match <[Vec<f32>; 2]>::try_from(next) {
             Ok([hidden, cell]) => Self { size: self.size, hidden, cell },
@@ -127,8 +127,8 @@ impl RecurrentRollout {
         state
     }
 
-    /// Stores the states of some environments after an action. `step_of` returns the step of the rollout,
-    /// from 0, that an environment is at.
+    /// Stores the states of some environments after an action. `step_of` returns the current step of an environment in
+    /// the rollout, starting at 0.
     pub(super) fn record(
         &mut self,
         envs: &[usize],
@@ -207,7 +207,7 @@ impl RecurrentRollout {
         self.first.select(envs).sequences(&starts, device)
     }
 
-    /// Returns true if the numbers of environments and the sizes match. False for a damaged one.
+    /// Returns true if the numbers of environments and the sizes match. Returns false for a damaged state.
     pub(super) fn has_shape_of(&self, other: &Self) -> bool {
         let envs = other.next_starts.len();
         self.state.has_shape_of(&other.state)

@@ -72,8 +72,8 @@ fn whole((ppo, rest): (Ppo, &[u8])) -> Result<Ppo, LearnerError> {
 }
 
 impl Ppo {
-    /// Restores the learner that [`state`](crate::Learner::state) described. Compare
-    /// [`spec`](crate::Learner::spec) to see if the environments at hand are those it was made for.
+    /// Restores the learner that [`state`](crate::Learner::state) described. Compare [`spec`](crate::Learner::spec) to
+    /// check that your environments are those that it was created for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         whole(restore_first(bytes, device)?)
     }

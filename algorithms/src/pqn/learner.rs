@@ -29,7 +29,7 @@ use crate::training::{StepSize, Training};
 use crate::value_scale::TaskReturn;
 use crate::{Learner, LearnerError, SpecError, TaskActions, VectorSpec};
 
-/// Adam epsilon: the default of its authors.
+/// Adam epsilon: the default of Kingma and Ba 2015.
 const ADAM_EPSILON: f32 = 1e-8;
 
 /// The names of the terms of the loss.
@@ -62,7 +62,7 @@ const TERMS: [&str; 1] = ["the loss"];
 pub struct Pqn {
     pub(super) config: PqnConfig,
     pub(super) policy: PolicyConfig,
-    /// The values of its rollout are those of the greedy action.
+    /// The shared on-policy state. The values of its rollout are those of the greedy action.
     pub(super) on_policy: OnPolicy<QNetwork>,
     /// The policy that acts: the network's weights without gradients.
     pub(super) actor: Policy,

@@ -38,8 +38,8 @@ pub(super) fn write(pqn: &Pqn, out: &mut dyn Write) -> Result<(), LearnerError> 
 }
 
 impl Pqn {
-    /// Restores the learner that [`state`](crate::Learner::state) described. Compare
-    /// [`spec`](crate::Learner::spec) to see if the environments at hand are those it was made for.
+    /// Restores the learner that [`state`](crate::Learner::state) described. Compare [`spec`](crate::Learner::spec) to
+    /// check that your environments are those that it was created for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let state: State = HEADER.decode(bytes)?;
         let (config, policy) = (state.config.clone(), state.policy.clone());

@@ -51,7 +51,8 @@ impl FrameRing {
         self.written
     }
 
-    /// Returns the number of trailing frames of the row that have to be appended: the ring ends with the others.
+    /// Returns the number of trailing frames of the row that have to be appended. The other frames are already at the
+    /// end of the ring.
     fn new_frames(&self, row: &[u8], stack: Stack, bytes: &[u8]) -> usize {
         if self.written == 0 {
             return stack.stack;
@@ -87,7 +88,7 @@ impl FrameRing {
         self.written = written;
     }
 
-    /// Returns the number of slots that were written to. These are the first ones.
+    /// Returns the number of slots that were written to, which are the first slots.
     pub(super) fn used_slots(&self) -> usize {
         self.slots.min(usize::try_from(self.written).unwrap_or(usize::MAX))
     }
@@ -284,7 +285,7 @@ impl<E: ActionElement> History<E> {
         number + n as u64 <= self.newest_end() || steps.any(|step| step.end != End::None)
     }
 
-    /// Returns true if the sizes match and all observations are present. False for a damaged history.
+    /// Returns true if the sizes match and all observations are present. Returns false for a damaged history.
     pub(super) fn fits(&self, other: &Self, stack: Stack) -> bool {
         let positions = self.steps.iter().flat_map(|step| [step.observation, step.successor]);
         let mut positions = positions.chain(self.begun);

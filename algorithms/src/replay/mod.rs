@@ -71,8 +71,8 @@ pub(crate) struct Draw {
 
 /// Steps of many environments. Each frame is stored once; stacks are assembled on reading.
 ///
-/// Every task has the same share of the steps and of every batch, so that a task with many environments does
-/// not displace another one.
+/// Every task has the same share of the steps and of every batch, so that a task with many environments does not crowd
+/// out the others.
 ///
 /// A step is written in two halves: [`begin_step`](Self::begin_step) stores the observation and the action,
 /// [`end_step`](Self::end_step) the result.
@@ -92,7 +92,8 @@ pub(crate) struct ReplayBuffer<E> {
     places: Vec<(usize, usize)>,
     /// The priorities of each task's steps, environment by environment; empty without priorities.
     priorities: Vec<SumTree>,
-    /// The largest priority of each task so far, which its new steps receive. The size of errors differs between tasks.
+    /// The largest priority of each task so far, which its new steps receive. The magnitude of errors differs between
+    /// tasks.
     max_priorities: Vec<f64>,
     /// The number of steps written so far, including evicted ones.
     written: u64,

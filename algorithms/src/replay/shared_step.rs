@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::action_element::ActionElement;
 use super::history::{History, Outcome};
 
-/// A step of an environment, for the processes that do not store its frames.
+/// A step of an environment, as sent to the processes that do not store its frames.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "E: ActionElement")]
 pub(super) struct SharedStep<E> {

@@ -141,7 +141,7 @@ mod tests {
             "a replay buffer of 1000000 steps needs 4294967296 bytes (4.0 GiB), but 1073741824 (1.0 GiB) are available; \
              reduce buffer_size to about 250000 steps, or keep the replay buffer in a file"
         );
-        // More than any machine has, whatever it reports.
+        // More memory than any machine has.
         let huge = ReplaySize { storage_bytes: u64::MAX - (1 << 30), ..SIZE };
         assert!(FrameStore::new(huge, ReplayStorage::Memory { available: u64::MAX }).is_err());
     }

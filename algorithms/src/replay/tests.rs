@@ -30,12 +30,12 @@ impl StackedEnvs {
         envs
     }
 
-    /// A frame of one colour. There are few colours, so that frames are often equal.
+    /// Returns a frame of one colour. There are few colours, so that frames are often equal.
     fn colour(&mut self) -> u8 {
         self.rng.random_range(0..3)
     }
 
-    /// A new episode: a first frame, preceded by black or by copies of it, as in real environments.
+    /// Starts a new episode: a first frame, preceded by black frames or by copies of it, as in real environments.
     fn reset(&mut self, env: usize) {
         let colour = self.colour();
         let before = if self.rng.random() { colour } else { 9 };
@@ -241,7 +241,7 @@ fn equals_a_naive_replay_buffer_of_whole_stacks() {
                     .count();
                 let kept = steps.len().min(history.capacity());
                 let ready = history.ready_steps() + unknown;
-                // All that there is room for, unless episodes are very short.
+                // The buffer is full, unless episodes are very short.
                 assert!(ready == kept || (end > 0.02 && cut > 1 && ready < kept), "{ready} of {kept}");
             }
         }
@@ -251,7 +251,7 @@ fn equals_a_naive_replay_buffer_of_whole_stacks() {
     }
 }
 
-/// A replay buffer of vectors with two tasks, one in three environments, after `steps` steps.
+/// Returns a replay buffer of vectors with two tasks, one in three environments, after `steps` steps.
 fn filled(alpha: Option<f32>, steps: usize) -> (ReplayBuffer<i32>, StackedEnvs) {
     let spec = spec(Space::bytes([8]), &[0, 1, 1, 1], AutoresetMode::NextStep);
     let options = ReplayOptions { buffer_size: 240, n_step: 2, gamma: 0.9, alpha };
@@ -282,7 +282,7 @@ fn tasks_have_equal_shares_of_steps_and_batches() {
             assert!([4, 5].contains(&of_task_1));
             ones += of_task_1;
         }
-        // The odd row goes to either task: 450 +- 5 standard deviations of 5.
+        // The extra row goes to either task: 450 +- 5 standard deviations of 5.
         assert!((425..475).contains(&ones), "{ones}");
     }
 }

@@ -27,9 +27,9 @@ pub(crate) struct Rollout {
     num_envs: usize,
     num_steps: usize,
     row_bytes: usize,
-    /// The number of choices of an action that an entry has room for.
+    /// The maximum number of choices of an action in an entry.
     num_choices: usize,
-    /// The number of components of a continuous action that an entry has room for.
+    /// The maximum number of components of a continuous action in an entry.
     num_components: usize,
     /// The number of complete steps of each environment.
     steps: Vec<usize>,
@@ -60,10 +60,10 @@ pub(crate) struct Decision<'a> {
 
 /// The estimates of a complete rollout, entry by entry.
 pub(crate) struct Estimates {
-    /// The values of the observations, which advantages are relative to.
+    /// The values of the observations, the baseline of the advantages.
     pub(crate) values: Vec<f32>,
     pub(crate) advantages: Vec<f32>,
-    /// The target of the value head. Advantage plus value, unless the rollout was [evaluated again](Reevaluation).
+    /// The targets of the value head: advantage plus value, unless the rollout was [evaluated again](Reevaluation).
     pub(crate) returns: Vec<f32>,
 }
 
@@ -129,7 +129,7 @@ impl Rollout {
         self.steps[env] + 1 == self.num_steps
     }
 
-    /// Leaves the environments outside `own` to other processes.
+    /// Restricts the rollout to the environments `own`; other processes handle the others.
     pub(crate) fn restrict(&mut self, own: Range<usize>) {
         let bytes = self.num_steps * self.row_bytes;
         self.observations = self.observations[own.start * bytes..own.end * bytes].to_vec();
@@ -161,8 +161,8 @@ impl Rollout {
         self.acting.fill(false);
     }
 
-    /// Returns true if `other` has the same numbers of environments and steps and the same size of
-    /// observations, and all slices the right lengths. False for a damaged rollout.
+    /// Returns true if `other` has the same numbers of environments and steps and the same size of observations, and
+    /// all slices have the right lengths. Returns false for a damaged rollout.
     pub(crate) fn has_shape_of(&self, other: &Self) -> bool {
         let shape = |rollout: &Self| {
             let Self { num_envs, num_steps, row_bytes, num_choices, num_components, .. } = *rollout;
@@ -381,7 +381,7 @@ mod tests {
         final_value: Option<f32>,
     }
 
-    /// A rollout of one environment with values 1, 2, 3, ... and the given outcomes.
+    /// Returns a rollout of one environment with values 1, 2, 3, ... and the given outcomes.
     fn rollout(outcomes: &[Outcome]) -> Rollout {
         let mut rollout = Rollout::new(1, outcomes.len(), 4, 1, 0);
         let mut batch = Batch::new(1, 4, false);
@@ -469,7 +469,7 @@ mod tests {
             assert!(!rollout.is_full() && rollout.can_begin(env) && rollout.steps(env) == usize::from(step));
             batch.env_ids[0] = env;
             batch.observations.row_mut(0).fill(10 * env as u8 + step);
-            // The second environment has a choice less.
+            // The second environment has one choice fewer.
             let options = if env == 0 { &[i32::from(step), 7][..] } else { &[5] };
             let components = [f32::from(step), 0.5];
             let components = &components[..2 - env];

@@ -37,8 +37,8 @@ impl Exploration {
         own
     }
 
-    /// Returns the next random action of an environment, uniform in -1..=1. With probability `repetition` it is the
-    /// last one again.
+    /// Returns the next random action of an environment, uniform in -1..=1. With probability `repetition` it repeats
+    /// the last one.
     pub(super) fn random(&mut self, env: usize, repetition: f32, rng: &mut ChaCha8Rng) -> &[f32] {
         let own = &mut self.random[env * self.width..][..self.width];
         let repeats = rng.random::<f32>() < repetition;
@@ -48,7 +48,7 @@ impl Exploration {
         own
     }
 
-    /// Returns true if `other` is for the same environments. False for a damaged state.
+    /// Returns true if `other` is for the same environments. Returns false for a damaged state.
     pub(super) fn fits(&self, other: &Self) -> bool {
         self.width == other.width
             && [&self.noise, &self.random].iter().all(|values| values.len() == other.noise.len())

@@ -29,7 +29,7 @@ pub(super) struct StepNoise {
 }
 
 impl Sac {
-    /// Makes one gradient step of the critics and, if they are due, those of the policy and the temperature.
+    /// Takes one gradient step of the critics and, if they are due, those of the policy and the temperature.
     pub(super) fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
         let OffPolicy { replay, replay_rng, .. } = &mut self.off_policy;
         let draws = replay.draw(self.config.batch_size, 0.0, replay_rng);
@@ -48,7 +48,7 @@ impl Sac {
         StepNoise { successors: noise(), policy: (0..of_policy).map(|_| noise()).collect() }
     }
 
-    /// Makes one gradient step on the given draws.
+    /// Takes one gradient step on the given draws.
     pub(super) fn learn_from(
         &mut self,
         draws: &[Draw],
@@ -69,7 +69,7 @@ impl Sac {
         Minibatch::gather(&self.off_policy, self.statistics.as_ref(), draws, shard, device)
     }
 
-    /// Makes a step of the critics.
+    /// Takes a gradient step of the critics.
     fn learn_values(
         &mut self,
         draws: &[Draw],
@@ -121,7 +121,7 @@ impl Sac {
         rewards.clone() + discounts.clone() * values
     }
 
-    /// Makes a step of the policy, and one of the temperature with the log-densities of the same actions.
+    /// Takes a gradient step of the policy, and one of the temperature with the log-densities of the same actions.
     pub(super) fn learn_policy(
         &mut self,
         draws: &[Draw],
@@ -159,8 +159,8 @@ impl Sac {
         Ok(ActorMetrics { actor_loss: result.terms[0], entropy, alpha_loss })
     }
 
-    /// Makes a step of the temperature, given the log-density of each row's action. Returns the loss. Every process of a cluster
-    /// computes it from all rows.
+    /// Takes a gradient step of the temperature, given the log-density of each row's action. Returns the loss. Every
+    /// process of a cluster computes it from all rows.
     fn tune(
         &mut self,
         draws: &[Draw],

@@ -31,11 +31,11 @@ const ADAM_EPSILON: f32 = 1e-8;
 pub struct Sac {
     pub(super) config: SacConfig,
     pub(super) policy: PolicyConfig,
-    /// Its updates are the gradient steps of the critics.
+    /// The state shared with other off-policy learners. Its updates are the gradient steps of the critics.
     pub(super) off_policy: OffPolicy<f32>,
     pub(super) actor: Training<SquashedActor>,
     pub(super) critics: Training<TwinCritic>,
-    /// Unused if the temperature is fixed.
+    /// The temperature in training; unused if it is fixed.
     pub(super) temperature: Training<Temperature>,
     /// The target critics, without gradients.
     pub(super) target: TwinCritic,
@@ -125,7 +125,8 @@ impl Sac {
         &self.config
     }
 
-    /// Makes the gradient steps that are due. On an error the weights of each network are those of its last successful step.
+    /// Takes the gradient steps that are due. On an error the weights of each network are those of its last successful
+    /// step.
     pub fn update(&mut self) -> Result<SacMetrics, LearnerError> {
         halt::complete(|stop| self.update_unless(stop))
     }

@@ -38,7 +38,7 @@
 //!
 //! # Reading order
 //!
-//! 1. `learner`: the algorithm: act, observe, update; `gradient_steps`: what an update consists of
+//! 1. `learner`: the algorithm: act, observe, update; `gradient_steps`: the steps of an update
 //! 2. `squashed`: actions and their log-densities; `temperature`: the weight of the entropy
 //! 3. `minibatch`: drawn steps as tensors
 //! 4. `exploration`: random actions, and noise that lasts for several steps

@@ -57,7 +57,7 @@ mod tests {
         (host(actions), host(log_probs)[0])
     }
 
-    /// The density of `tanh(u)` by the change of variables, for one component.
+    /// Returns the density of `tanh(u)` by the change of variables, for one component.
     fn log_density(mean: f64, deviation: f64, unsquashed: f64) -> f64 {
         let normal =
             (-((unsquashed - mean) / deviation).powi(2) / 2.0).exp() / (deviation * (2.0 * PI).sqrt());

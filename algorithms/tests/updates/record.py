@@ -1,4 +1,4 @@
-"""Records updates of learners in PyTorch, with which tests of the crate compare its own.
+"""Records updates of learners in PyTorch. Tests of the crate compare its own updates with them.
 
     pip install torch safetensors
     python algorithms/tests/updates/record.py

@@ -34,7 +34,7 @@ fn main() {
     divan::main();
 }
 
-/// Returns the game if its ROM is in the store. Fetches none.
+/// Returns the game if its ROM is in the store. Downloads nothing.
 fn power(id: &str) -> Option<PoweredGame> {
     let store = roms::RomStore::locate(None).expect("there is a ROM directory");
     PoweredGame::new(game(id).ok()?, store.read(id).ok()?).ok()
@@ -104,7 +104,7 @@ mod observation {
 
     const STEPS: usize = 64;
 
-    /// Little changes from step to step.
+    /// Benchmarks a game in which little changes from step to step.
     #[divan::bench(args = games())]
     fn of_game(bencher: Bencher<'_, '_>, id: &str) {
         let powered = powered(id);
@@ -144,7 +144,7 @@ mod observation {
     }
 }
 
-/// A step of an environment: four frames, two of them drawn, and the observation.
+/// Benchmarks a step of an environment: four frames, two of them drawn, and the observation.
 #[divan::bench(args = games(), sample_count = SAMPLES, max_time = MAX_TIME)]
 fn step(bencher: Bencher<'_, '_>, id: &str) {
     let (mut env, mut observation) = environment(id);

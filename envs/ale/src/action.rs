@@ -29,11 +29,11 @@ pub const ACTION_NAMES: [&str; ACTIONS as usize] = [
     "DOWNLEFTFIRE",
 ];
 
-/// The choices that an action consists of, as numbers of options: the button (released, pressed), the horizontal direction
-/// (none, right, left) and the vertical one (none, up, down).
+/// The number of options of each choice in an action: the button (released, pressed), the horizontal direction (none,
+/// right, left) and the vertical one (none, up, down).
 pub const CHOICES: [usize; 3] = [2, 3, 3];
 
-/// The options of each action by code, one for each of the [`CHOICES`].
+/// The options chosen by each action, by its code: one for each of the [`CHOICES`].
 pub const ACTION_FACTORS: [[usize; 3]; ACTIONS as usize] = [
     [0, 0, 0],
     [1, 0, 0],

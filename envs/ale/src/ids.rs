@@ -10,7 +10,7 @@ const STICKINESS: f32 = 0.25;
 /// Registers every game under Gymnasium's id, such as `ALE/MsPacman-v5`, with the options that ale-py registers:
 /// sticky actions with probability 0.25, and the standard preprocessing of its vector environment.
 ///
-/// `rom` returns the image of a game by its id when an environment is built; for example
+/// When an environment is built, `rom` returns the image of the game with a given id. It may call
 /// [`RomStore::obtain`](crate::roms::RomStore::obtain). Environments of one game share the image.
 ///
 /// ```

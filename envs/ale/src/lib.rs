@@ -1,7 +1,7 @@
-//! The Arcade Learning Environment on top of the Atari 2600: games with rewards, lives and terminal states, resets and
-//! actions with sticky actions, and the usual preprocessing. It equals ale-py 0.12.1 bit for bit.
+//! The Arcade Learning Environment on top of the Atari 2600: games with rewards, lives and terminal states, resets,
+//! sticky actions, and the usual preprocessing. It equals ale-py 0.12.1 bit for bit.
 //!
-//! This crate knows neither threads nor learners. Only [`roms`] accesses files.
+//! This crate is independent of threads and learners. Only [`roms`] accesses files.
 
 mod action;
 mod ale;

@@ -1,4 +1,4 @@
-//! Mode selection: the presses of SELECT and RESET by which a person would choose a mode.
+//! Mode selection: the presses of SELECT and RESET with which a player would choose a mode.
 
 use serde::Deserialize;
 

@@ -4,7 +4,7 @@ use vcs::{Console, ConsoleOptions, TvFormat};
 
 use crate::{AleError, Game};
 
-/// A game with its ROM in a console that is switched on: the part that all environments of one game share.
+/// A game with its ROM in a powered-on console: the part that all environments of one game share.
 ///
 /// ```
 /// use ale::{PoweredGame, game, roms};
@@ -27,8 +27,8 @@ impl PoweredGame {
         Self::with_options(game, rom, &game.console_options())
     }
 
-    /// Like [`new`](Self::new) with other options than the game's. This is the only way to get SECAM, which cannot be
-    /// detected from a program's frames.
+    /// Like [`new`](Self::new), but with options that differ from the game's. This is the only way to get SECAM, which
+    /// cannot be detected from a program's frames.
     ///
     /// ```
     /// use ale::{PoweredGame, game, roms};

@@ -53,8 +53,8 @@ impl Orchard {
         }
     }
 
-    /// Returns the action of a perfect player. It considers only the thing that lands next: it moves under a fruit,
-    /// avoids a hornet, and otherwise rests.
+    /// Returns the action of a perfect player. It considers only the object that lands next: it moves under a fruit,
+    /// avoids a hornet, and otherwise stays still.
     fn best_action(&self) -> u8 {
         let falling = self.things.iter().filter(|thing| thing.age < LANDING);
         let Some(next) = falling.max_by_key(|thing| thing.age) else {
@@ -147,8 +147,8 @@ fn a_perfect_player_reaches_the_best_score() {
 }
 
 /// A proof by exhaustion for a player who decides every fourth frame: from every position of the basket at the first
-/// decision after a landing, the next landing can be reached in time, whatever lands and wherever. The argument needs no
-/// assumption about the game so far.
+/// decision after a landing, the next landing can be reached in time, whatever the object and its column. The proof
+/// assumes nothing about the earlier course of the game.
 ///
 /// The basket starts in the middle and moves 12 pixels per decision, so it is at 4, 16, ... 124 at each of them. Up to
 /// three of the 40 frames between two landings have then passed.
@@ -171,7 +171,7 @@ fn every_landing_can_be_reached() {
             for late in 0..FRAME_SKIP {
                 let ram = console.ram_mut();
                 (ram[0x00], ram[0x01], ram[0x03], ram[0x05]) = (0, 3, basket, 0);
-                // The thing in slot 0 is falling, slot 1 is empty, and the next drop follows the landing.
+                // The object in slot 0 is falling, slot 1 is empty, and the next drop follows the landing.
                 (ram[0x06], ram[0x08], ram[0x09]) =
                     (DROP_INTERVAL + 8, LANDING - DROP_INTERVAL + late, EMPTY);
                 (ram[0x0A], ram[0x0C]) = (12 + 8 * column, kind);

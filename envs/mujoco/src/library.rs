@@ -38,8 +38,8 @@ pub struct Library {
 }
 
 impl Library {
-    /// Loads the library in a file. Its code is trusted: see [`Installation`](crate::Installation) for one with known
-    /// contents.
+    /// Loads the library in a file. The code of the library is trusted; [`Installation`](crate::Installation) provides
+    /// one with verified contents.
     pub fn load(path: &Path) -> Result<Arc<Self>, MujocoError> {
         // SAFETY: loading runs the initialisers of the library, which the caller trusts.
         let library = unsafe { libloading::Library::new(path) };
@@ -112,12 +112,13 @@ fn not_a_library(path: &Path) -> impl FnOnce(libloading::Error) -> MujocoError {
     }
 }
 
-/// By default MuJoCo prints warnings and writes them to a file in the current directory. They report that a
-/// simulation has become unstable, after which MuJoCo resets it.
+/// Discards a warning. By default MuJoCo prints warnings and writes them to a file in the current directory. They
+/// report that a simulation has become unstable, after which MuJoCo resets it.
 unsafe extern "C" fn ignore_warning(_message: *const c_char) {}
 
-/// By default an error during a simulation, such as too little memory for its stack, ends the process. A panic passes through
-/// MuJoCo's functions and becomes an error of the vector environment, which is not usable afterwards.
+/// Turns an error during a simulation, such as too little memory for its stack, into a panic. By default it ends the
+/// process. The panic passes through MuJoCo's functions and becomes an error of the vector environment, which is not
+/// usable afterwards.
 unsafe extern "C-unwind" fn panic_with(message: *const c_char) {
     // SAFETY: MuJoCo passes a string that ends with zero.
     let message = unsafe { CStr::from_ptr(message) };

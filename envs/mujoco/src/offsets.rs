@@ -1,4 +1,4 @@
-//! Where each supported version of MuJoCo keeps the fields of its structures.
+//! The offsets of the fields of MuJoCo's structures, for each supported version.
 //!
 //! The fields of `mjModel` and `mjData` move with every version. `offsets/generate.py` writes the table from MuJoCo's headers.
 

@@ -30,7 +30,7 @@ pub(crate) enum Start {
 const ARM_SPEED: f64 = 0.005;
 
 impl Start {
-    /// Uniform noise, scaled by the argument `reset_noise_scale`.
+    /// Returns the distribution with uniform noise, scaled by the argument `reset_noise_scale`.
     pub(crate) fn uniform(arguments: &Arguments) -> Self {
         Self::Uniform { scale: arguments.number("reset_noise_scale") }
     }
@@ -123,22 +123,22 @@ pub(crate) enum Map {
 }
 
 impl Part {
-    /// All elements of an array from `first` on.
+    /// Returns all elements of an array from `first` on.
     pub(crate) const fn rest(field: Field, first: usize) -> Self {
         Self::Slice { field, first, count: usize::MAX, map: Map::Same }
     }
 
-    /// The first `count` elements of an array.
+    /// Returns the first `count` elements of an array.
     pub(crate) const fn start(field: Field, count: usize) -> Self {
         Self::Slice { field, first: 0, count, map: Map::Same }
     }
 
-    /// The coordinates of a body.
+    /// Returns the coordinates of a body.
     pub(crate) const fn body(body: usize) -> Self {
         Self::Slice { field: Field::BodyPositions, first: 3 * body, count: 3, map: Map::Same }
     }
 
-    /// The same slice with changed elements.
+    /// Returns this slice with `map` applied to its elements.
     pub(crate) fn mapped(self, map: Map) -> Self {
         match self {
             Self::Slice { field, first, count, .. } => Self::Slice { field, first, count, map },

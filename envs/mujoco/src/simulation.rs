@@ -187,7 +187,7 @@ impl Simulation {
         let (expected, found) =
             ([self.integration_length(), derived], [state.integration.len(), state.derived.len()]);
         if expected != found {
-            let lengths = format!("it has {found:?} numbers, this model has {expected:?}");
+            let lengths = format!("it has arrays of lengths {found:?}, but this model requires {expected:?}");
             return Err(EnvError::BadSnapshot(lengths));
         }
         let library = self.model.library();

@@ -63,7 +63,8 @@ impl Task {
         self.0.spec.max_episode_steps
     }
 
-    /// Returns the names of the values that [`Info`](crate::Info) has after a step. After a reset it has the first of them.
+    /// Returns the names of the values that [`Info`](crate::Info) has after a step. After a reset it has only the first
+    /// few of them.
     pub fn info_names(&self) -> &'static [&'static str] {
         self.rules().judge.names()
     }
@@ -76,7 +77,7 @@ impl Task {
         &self.0.rules
     }
 
-    /// Returns the number of MuJoCo's steps in a step.
+    /// Returns the number of MuJoCo's steps in a step of the environment.
     pub(crate) fn frame_skip(&self) -> u32 {
         self.0.frame_skip
     }

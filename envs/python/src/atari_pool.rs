@@ -149,7 +149,7 @@ impl AtariPool {
         wait(py, state, |state| state.send_reset(&env_ids, &seeds))
     }
 
-    /// Lets the environments that are not in flight report their state again.
+    /// Makes the environments that are not in flight report their state again.
     fn send_report(&self, py: Python<'_>) -> PyResult<()> {
         let state = &mut *self.envs.lock(py);
         wait(py, state, |state| state.env.send_report())
@@ -210,7 +210,7 @@ impl AtariPool {
 }
 
 impl AtariPool {
-    /// Performs `call` and returns the batch that it leaves as the result of a reset.
+    /// Calls `call` and returns the resulting batch as the result of a reset.
     fn reset_batch<'py>(
         &self,
         py: Python<'py>,
@@ -223,7 +223,7 @@ impl AtariPool {
         Ok((self.observations(py, observations)?, info))
     }
 
-    /// Performs `call` and returns the batch that it leaves as the result of a step.
+    /// Calls `call` and returns the resulting batch as the result of a step.
     fn step_batch<'py>(
         &self,
         py: Python<'py>,

@@ -4,7 +4,7 @@ use ale::{AtariInfo, RAM};
 use rl_env::{Batch, EpisodeStats, VectorEnv};
 use vector::AtariVectorEnv;
 
-/// A batch with what the entries are computed from.
+/// A batch, and the data from which the entries are computed.
 pub(crate) struct Rows<'a> {
     pub(crate) batch: &'a Batch,
     pub(crate) infos: &'a [AtariInfo],
@@ -13,7 +13,7 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The last batch of an environment.
+    /// Returns the last batch of an environment.
     pub(crate) fn of(env: &'a AtariVectorEnv) -> Self {
         Self { batch: env.batch(), infos: env.infos(), final_infos: env.final_infos(), env }
     }
@@ -51,7 +51,7 @@ pub(crate) enum Values {
     I32(fn(&Rows<'_>, usize) -> i32),
     /// 32 bits in XLA, because JAX enables 64-bit types only on request.
     I64(fn(&Rows<'_>, usize) -> i64),
-    /// Likewise.
+    /// Also 32 bits in XLA.
     F64(fn(&Rows<'_>, usize) -> f64),
     Bool(fn(&Rows<'_>, usize) -> bool),
     /// One boolean for each action of the game with the most actions.

@@ -12,8 +12,8 @@ use crate::errors;
 
 /// Environments that one thread at a time may use.
 ///
-/// While they are locked, no Python code may run: a signal handler may interrupt it, and one that uses the environments would
-/// wait for the lock forever.
+/// No Python code may run while they are locked: a signal handler might interrupt it, use the environments, and wait
+/// for the lock forever.
 pub(crate) struct Environments<E: Env + 'static = AtariEnv> {
     /// The shape of one observation; empty if it is not one array.
     pub(crate) shape: Vec<usize>,

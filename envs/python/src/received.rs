@@ -13,8 +13,8 @@ use crate::environments::{Environments, State, wait};
 use crate::errors;
 use crate::pinned::PinnedMemory;
 
-/// The maximal number of spare buffers. More are never used at the same time: one is the next to be handed over while
-/// another is still being read.
+/// The maximum number of spare buffers. More are never needed: one is the next to be handed over while another is still
+/// being read.
 const SPARES: usize = 2;
 
 /// Observation buffers that Python no longer uses. Those in page-locked memory are returned to PyTorch instead, which reuses
@@ -26,7 +26,7 @@ pub(crate) struct Spares {
 }
 
 impl Spares {
-    /// No spares yet. Buffers are in page-locked memory if there is `pinned`.
+    /// Creates an empty pool of spare buffers. Buffers are in page-locked memory if `pinned` is given.
     pub(crate) fn new(pinned: Option<PinnedMemory>) -> Self {
         Self { pinned, buffers: Mutex::default() }
     }
@@ -60,7 +60,7 @@ impl Spares {
     }
 }
 
-/// Performs `call` without the GIL, reads the batch that it leaves, and moves the observations out of the batch.
+/// Calls `call` without the GIL, reads the resulting batch, and moves the observations out of it.
 pub(crate) fn take_batch<E: Env + 'static, T>(
     py: Python<'_>,
     envs: &Environments<E>,

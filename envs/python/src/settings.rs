@@ -16,7 +16,7 @@ pub(crate) struct Settings {
     num_envs: usize,
     /// The modes of each environment, from which each episode draws one; empty for the default.
     modes: Vec<Vec<u32>>,
-    /// The difficulties, likewise.
+    /// The difficulties, in the same form.
     difficulties: Vec<Vec<u32>>,
     /// True if info has more entries than ale-py's.
     pub(crate) extra_info: bool,

@@ -240,8 +240,8 @@ pub trait Env: Send {
     /// seed and the actions; without one, the random number generator continues.
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]);
 
-    /// Starts the episode after one that ended, as vector environments do by themselves. Like [`reset`](Env::reset) without a
-    /// seed, except in environments whose next episode may continue the same game.
+    /// Starts the next episode after one has ended, as vector environments do automatically. Like [`reset`](Env::reset)
+    /// without a seed, except in environments whose next episode may continue the same game.
     fn autoreset(&mut self, observation: &mut [u8]) {
         self.reset(None, observation);
     }
@@ -265,7 +265,8 @@ pub trait Env: Send {
     /// Writes the observation of the current state, the same as the last `reset` or `step` wrote.
     fn observe(&self, observation: &mut [u8]);
 
-    /// Returns the complete state, including the random number generator. Restored, it continues exactly as before.
+    /// Returns the complete state, including the random number generator. After it is restored, the environment
+    /// continues exactly as before.
     fn snapshot(&self) -> Vec<u8>;
 
     /// Restores a state from [`snapshot`](Env::snapshot). A damaged snapshot is [`EnvError::BadSnapshot`] and changes nothing.

@@ -1,7 +1,7 @@
 use crate::{Action, Bound, Dtype, Env, EnvError, Space, Step};
 
-/// A wrapper that turns observations into a vector of 32-bit floats, which learners need: Gymnasium's `FlattenObservation`
-/// followed by `DtypeObservation`.
+/// A wrapper that turns observations into a vector of 32-bit floats, as learners require: Gymnasium's
+/// `FlattenObservation` followed by `DtypeObservation`.
 ///
 /// Discrete values become one-hot, the parts of `Dict` and `Tuple` are concatenated, and all other numbers are rounded to 32
 /// bits (see [`Space::flatten`]).

@@ -20,8 +20,8 @@ impl ObservationBuffer {
         Self { words: Words::Own(vec![0; words_of(rows, row_bytes)]), row_bytes, rows }
     }
 
-    /// Creates rows in memory that `owner` keeps allocated, such as page-locked memory. Dropping the buffer drops `owner`. A
-    /// clone of the buffer has an allocation of its own.
+    /// Creates rows in memory that `owner` keeps allocated, such as page-locked memory. Dropping the buffer drops
+    /// `owner`. A clone of the buffer has its own allocation.
     ///
     /// # Safety
     ///
@@ -93,7 +93,7 @@ impl ObservationBuffer {
     }
 }
 
-/// The number of words in rows that are multiples of a word.
+/// Returns the number of words in rows that are multiples of a word.
 fn words_of(rows: usize, row_bytes: usize) -> usize {
     rows * row_bytes.div_ceil(size_of::<u64>())
 }

@@ -101,7 +101,7 @@ impl Registry {
         self.entry(id).map(|entry| entry.spec)
     }
 
-    /// All ids, sorted.
+    /// Returns all ids, sorted.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }

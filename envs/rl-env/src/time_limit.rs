@@ -22,7 +22,7 @@ struct State {
 }
 
 impl<E: Env> TimeLimit<E> {
-    /// Truncates the episodes of `env` after `max_episode_steps` steps; 0 is taken as 1.
+    /// Truncates the episodes of `env` after `max_episode_steps` steps; 0 is treated as 1.
     pub fn new(env: E, max_episode_steps: u32) -> Self {
         Self { env, max_episode_steps, elapsed: 0 }
     }

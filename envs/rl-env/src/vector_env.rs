@@ -60,7 +60,7 @@ pub trait VectorEnv {
     /// Returns the index into [`tasks`](Self::tasks) of each environment.
     fn task_ids(&self) -> &[usize];
 
-    /// Returns the way environments are reset at the end of an episode.
+    /// Returns how environments are reset at the end of an episode.
     fn autoreset_mode(&self) -> AutoresetMode;
 
     /// Resets every environment and waits for the first batch.
@@ -73,7 +73,7 @@ pub trait VectorEnv {
     /// Waits for the next batch.
     fn recv(&mut self) -> Result<&Batch, VectorError>;
 
-    /// Returns the last batch received. All zero before the first reset.
+    /// Returns the last batch received. The batch is all zeros before the first reset.
     fn batch(&self) -> &Batch;
 
     /// Calls `send`, then `recv`.

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
 
-/// Words in an allocation of their own, or in the memory of something else.
+/// Words in their own allocation, or in memory that belongs to another owner.
 pub(crate) enum Words {
     Own(Vec<u64>),
     Lent(LentWords),
@@ -20,8 +20,8 @@ pub(crate) struct LentWords {
     owner: Box<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the words are plain data that nothing else accesses (see `LentWords::new`), so that they may move between threads
-// and be read by several, as those of a `Vec`.
+// SAFETY: the words are plain data that nothing else accesses (see `LentWords::new`), so they may move between threads
+// and be read by several, like those of a `Vec`.
 #[allow(unsafe_code)]
 unsafe impl Send for LentWords {}
 // SAFETY: likewise.
@@ -75,7 +75,7 @@ impl DerefMut for Words {
     }
 }
 
-/// A clone has an allocation of its own.
+/// A clone has its own allocation.
 impl Clone for Words {
     fn clone(&self) -> Self {
         Self::Own(self.to_vec())

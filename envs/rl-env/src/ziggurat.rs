@@ -1,4 +1,4 @@
-//! The layers of the normal distribution, as NumPy has them. Written by `ziggurat.py`.
+//! The layers of the normal distribution, equal to NumPy's. Written by `ziggurat.py`.
 
 /// Below this limit, a draw of 52 bits lies in the part of its layer that is entirely below the curve.
 #[rustfmt::skip]

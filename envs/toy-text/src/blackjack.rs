@@ -1,7 +1,7 @@
 use rl_env::{Action, Env, EnvError, Pcg64, Space, Step, snapshot};
 use serde::{Deserialize, Serialize};
 
-/// Ace, 2 to 10, and three face cards that count 10, drawn from an infinite deck.
+/// Ace, 2 to 10, and three face cards with the value 10, drawn from an infinite deck.
 const NUM_RANKS: u32 = 13;
 /// The sum at which the dealer stops drawing.
 pub(crate) const DEALER_STANDS: u32 = 17;
@@ -21,9 +21,9 @@ pub enum BlackjackRules {
 
 /// One hand of Blackjack against a dealer: Gymnasium's `Blackjack-v1`.
 ///
-/// Observation: a tuple of the player's sum, the dealer's face-up card (1 is an ace) and 1 if the player has a usable ace,
-/// which counts 11. Actions: stick (0), hit (1). The episode terminates when the player sticks or exceeds 21; winning earns
-/// 1, losing costs 1. Example 5.1 of Sutton and Barto's book.
+/// Observation: a tuple of the player's sum, the dealer's face-up card (1 is an ace) and 1 if the player has a usable
+/// ace, one with the value 11. Actions: stick (0), hit (1). The episode terminates when the player sticks or exceeds
+/// 21; winning earns 1, losing costs 1. Example 5.1 of Sutton and Barto's book.
 #[derive(Clone, Debug)]
 pub struct Blackjack {
     observation_space: Space,
@@ -45,7 +45,7 @@ struct State {
 /// A summary of the cards in a hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Hand {
-    /// The sum of the cards, with aces counting 1.
+    /// The sum of the cards, with aces as 1.
     hard_sum: u32,
     has_ace: bool,
     pub(crate) num_cards: u32,
@@ -60,7 +60,7 @@ impl Hand {
         }
     }
 
-    /// Returns true if an ace counts 11.
+    /// Returns true if an ace has the value 11.
     fn has_usable_ace(self) -> bool {
         self.has_ace && self.hard_sum <= BEST - 10
     }

@@ -1,4 +1,4 @@
-//! The console: power-up, frames, and the state that outside code may see.
+//! The console: power-up, frames, and access to its state.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::wanted::WantedLatches;
 
 /// Seed of the generator that fills RAM at power-up.
 pub const SYSTEM_SEED: u32 = 4753849;
-/// Maximum number of instructions that one request for a frame executes.
+/// Maximum number of instructions that one request for a frame may execute.
 const INSTRUCTIONS_PER_REQUEST: u32 = 25_000;
 
 /// The television system.
@@ -235,8 +235,8 @@ impl Console {
         self.draw(self.machine.tia.current_screen());
     }
 
-    /// Draws both screens where undrawn: the last one, and the one before it, which shows through below a
-    /// short frame. Also finds the collisions that were left open.
+    /// Draws the screens that are undrawn: the last one, and the one before it, which remains visible below a short
+    /// frame. Also finds the collisions that were left open.
     pub fn draw_screens(&mut self) {
         if self.machine.tia.open_latches() != 0 {
             let latches = self.latches_after(self.machine.tia.current_screen());
@@ -261,8 +261,8 @@ impl Console {
         self.replays.has_undrawn() || self.machine.tia.open_latches() != 0
     }
 
-    /// Frees the memory of the screens, about half of a console's memory. They count as undrawn afterwards. A
-    /// screen that cannot be drawn again is kept.
+    /// Frees the memory of the screens, about half of a console's memory. The screens are then undrawn. A screen that
+    /// cannot be drawn again is kept.
     pub fn free_screens(&mut self) {
         for screen in [0, 1] {
             if self.replays.free(screen) {
@@ -273,9 +273,9 @@ impl Console {
 
     /// Begins and runs a frame. Returns its start.
     ///
-    /// The frame looks only for the collisions that the program is known to read. If the program reads a
-    /// collision that was left open, or leaves collisions open for too long, the frames that left it open run
-    /// again first, and then this frame does.
+    /// The frame checks only for the collisions that the program is known to read. If the program reads a collision
+    /// that was left open, or leaves collisions open for too long, the frames that left it open run again first, and
+    /// then this frame.
     fn run(&mut self, drawing: Drawing) -> FrameStart {
         let mut start = FrameStart::of(&self.cpu, &mut self.machine);
         let unwanted = self.wanted.unwanted();
@@ -307,7 +307,7 @@ impl Console {
         start.restore(&mut self.cpu, &mut self.machine);
         self.request(Drawing::CollisionsOnly, NONE);
         if self.machine.tia.age_of_open_latches() > 0 {
-            // The frame before it left them open. No latches have been open for longer.
+            // The frame before it left them open. No latch has been open for longer than that.
             start.settle_latches(self.latches_after(1 - screen));
             start.restore(&mut self.cpu, &mut self.machine);
             self.request(Drawing::CollisionsOnly, NONE);
@@ -343,9 +343,9 @@ impl Console {
         covers
     }
 
-    /// Runs the CPU until the frame ends or the limit is reached. Unless `drawing` is [`Drawing::Spans`], a
-    /// frame that remains unfinished must be replayed with it. The frame does not look for the collision latches
-    /// `unwanted`, one bit each.
+    /// Runs the CPU until the frame ends or the limit is reached. A frame that remains unfinished must be replayed with
+    /// [`Drawing::Spans`] unless that is `drawing`. The frame does not check for the collision latches `unwanted`, one
+    /// bit each.
     fn request(&mut self, drawing: Drawing, unwanted: u16) {
         let machine = &mut self.machine;
         if machine.tia.is_unfinished() {
@@ -357,7 +357,7 @@ impl Console {
         }
         machine.refresh_pins();
         match &self.translation {
-            // Where access times matter, the interpreter accounts for all of them.
+            // Frames whose access times matter are left to the interpreter, which accounts for all of them.
             Some(translation) if machine.tia.is_logging() => {
                 translation.run(&mut self.cpu, machine, INSTRUCTIONS_PER_REQUEST);
             }
@@ -366,12 +366,12 @@ impl Console {
         machine.tia.end_request(machine.clock(), drawing == Drawing::Spans);
     }
 
-    /// The 128 bytes of RAM. Byte `i` is at address `$80 + i`.
+    /// Returns the 128 bytes of RAM. Byte `i` is at address `$80 + i`.
     pub fn ram(&self) -> &[u8; RAM] {
         &self.machine.ram
     }
 
-    /// Mutable access to RAM.
+    /// Returns the 128 bytes of RAM, to change them.
     pub fn ram_mut(&mut self) -> &mut [u8; RAM] {
         &mut self.machine.ram
     }
@@ -391,14 +391,14 @@ impl Console {
         self.machine.cartridge.peek(address)
     }
 
-    /// The screen: `height() * 160` palette bytes, row by row. Its contents are unspecified after
-    /// [`run_frame_undrawn`](Self::run_frame_undrawn), and it may be empty after
-    /// [`free_screens`](Self::free_screens), until [`draw_screen`](Self::draw_screen) is called.
+    /// Returns the screen: `height() * 160` palette bytes, row by row. Its contents are unspecified after
+    /// [`run_frame_undrawn`](Self::run_frame_undrawn), and it may be empty after [`free_screens`](Self::free_screens),
+    /// until [`draw_screen`](Self::draw_screen) is called.
     pub fn screen(&self) -> &[u8] {
         self.machine.tia.screen()
     }
 
-    /// The other screen. It shows the previous frame, provided that both were drawn and that the last call of
+    /// Returns the other screen. It shows the previous frame, provided that both were drawn and that the last call of
     /// [`run_frame`](Self::run_frame) did not continue a frame that was cut off.
     pub fn previous_screen(&self) -> &[u8] {
         self.machine.tia.previous_screen()
@@ -409,18 +409,18 @@ impl Console {
         self.machine.tia.is_unfinished()
     }
 
-    /// The number of rows of the screen.
+    /// Returns the number of rows of the screen.
     pub fn height(&self) -> usize {
         self.machine.tia.height()
     }
 
-    /// The television system that was detected or chosen.
+    /// Returns the television system that was detected or chosen.
     pub fn tv(&self) -> TvFormat {
         self.tv
     }
 
-    /// The number of regions of the program that have been compiled to native code, by this console and all
-    /// its clones.
+    /// Returns the number of regions of the program that have been compiled to native code, by this console and all its
+    /// clones.
     pub fn compiled_regions(&self) -> usize {
         self.translation.as_ref().map_or(0, |translation| translation.compiled_regions())
     }
@@ -431,7 +431,7 @@ impl Console {
         self.translation.as_ref().map_or(0, |translation| translation.executed())
     }
 
-    /// Looks for all collisions from now on.
+    /// Checks for all collisions from now on.
     #[cfg(test)]
     pub(crate) fn want_all_latches(&mut self) {
         self.wanted = WantedLatches::all();
@@ -443,7 +443,7 @@ impl Console {
         self.wanted = WantedLatches::default();
     }
 
-    /// Lets time pass while the CPU does nothing.
+    /// Advances the time while the CPU does nothing.
     #[cfg(test)]
     pub(crate) fn pass_time(&mut self, cycles: u32) {
         crate::cpu::Bus::tick(&mut self.machine, cycles);
@@ -459,12 +459,12 @@ impl Console {
         self.machine.tia.latches()
     }
 
-    /// The CPU's registers.
+    /// Returns the CPU's registers.
     pub fn cpu(&self) -> &Cpu {
         &self.cpu
     }
 
-    /// The cartridge.
+    /// Returns the cartridge.
     pub fn cartridge(&self) -> &Cartridge {
         &self.machine.cartridge
     }
@@ -474,7 +474,7 @@ impl Console {
         self.machine.inputs = inputs;
     }
 
-    /// Brings the console into a state that [`restore`](Self::restore) refuses: drawing player 0 panics.
+    /// Puts the console into a state that [`restore`](Self::restore) refuses: drawing player 0 panics.
     #[cfg(feature = "testing")]
     pub fn damage(&mut self) {
         self.machine.tia.damage();
@@ -516,8 +516,8 @@ impl Console {
         copy
     }
 
-    /// Restores a state but keeps the screens, which show what they showed before until the next frame. Errors
-    /// are those of [`restore`](Self::restore).
+    /// Restores a state but keeps the screens unchanged until the next frame. Errors are those of
+    /// [`restore`](Self::restore).
     pub fn restore_under_screens(&mut self, mut state: Self) -> Result<(), ForeignSnapshot> {
         self.draw_screens();
         state.machine.tia.copy_screens(&self.machine.tia);
@@ -528,7 +528,7 @@ impl Console {
 /// No latches.
 const NONE: u16 = 0;
 
-/// The number of frames for which latches may stay open: those whose starts are known.
+/// The maximum age of open latches in frames: the starts of older frames are not kept.
 const OLDEST: u8 = 1;
 
 /// Draws the timer's value after a reset, which differs from reset to reset.
@@ -568,9 +568,9 @@ mod tests {
         Console::new(cartridge, &ConsoleOptions { tv, execution, ..ConsoleOptions::default() })
     }
 
-    /// Native code would read and run code behind the image.
+    /// Otherwise native code would read and run code beyond the end of the image.
     #[test]
-    fn a_state_whose_bank_ends_behind_the_image_is_refused() {
+    fn a_state_whose_bank_ends_beyond_the_image_is_refused() {
         let mut console = console();
         let mut damaged = console.clone();
         damaged.machine.cartridge.window[0] = 3072;
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_the_next_line_may_wrap_the_time() {
+    fn the_time_may_wrap_while_waiting_for_the_next_line() {
         let mut console = console();
         let machine = &mut console.machine;
         machine.cycles = u32::MAX - 5;

@@ -11,7 +11,7 @@ pub enum Controller {
     Joystick,
     /// A pair of paddles.
     Paddles,
-    /// Nothing; wired like a joystick at rest.
+    /// No controller; wired like a joystick at rest.
     None,
 }
 
@@ -22,22 +22,22 @@ pub struct Wiring {
     pub left: Controller,
     /// The right port.
     pub right: Controller,
-    /// Player A's joystick is in the right port and player B's in the left (surround, `wizard_of_wor`).
+    /// True if player A's joystick is in the right port and player B's in the left (surround, `wizard_of_wor`).
     pub swap_ports: bool,
-    /// Swaps the two paddles of a port (pong).
+    /// True if the two paddles of a port are swapped (pong).
     pub swap_paddles: bool,
 }
 
 /// The state of a joystick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joystick {
-    /// Pushed up.
+    /// True if pushed up.
     pub up: bool,
-    /// Pushed down.
+    /// True if pushed down.
     pub down: bool,
-    /// Pushed left.
+    /// True if pushed left.
     pub left: bool,
-    /// Pushed right.
+    /// True if pushed right.
     pub right: bool,
     /// Button pressed.
     pub fire: bool,
@@ -55,13 +55,13 @@ pub struct Paddle {
 /// The state of the console's switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switches {
-    /// Game reset is held.
+    /// True if game reset is held.
     pub reset: bool,
-    /// Game select is held.
+    /// True if game select is held.
     pub select: bool,
-    /// The left difficulty switch is at A.
+    /// True if the left difficulty switch is at A.
     pub left_difficulty_a: bool,
-    /// The right difficulty switch is at A.
+    /// True if the right difficulty switch is at A.
     pub right_difficulty_a: bool,
 }
 
@@ -99,7 +99,7 @@ impl Wiring {
         Ports { a: self.port_a(inputs), b: port_b(inputs.switches) }
     }
 
-    /// SWCHA: bits 7 to 4 are the left port (right, left, down, up), bits 3 to 0 the right port; 0 means
+    /// Returns SWCHA: bits 7 to 4 are the left port (right, left, down, up), bits 3 to 0 the right port; 0 means
     /// pressed.
     fn port_a(self, inputs: &Inputs) -> u8 {
         let nibble = |port: usize| {
@@ -119,7 +119,7 @@ impl Wiring {
         self.port(port) != Controller::Paddles && self.joystick(port, inputs).fire
     }
 
-    /// The pin read by INPT0 to INPT3.
+    /// Returns the pin read by INPT0 to INPT3.
     pub(crate) fn analogue(self, pin: usize, inputs: &Inputs) -> AnaloguePin {
         let port = pin / 2;
         match self.port(port) {
@@ -136,14 +136,14 @@ impl Wiring {
         inputs.joysticks[if self.swap_ports { 1 - port } else { port }]
     }
 
-    /// The paddles of a port in pin order.
+    /// Returns the paddles of a port in pin order.
     fn paddles(self, port: usize, inputs: &Inputs) -> [Paddle; 2] {
         let [first, second] = if port == 0 { inputs.paddles } else { [Paddle::default(); 2] };
         if self.swap_paddles { [second, first] } else { [first, second] }
     }
 }
 
-/// SWCHB: reset and select (0 means pressed), colour (always on) and the difficulty switches.
+/// Returns SWCHB: reset and select (0 means pressed), colour (always on) and the difficulty switches.
 fn port_b(switches: Switches) -> u8 {
     0x3C | u8::from(!switches.reset)
         | u8::from(!switches.select) << 1

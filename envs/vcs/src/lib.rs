@@ -1,7 +1,7 @@
 //! The Atari 2600 (Video Computer System), emulated bit for bit like ale-py 0.12.1.
 //!
-//! [`Console`] is the machine. It has no notion of rewards, lives or agents, and it uses no clock, threads or
-//! files. Running it never fails. Only [`Cartridge`] returns errors, for ROM images that it does not accept.
+//! [`Console`] is the machine. It knows nothing of rewards, lives or agents, and uses no clock, threads or files.
+//! Running it never fails: only [`Cartridge`] returns errors, for ROM images that it does not accept.
 
 mod cart;
 mod console;

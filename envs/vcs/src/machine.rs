@@ -27,13 +27,13 @@ pub(crate) struct Machine {
     pub(crate) cartridge: Cartridge,
     pub(crate) wiring: Wiring,
     pub(crate) inputs: Inputs,
-    /// For each of the registers from INPT0 on the CPU cycle from which its pin is set. Valid while a frame runs.
+    /// For each register from INPT0 on, the CPU cycle from which its pin is set. Valid while a frame runs.
     #[serde(skip)]
     pub(crate) pins_set_from: [u32; PINS],
 }
 
 impl Machine {
-    /// The time in colour clocks.
+    /// Returns the time in colour clocks.
     pub(crate) fn clock(&self) -> i32 {
         (self.cycles as i32).wrapping_mul(3)
     }
@@ -64,8 +64,8 @@ impl Machine {
         self.riot.read(address, now, || self.wiring.ports(&self.inputs))
     }
 
-    /// Derives the times at which pins are set, after a change of the inputs, the time's origin or the paddles'
-    /// discharge.
+    /// Recomputes the times at which pins are set. Call it after a change of the inputs, the origin of time or the
+    /// discharge of the paddles.
     pub(crate) fn refresh_pins(&mut self) {
         self.pins_set_from =
             std::array::from_fn(|pin| self.tia.pin_set_from(pin as u16, self.wiring, &self.inputs));

@@ -6,7 +6,7 @@ const M: usize = 397;
 
 /// The 32-bit Mersenne Twister MT19937 of Matsumoto and Nishimura (1998), seeded with one integer.
 ///
-/// The console draws its power-up state from one generator, the environment its sticky actions from another.
+/// One generator fills the console's memory at power-up, another draws the environment's sticky actions.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ impl Mt19937 {
         y ^ (y >> 18)
     }
 
-    /// Returns the next output as a number in [0, 1): `next_u32() / 2^32`.
+    /// Returns the next output scaled to [0, 1): `next_u32() / 2^32`.
     pub fn next_f64(&mut self) -> f64 {
         f64::from(self.next_u32()) / 4294967296.0
     }

@@ -1,5 +1,5 @@
-//! Programs that read and clear collisions now and then, on a console that looks for few of them and on one that
-//! looks for all.
+//! Programs that occasionally read and clear collisions, on a console that checks for few of them and on one that
+//! checks for all.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -11,7 +11,7 @@ use crate::tia::registers::{
 };
 use crate::{Cartridge, Console, ConsoleOptions, Execution, TvFormat};
 
-/// RAM that counts frames, and the first byte that collects what was read.
+/// The byte of RAM that counts frames, and the first of the bytes that accumulate the collisions read.
 const FRAME: u8 = 0x80;
 const READ: u8 = 0x90;
 
@@ -30,7 +30,7 @@ impl Program {
         self.0.extend(code);
     }
 
-    /// A line with random objects, reads of the collision registers in `reads`, and a fraction of `clears`.
+    /// Emits a line with random objects, reads of the collision registers in `reads`, and a fraction of `clears`.
     fn line(&mut self, random: &mut StdRng, reads: &[u8], clears: f64) {
         const OBJECTS: [u16; 18] = [
             GRP0, GRP1, ENAM0, ENAM1, ENABL, PF0, PF1, PF2, RESP0, RESP1, RESM0, RESM1, RESBL, NUSIZ0,
@@ -87,7 +87,7 @@ impl Program {
 }
 
 #[test]
-fn programs_read_the_same_collisions_whether_all_are_looked_for_or_few() {
+fn programs_read_the_same_collisions_whether_the_console_checks_for_all_or_few() {
     const PROGRAMS: u64 = 60;
     const FRAMES: u32 = 120;
     let first: u64 = rand::random();

@@ -1,5 +1,5 @@
-//! Undrawn screens. For a frame that was not drawn, the state at its start is kept, from which the frame is
-//! replayed if its screen is needed.
+//! Undrawn screens. The state at the start of an undrawn frame is kept, and the frame is replayed from it if its screen
+//! is needed.
 
 use crate::cart::CartridgeState;
 use crate::controllers::Inputs;
@@ -8,7 +8,7 @@ use crate::machine::{Machine, RAM};
 use crate::riot::Riot;
 use crate::tia::Tia;
 
-/// The state of a console at the start of a frame, enough to replay it. It leaves out the screens.
+/// The state of a console at the start of a frame, without the screens: enough to replay the frame.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameStart {
     cpu: Cpu,
@@ -64,7 +64,7 @@ enum Shown {
     Undrawn,
     /// The frame.
     Drawn,
-    /// Something that a replay of the frame would not draw.
+    /// Other contents, which a replay of the frame would not draw.
     Other,
 }
 
@@ -85,7 +85,7 @@ impl Replays {
         self.0.iter().flatten().any(|replay| replay.shown == Shown::Undrawn)
     }
 
-    /// The start of the last frame that was begun on a screen.
+    /// Returns the start of the last frame that was begun on a screen.
     pub(crate) fn start(&self, screen: usize) -> Option<&FrameStart> {
         self.0[screen].as_ref().map(|replay| &replay.start)
     }
@@ -105,8 +105,7 @@ impl Replays {
         self.0[screen] = None;
     }
 
-    /// Returns the start of the frame that draws the screen if it is undrawn. The screen then counts as holding
-    /// something else.
+    /// Returns the start of the frame that draws the screen if it is undrawn. The screen is then `Shown::Other`.
     pub(crate) fn take_undrawn(&mut self, screen: usize) -> Option<FrameStart> {
         let replay = self.0[screen].as_mut().filter(|replay| replay.shown == Shown::Undrawn)?;
         replay.shown = Shown::Other;

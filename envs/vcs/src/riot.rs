@@ -11,7 +11,7 @@ use crate::controllers::Ports;
 /// Logarithms of the timer's four intervals, by the low two bits of the address that sets it.
 const SHIFTS: [u8; 4] = [0, 3, 6, 10];
 
-/// Offsets of what translated code reads.
+/// Offsets of the fields that translated code reads.
 impl Riot {
     /// Offset of a `u8`: the value last written to the timer.
     pub(crate) const TIMER: usize = offset_of!(Self, timer);
@@ -84,12 +84,12 @@ impl Riot {
         now.wrapping_sub(1).wrapping_sub(self.set_at)
     }
 
-    /// The count at the timer's interval; negative once the timer has expired.
+    /// Returns the count at the timer's interval; negative once the timer has expired.
     fn count(&self, now: u32) -> i32 {
         i32::from(self.timer).wrapping_sub((self.elapsed(now) >> self.shift) as i32).wrapping_sub(1)
     }
 
-    /// The number of consecutive reads of the timer that find a count within `counts`, the first at CPU cycle
+    /// Returns the number of consecutive reads of the timer that find a count within `counts`, the first at CPU cycle
     /// `first` and one every `period` cycles. Such reads have no effect.
     pub(crate) fn reads_within(&self, counts: RangeInclusive<u8>, first: u32, period: u32) -> u32 {
         let (least, most) = (*counts.start(), *counts.end());
@@ -124,8 +124,8 @@ impl Riot {
         }
     }
 
-    /// Bit 7: the timer has expired and has not been read since (`king_kong`, `up_n_down` and atlantis poll
-    /// it).
+    /// Returns the flag in bit 7: the timer has expired and has not been read since (`king_kong`, `up_n_down` and
+    /// atlantis poll it).
     fn flag(&self, now: u32) -> u8 {
         if self.count(now) < 0 && self.expired_read_at.is_none() { 0x80 } else { 0 }
     }

@@ -1,8 +1,8 @@
-//! The collisions that a program is known to read: the ones that its frames look for.
+//! The collisions that a program is known to read, which are the ones that its frames check for.
 
 use crate::tia::ALL_LATCHES;
 
-/// The collision latches that a program reads, as far as known.
+/// The collision latches that a program is known to read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WantedLatches {
     /// One bit each.
@@ -21,7 +21,7 @@ impl WantedLatches {
         Self { read: ALL_LATCHES, ..Self::default() }
     }
 
-    /// The latches that the next frame need not look for.
+    /// Returns the latches that the next frame need not check.
     pub(crate) fn unwanted(&mut self) -> u16 {
         if self.all_for > 0 {
             self.all_for -= 1;

@@ -1,4 +1,4 @@
-//! All 256 opcodes against the datasheet and a separate model: registers, flags, cycles and every bus access.
+//! Compares all 256 opcodes with the datasheet and a separate model: registers, flags, cycles and every bus access.
 
 mod chip;
 
@@ -55,7 +55,7 @@ fn every_opcode_agrees_with_the_model_in_random_states() {
 /// Operations with intricate flags, for all accumulators, operands, carries and modes: ADC, SBC and its
 /// undocumented twin, ARR, ALR, ANC and SBX.
 #[test]
-fn arithmetic_is_right_for_all_operands() {
+fn arithmetic_agrees_with_the_model_for_all_operands() {
     const START: u16 = 0x1000;
     let datasheet = instructions();
     let mut bench = Bench::new(&datasheet);
@@ -71,7 +71,7 @@ fn arithmetic_is_right_for_all_operands() {
     }
 }
 
-/// Random registers and program counters, with bytes at the edges of pages and ranges more frequent.
+/// Returns random registers and program counters, in which bytes at the edges of pages and ranges are more frequent.
 fn random_registers(random: &mut StdRng) -> Registers {
     let mut byte = || {
         let edges = [0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF];

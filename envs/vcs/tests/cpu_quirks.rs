@@ -17,7 +17,7 @@ const C: u8 = 0x01;
 /// Start address of the programs in this file.
 const START: u16 = 0x1080;
 
-/// A CPU and its memory, with `program` about to run at `START`.
+/// Returns a CPU and its memory, with `program` about to run at `START`.
 fn chip(program: &[u8]) -> (Cpu, Memory) {
     chip_at(START, program)
 }
@@ -67,7 +67,7 @@ fn decimal_addition() {
         (0x99, 0x99, 0, 0x98, N | C),
         (0x40, 0x45, 0, 0x85, N | V),
         (0x80, 0x80, 0, 0x60, V | C),
-        // $0F counts 15 and $FF counts 165; 331 is 75 in a byte.
+        // $0F has the value 15 and $FF the value 165; 331 is 75 in a byte.
         (0x0F, 0x01, 0, 0x16, 0),
         (0xFF, 0xFF, C, 0x75, V | C),
     ] {
@@ -85,7 +85,7 @@ fn decimal_subtraction() {
         (0x0F, 0x00, C, 0x15, C),
         // 15 - 10 is not negative, but $0F is less than $10.
         (0x0F, 0x10, C, 0x05, 0),
-        // -165 + 100 is still negative: the byte 191 is $BF, which counts 125.
+        // -165 + 100 is still negative: the byte 191 is $BF, which has the value 125.
         (0x00, 0xFF, C, 125, 0),
     ] {
         let got = immediate(0xE9, (a, 0, D | carry), m);

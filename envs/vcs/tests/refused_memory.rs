@@ -1,11 +1,11 @@
-//! A system that refuses executable memory, as security policies do. The refusal holds for the process and
-//! cannot be undone, so this is the file's only test.
+//! A system that refuses executable memory, as some security policies do. The refusal applies to the whole process and
+//! cannot be undone, so this file has a single test.
 
 #![cfg(target_os = "linux")]
 
 use vcs::{Cartridge, Console, ConsoleOptions, Execution, Inputs, Switches, TvFormat};
 
-/// Makes the kernel refuse to turn memory executable for the rest of the process. Returns false if it cannot, which is an
+/// Makes the kernel refuse executable memory for the lifetime of the process. Returns false if it cannot, which is an
 /// error in CI.
 #[allow(unsafe_code)]
 fn refuse_executable_memory() -> bool {

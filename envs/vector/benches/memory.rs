@@ -14,7 +14,8 @@ use vector::{AtariVectorEnv, PoolOptions};
 /// The maximum size of an environment in bytes.
 const LIMIT: usize = 100_000;
 const GAME: &str = "harvest";
-/// By how many environments the two measured vector environments differ. The difference cancels their fixed costs.
+/// The number of environments by which the two measured vector environments differ. Taking the difference cancels their
+/// fixed costs.
 const MORE: usize = 64;
 /// The batch being filled and the one that the caller reads.
 const BATCHES: usize = 2;

@@ -5,14 +5,14 @@ use rl_env::VectorError;
 
 /// Counts the results that arrive, and wakes the caller that waits for them.
 ///
-/// Only the counters say what has arrived. The lock prevents a lost wake-up: a waiter checks the counters while it holds the
-/// lock, and a thread that completes a batch takes the lock before it checks for waiters.
+/// The counters alone record the arrivals. The lock prevents lost wake-ups: a waiter checks the counters while it holds
+/// the lock, and a thread that completes a batch takes the lock before it checks for waiters.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     /// The number of outstanding rows of each batch of the ring.
     outstanding: Box<[AtomicUsize]>,
     batch_size: usize,
-    /// The number of environments that have been sent to and whose results have not arrived.
+    /// The number of environments in flight: they have been sent to, and their results have not arrived.
     in_flight: AtomicUsize,
     failed: AtomicBool,
     failure: Mutex<Option<VectorError>>,
@@ -37,7 +37,7 @@ impl Arrivals {
 
     /// Records that `count` environments are about to be sent to.
     pub(crate) fn expect(&self, count: usize) {
-        // The jobs are published with Release afterwards, which publishes this too.
+        // The jobs are published with Release afterwards, which also publishes this store.
         self.in_flight.fetch_add(count, Ordering::Relaxed);
     }
 

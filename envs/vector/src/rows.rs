@@ -5,8 +5,9 @@ use rl_env::{Batch, ObservationBuffer};
 
 /// The rows of a ring of batches, writable by the threads that step the environments.
 ///
-/// Borrowed slices cannot express this: the caller owns the batches and reads one of them while longer-lived threads write
-/// rows of the others. The borrow therefore ends in [`Rows::of`], and the safety contract of [`row`](Self::row) replaces it.
+/// Borrowed slices cannot express this: the caller owns the batches and reads one of them while longer-lived threads
+/// write rows of the others. Therefore the borrow ends in [`Rows::of`] and is replaced by the safety contract of
+/// [`row`](Self::row).
 ///
 /// A *position* counts rows over the whole life of the ring. It stands for row `position % batch_size` of batch
 /// `position / batch_size`, modulo the length of the ring.
@@ -46,8 +47,8 @@ impl Rows {
 
     /// Replaces the observations of a batch with a buffer of the same shape.
     ///
-    /// The contract of [`row`](Self::row) applies to the new buffer. This call must happen before the next use of the batch's
-    /// rows, just as the release of the rows does.
+    /// The contract of [`row`](Self::row) applies to the new buffer. This call must happen before the next use of the
+    /// batch's rows, as must the release of the rows.
     pub(crate) fn replace_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
         self.observations[batch].0.store(buffer.as_mut_ptr(), Ordering::Relaxed);
     }

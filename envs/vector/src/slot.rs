@@ -35,7 +35,7 @@ pub(crate) struct Outcome {
 
 /// One environment, its episode, its next command and the outcome of its last one.
 ///
-/// Aligned to avoid false sharing between neighbours that different threads step; 128 bytes cover the pair of cache lines
+/// Aligned to avoid false sharing between neighbours that different threads step: 128 bytes are the pair of cache lines
 /// that processors prefetch together.
 #[repr(align(128))]
 pub(crate) struct Slot<E: Env> {
@@ -80,7 +80,7 @@ impl<E: Env> Slot<E> {
 
     /// Accepts the actions of the next step, if environment `env` can perform them now.
     ///
-    /// An environment without steps left, or one that will be reset instead, ignores its actions, so that any are valid.
+    /// An environment that has no steps left or will be reset instead ignores its actions, so any actions are valid.
     pub(crate) fn accept(
         &mut self,
         env: usize,
@@ -151,7 +151,7 @@ impl<E: Env> Slot<E> {
         self.continue_episode(EpisodeStats::default(), false);
     }
 
-    /// Continues an episode with these statistics. Its wall-clock time begins anew.
+    /// Continues an episode with these statistics. Its wall-clock time starts from zero.
     pub(crate) fn continue_episode(&mut self, episode: EpisodeStats, is_over: bool) {
         (self.episode, self.episode_over) = (episode, is_over);
         self.episode_began = Instant::now();

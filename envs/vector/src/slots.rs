@@ -12,9 +12,10 @@ use crate::slot::Slot;
 
 /// All environments and the ring of batches that they fill: the task that the pool runs.
 ///
-/// If a batch holds all environments, or groups take turns, an environment writes its observation directly to its fixed row.
-/// Otherwise it takes the next free row only when it has *finished*: if rows were assigned earlier, a fast environment would
-/// wait in a batch for a slow one. Until then the final observation of an episode is kept in the scratch memory of the slot.
+/// If a batch holds all environments, or groups take turns, an environment writes its observation directly to its fixed
+/// row. Otherwise it takes the next free row only when it has *finished*. If rows were assigned earlier, a fast
+/// environment would have to wait for a slow one in the same batch. Until then the final observation of an episode is
+/// kept in the scratch memory of the slot.
 pub(crate) struct Slots<E: Env> {
     envs: Box<[Mutex<Slot<E>>]>,
     mode: AutoresetMode,
@@ -97,8 +98,8 @@ impl<E: Env> Slots<E> {
         }
     }
 
-    /// Replaces the observations of a batch. It must be the batch that the caller reads, to which no thread writes, and must
-    /// own the buffer before it is filled again.
+    /// Replaces the observations of a batch. It must be the batch that the caller reads, to which no thread writes. The
+    /// batch must own the buffer before it is filled again.
     pub(crate) fn replace_observations(&self, batch: usize, buffer: &mut ObservationBuffer) {
         self.rows.replace_observations(batch, buffer);
     }
@@ -110,8 +111,9 @@ impl<E: Env> Slots<E> {
             slot.next_position += self.len();
             position
         } else {
-            // AcqRel: a thread that takes a row sees everything before the rows ahead of it were taken: that the caller has
-            // finished reading the batch in this memory, and the address of the memory.
+            // AcqRel: a thread that takes a row sees everything that happened before the earlier rows were taken. In
+            // particular, the caller has finished reading the batch in this memory, and the address of the memory is up
+            // to date.
             self.next_position.fetch_add(1, Ordering::AcqRel)
         };
         self.owners[position % self.owners.len()].store(env as u32, Ordering::Relaxed);

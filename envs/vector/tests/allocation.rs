@@ -34,8 +34,9 @@ static ALLOCATOR: Counting = Counting;
 
 /// Asserts that steps allocate nothing after a warm-up, and returns the number of episodes that ended.
 ///
-/// A first occurrence that allocates may come late: an idle thread steals for the first time, or rarely executed code is
-/// translated. There are therefore several tries. Allocation at every step, or every hundred steps, fails all of them.
+/// Some events allocate when they first occur, which may be late: an idle thread steals for the first time, or rarely
+/// executed code is translated. There are therefore several tries. Code that allocates at every step, or every hundred
+/// steps, fails all of them.
 fn count_steps(env: &mut impl VectorEnv, warm_up: usize, steps: usize) -> usize {
     const TRIES: usize = 10;
     let actions = vec![1; env.batch_size()];

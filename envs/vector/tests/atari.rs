@@ -145,7 +145,7 @@ fn stick(random: &mut impl Iterator<Item = u64>) -> [f32; 3] {
     [radius / 1800.0, (angle - 1000.0) / 1000.0 * std::f32::consts::PI, button / 2000.0]
 }
 
-/// The generator `SplitMix64`.
+/// Returns the generator `SplitMix64`.
 fn splitmix(seed: u64) -> impl Iterator<Item = u64> {
     (1..).map(move |index: u64| {
         let z = seed.wrapping_add(index.wrapping_mul(0x9E3779B97F4A7C15));

@@ -1,4 +1,4 @@
-//! Failures are returned promptly as errors, and the vector environment knows if it is still usable.
+//! Failures are returned promptly as errors, and the vector environment reports whether it is still usable.
 
 mod stub;
 
@@ -15,7 +15,7 @@ use stub::Stub;
 use vcs::{Cartridge, Console, ConsoleOptions, Execution, TvFormat};
 use vector::{BuildError, PoolOptions, PoolVectorEnv};
 
-/// Builds environments of which number 3 calls `on_step` at its steps.
+/// Builds environments, of which number 3 calls `on_step` in each step.
 fn faulty(num_threads: usize, on_step: fn(u64) -> Result<(), EnvError>) -> PoolVectorEnv<Stub> {
     let env = |index| {
         let mut env = Stub::new(3);

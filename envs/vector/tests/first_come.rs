@@ -88,7 +88,7 @@ fn fast_environments_do_not_wait_for_slow_ones() {
         let mut env = Stub::new(2);
         if index == 1 {
             env.on_step = |_| {
-                // Not forever, so that the test fails instead of hanging.
+                // The wait is limited, so that the test fails instead of hanging.
                 let begin = Instant::now();
                 while !IS_OVER.load(Ordering::Acquire) && begin.elapsed() < Duration::from_secs(30) {
                     thread::sleep(Duration::from_millis(1));
@@ -383,7 +383,7 @@ fn a_snapshot_requires_that_the_last_batch_is_not_in_flight() {
     env.reset(ResetSeeds::From(1)).unwrap();
     let first = env.batch().env_ids.clone();
     let last = env.recv().unwrap().env_ids.clone();
-    // As many are in flight as after a reset.
+    // The same number is in flight as after a reset.
     env.send_to(Actions::Discrete(&[0; 3]), &[first[0], first[1], last[0]]).unwrap();
     assert_eq!(env.num_in_flight(), NUM_ENVS - 3);
     assert!(matches!(env.snapshot(), Err(VectorError::OutOfOrder(_))));

@@ -211,7 +211,7 @@ fn a_snapshot_requires_that_the_last_batch_is_not_in_flight() {
     let mut env = build(3, 1, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(3)).unwrap();
     env.recv().unwrap();
-    // As many are in flight as after a reset.
+    // The same number is in flight as after a reset.
     env.send_to(Actions::Discrete(&[0; 3]), &[0, 1, 3]).unwrap();
     assert!(matches!(env.snapshot(), Err(VectorError::OutOfOrder(_))));
 }

@@ -1,4 +1,4 @@
-//! Models of the pool's sleeping and queueing, which loom runs in every interleaving and with every reordering that the
+//! Models of the pool's sleeping and queueing. loom runs them in every interleaving and with every reordering that the
 //! memory model allows.
 //!
 //! ```sh

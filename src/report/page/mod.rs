@@ -12,7 +12,7 @@ use super::html::escaped;
 
 const STYLE: &str = include_str!("../style.css");
 
-/// Returns the page for these parts, of which none has a game of another one.
+/// Returns the page for these parts, no two of which have a game in common.
 pub(super) fn html(parts: &[Vec<Group>]) -> Result<String> {
     let title = escaped(&title(parts.iter().flatten()));
     let body = if let [part] = parts {
@@ -122,7 +122,7 @@ mod tests {
             assert!(page.contains(part), "no '{part}' in {page}");
         }
         let (differing, all) = page.split_once("<details>").expect("all settings");
-        // Groups are the rows, since they are more than the keys.
+        // Groups are the rows, because there are more groups than keys.
         let row = "</span>PPO, num_envs 8</td><td>8</td><td>ppo</td>";
         assert!(differing.contains(row) && !differing.contains("dqn.buffer_size"), "{differing}");
         assert!(all.contains("dqn.buffer_size") && all.contains("ppo.gae_lambda"), "{all}");

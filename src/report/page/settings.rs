@@ -5,7 +5,7 @@ use super::super::html::{Table, escaped, name};
 use super::super::labels::{differing, shown};
 use super::super::runs::Settings;
 
-/// Returns the section with the settings that differ, and folded away all settings.
+/// Returns the section with the settings that differ, followed by a collapsed list of all settings.
 pub(super) fn settings(groups: &[Group]) -> String {
     let settings: Vec<&Settings> = groups.iter().map(|group| &group.settings).collect();
     let all: BTreeSet<&String> = settings.iter().flat_map(|settings| settings.keys()).collect();
@@ -19,7 +19,7 @@ pub(super) fn settings(groups: &[Group]) -> String {
     )
 }
 
-/// Returns true if groups differ in a key that is not merely one of another algorithm.
+/// Returns true if groups differ in the value of a key, and not only because another algorithm lacks the key.
 fn is_comparable(key: &str, groups: &[Group]) -> bool {
     let differs = |of: &dyn Fn(&&Group) -> bool| {
         let settings: Vec<&Settings> =
@@ -30,7 +30,7 @@ fn is_comparable(key: &str, groups: &[Group]) -> bool {
     differs(&|group| group.settings.contains_key(key)) || groups.iter().any(within_algorithm)
 }
 
-/// Returns the values of keys by group: groups are columns, or rows if they are more than the keys.
+/// Returns the values of keys by group: groups are columns, or rows if there are more groups than keys.
 fn table(keys: &[&str], groups: &[Group]) -> String {
     let value = |key: &str, group: &Group| match group.settings.get(key) {
         Some(value) => escaped(&shown(value)),

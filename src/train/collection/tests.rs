@@ -1,4 +1,4 @@
-//! The waiting of a device, simulated by calls and steps of given durations.
+//! The idle time of a device, simulated by calls and steps of given durations.
 
 use std::io::Write;
 use std::thread::sleep;
@@ -21,7 +21,7 @@ use crate::train::clock::Phases;
 const NUM_ENVS: usize = 8;
 const THREADS: usize = 2;
 
-/// An environment whose steps take a given time, in which its thread sleeps.
+/// An environment whose steps take a given time, during which its thread sleeps.
 struct Sleeping {
     step: Duration,
     space: Space,
@@ -78,12 +78,12 @@ impl Environments for PoolVectorEnv<Sleeping> {
     }
 }
 
-/// A learner on a device that takes a given time for a call, in which the host sleeps.
+/// A learner on a device that takes a given time for each call, during which the host sleeps.
 struct OnDevice {
     spec: VectorSpec,
     call: Duration,
     actions: Vec<i32>,
-    /// The time in which the device has worked.
+    /// The time for which the device was busy.
     working: Duration,
 }
 
@@ -151,8 +151,8 @@ impl Learner for OnDevice {
     }
 }
 
-/// Returns the share of the time in which a device waits that takes `call` for each batch of `batch_size` environments, if a
-/// step of an environment takes `step`.
+/// Returns the fraction of the time for which a device is idle if it takes `call` for each batch of `batch_size`
+/// environments, and a step of an environment takes `step`.
 fn waiting(batch_size: usize, call: Duration, step: Duration) -> f64 {
     let env = || Sleeping { step, space: Space::floats(1, 0.0, 1.0), actions: Space::discrete(2) };
     let envs = (0..NUM_ENVS).map(|_| ("sleeping".to_owned(), env())).collect();

@@ -21,18 +21,18 @@ pub(super) enum Bad {
     Above(f64),
     /// Far above the usual values of the run, and above a loss that is possible at its start.
     Exploded,
-    /// A size above every return that is possible with clipped rewards.
+    /// Above every return that is possible with clipped rewards, in absolute value.
     BeyondReturns,
 }
 
-/// A loss below this has not exploded: rewards that are not clipped make losses of this size.
+/// A loss below this has not exploded: unclipped rewards lead to losses of this size.
 pub(super) const LARGE_LOSS: f64 = 100.0;
 /// The ratio of an exploded loss to the usual one.
 pub(super) const EXPLOSION: f64 = 1000.0;
 /// The ratio of impossible action values to the largest discounted return of rewards of 1.
 pub(super) const OVERESTIMATION: f64 = 10.0;
 
-/// All conditions. A test replays recorded curves of successful runs, which stay clear of the bounds: their minimum
+/// All conditions. A test replays recorded curves of successful runs, which stay well within the bounds: their minimum
 /// entropy is 0.028, their minimum gradient norm 0.03 and their maximum KL divergence 0.06.
 pub(super) const CONDITIONS: &[Condition] = &[
     Condition {

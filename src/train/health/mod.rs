@@ -51,7 +51,7 @@ impl Health {
         }
     }
 
-    /// Counts the records that a run has written before it was stopped.
+    /// Replays the records that a run wrote before it was stopped.
     pub(super) fn replay(&mut self, run_dir: &Path) {
         let text = fs::read_to_string(run_dir.join(METRICS_FILE)).unwrap_or_default();
         for record in text.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok()) {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_run_knows_what_it_has_warned_of() {
+    fn a_resumed_run_does_not_repeat_its_warnings() {
         let run = tempfile::TempDir::new().unwrap();
         let record = |updates: u64| format!("{{\"updates\":{updates},\"losses/entropy\":0.001}}\n");
         fs::write(run.path().join(METRICS_FILE), (1..=12).map(record).collect::<String>()).unwrap();
@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn large_losses_from_the_start_are_usual() {
-        // Raw rewards of thousands.
+        // Unclipped rewards in the thousands.
         assert_eq!(warnings(&mut health(""), Metric::ValueLoss, &[3e6, 5e6, 1e6, 9e6, 2e6, 8e7]), []);
-        // No reward for long, then the first ones.
+        // No rewards for a long time, then the first ones.
         assert_eq!(warnings(&mut health(""), Metric::ValueLoss, &[1e-9, 1e-9, 0.4, 0.5, 0.4, 0.3]), []);
     }
 
@@ -259,7 +259,7 @@ mod tests {
             let text = fs::read_to_string(&path).unwrap();
             let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
             let headings = lines.next().unwrap();
-            // Files of several runs have episodes only.
+            // Files of several runs contain only episodes.
             if !headings.contains(&"updates") {
                 continue;
             }

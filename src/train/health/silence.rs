@@ -12,7 +12,7 @@ pub(super) struct Silence {
     limit: f64,
     /// Frames of the longest episode so far.
     longest: f64,
-    /// Frames of the game when an episode ended last.
+    /// Frames of the game when an episode last ended.
     ended: f64,
     /// Frames of the game at the last report.
     frames: f64,

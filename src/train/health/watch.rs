@@ -15,7 +15,7 @@ pub(super) struct Watch {
     streak: Streak,
 }
 
-/// Reports in a row for which a symptom was seen.
+/// Consecutive reports with a symptom.
 #[derive(Default)]
 pub(super) struct Streak {
     reports: u32,
@@ -37,7 +37,7 @@ impl Streak {
         self.reports >= patience
     }
 
-    /// Returns true for the report after which the symptom counts, once until it has gone.
+    /// Returns true for the report with which the symptom begins to count, once until it disappears.
     pub(super) fn begins(&self, patience: u32) -> bool {
         self.reports == patience
     }

@@ -20,7 +20,7 @@ fn vectors() -> VectorSpec {
     spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
 }
 
-/// A small configuration with few steps before learning starts: two for each environment.
+/// Returns a small configuration with few steps before learning starts: two for each environment.
 fn config() -> DqnConfig {
     DqnConfig {
         total_steps: 400,

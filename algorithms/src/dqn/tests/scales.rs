@@ -8,7 +8,7 @@ use crate::networks::{HeadKind, PolicyConfig};
 use crate::testing::RandomEnvs;
 use crate::{Learner, ValueScale};
 
-/// Largest difference of two sets of values, relative to their size.
+/// Returns the largest difference of two sets of values, relative to their size.
 fn difference(values: &[Vec<f32>], others: &[Vec<f32>]) -> f32 {
     let pairs = || values.iter().flatten().zip(others.iter().flatten());
     let size = pairs().map(|(value, _)| value.abs()).fold(1.0, f32::max);

@@ -1,4 +1,4 @@
-//! When gradient steps, random actions and updates of the target network are due.
+//! The schedule of gradient steps, random actions and updates of the target network.
 
 use super::{config, learner, step, vectors};
 use crate::Learner;

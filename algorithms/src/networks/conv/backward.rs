@@ -1,7 +1,7 @@
 //! The backward pass over a batch.
 //!
-//! The batch is split into parts whose size depends only on the convolution, never on the number of threads,
-//! and sums over parts are formed in order. So the result is bit-identical on any number of threads.
+//! The batch is split into parts whose size depends only on the convolution, never on the number of threads, and sums
+//! over parts are computed in order. The result is therefore bit-identical on any number of threads.
 
 use std::mem::MaybeUninit;
 

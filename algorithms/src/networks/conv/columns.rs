@@ -26,8 +26,8 @@ pub(super) fn conv(
     let [kernel, _, _, outputs] = weight.dims();
     let Window { stride, padding } = window;
     let [height, width] = [height, width].map(|side| (side + 2 * padding - kernel) / stride + 1);
-    // In blocks of `stride` x `stride` pixels, the stride is 1 and the kernel has a side of `taps`. A kernel with a part of a
-    // block is filled up with zeros.
+    // In blocks of `stride` x `stride` pixels, the stride is 1 and the kernel has a side of `taps`. A kernel that ends
+    // within a block is padded with zeros.
     let taps = kernel.div_ceil(stride);
     let sides = [height, width].map(|side| (side - 1 + taps) * stride);
     let input = blocks(resized(input, padding, sides), stride);
@@ -36,8 +36,8 @@ pub(super) fn conv(
     let length = columns.dims()[3];
     let weight = weight.reshape([outputs, length]).transpose();
 
-    // The gradient of the weight is a sum over all rows, which a single product would compute for each weight in turn. Its parts
-    // are computed side by side.
+    // The gradient of the weight is a sum over all rows, which a single product would compute for each weight in turn.
+    // Its parts are computed in parallel instead.
     let rows = images * height * width;
     let parts = (1..=MAX_PARTS).rev().find(|parts| rows.is_multiple_of(*parts)).unwrap_or(1);
     let columns = columns.reshape([parts, rows / parts, length]);

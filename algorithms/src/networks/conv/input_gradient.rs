@@ -1,9 +1,9 @@
 //! The gradient of a convolution's input.
 //!
-//! A pixel of the input is under the kernel at up to `taps * taps` positions, where `taps` is the size of the
-//! kernel divided by the stride. Pixels that have the same coordinates modulo the stride, a *phase*, are under
-//! the same weights. So the gradient of each phase is a convolution of the output's gradient with these
-//! weights, in reverse order and with stride 1.
+//! A pixel of the input is under the kernel at up to `taps * taps` positions, where `taps` is the size of the kernel
+//! divided by the stride. Pixels that have the same coordinates modulo the stride form a *phase* and are under the same
+//! weights. The gradient of each phase is therefore a convolution of the output's gradient with these weights, in
+//! reverse order and with stride 1.
 
 use std::mem::MaybeUninit;
 

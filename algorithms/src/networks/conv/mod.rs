@@ -1,7 +1,7 @@
 //! Convolutions: a fused operation on the CPU, products of matrices elsewhere.
 //!
-//! burn's CPU convolution copies to another layout and back, and prepares its patches again for each tile.
-//! The operation here keeps channels last, reads the images in place, and fuses bias and ReLU:
+//! burn's CPU convolution converts to another layout and back, and prepares its patches again for each tile. The
+//! operation here keeps channels last, reads the images in place, and fuses bias and ReLU:
 //!
 //! * `geometry`: the sizes of a convolution
 //! * `padded`: zeros around images
@@ -9,7 +9,7 @@
 //! * `forward`, `backward`, `input_gradient`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
 //!
-//! `columns` has the products of matrices for other devices.
+//! `columns` implements the products of matrices for other devices.
 
 mod backward;
 mod columns;

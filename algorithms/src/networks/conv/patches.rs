@@ -2,8 +2,8 @@
 //!
 //! A tile of the output covers a few positions in one row of an image. If a row has few positions, loading the weights
 //! takes longer than the multiplications that use them. The gradient of the weights is a sum over positions, to which
-//! each image adds its own. If an image has few positions, loading and storing the sums takes longer than adding. For
-//! such images, the patches are copied, so that the positions of several images are multiplied and added together.
+//! each image adds its own terms. If an image has few positions, loading and storing the sums takes longer than adding.
+//! For such images, the patches are copied, so that the positions of several images are multiplied and added together.
 
 use super::geometry::Geometry;
 

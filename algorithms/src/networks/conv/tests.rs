@@ -43,7 +43,7 @@ const SIZES: [Sizes; 11] = [
     Sizes { input: [1, 1, 2, 2], kernel: 3, stride: 1, padding: 1, outputs: 3 },
 ];
 
-/// Input, weight and bias with gradients.
+/// Returns an input, a weight and a bias that track gradients.
 fn arguments(sizes: Sizes) -> (Tensor<4>, Tensor<4>, Tensor<1>) {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let device = Device::flex().autodiff();
@@ -61,7 +61,7 @@ fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.try_into_vec_as().unwrap()
 }
 
-/// A scalar function of an output that weights every element differently.
+/// Returns a scalar function of an output that weights every element differently.
 fn loss(output: Tensor<4>) -> Tensor<1> {
     let count = output.shape().num_elements();
     let factors: Vec<f32> = (0..count).map(|index| ((index * 7919) % 23) as f32 / 11.0 - 1.0).collect();
@@ -71,7 +71,7 @@ fn loss(output: Tensor<4>) -> Tensor<1> {
 
 type Operation = fn(Tensor<4>, Tensor<4>, Tensor<1>, Window, bool) -> Tensor<4>;
 
-/// Output and gradients of input, weight and bias.
+/// Returns the output and the gradients of input, weight and bias.
 fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
     let (input, weight, bias) = arguments(sizes);
     let output = conv(input.clone(), weight.clone(), bias.clone(), sizes.window(), rectify);
@@ -85,7 +85,7 @@ fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
     ]
 }
 
-/// The same convolution by burn.
+/// Computes the same convolution with burn.
 fn burn_conv(
     input: Tensor<4>,
     weight: Tensor<4>,
@@ -158,7 +158,7 @@ fn check_gradients(sizes: Sizes, rectify: bool) {
     check(&of_bias, &|index, step| value(&input, &weight, &moved(&bias, index, step)));
 }
 
-/// `tensor` with `step` added to one element.
+/// Returns `tensor` with `step` added to one element.
 fn moved<const D: usize>(tensor: &Tensor<D>, index: usize, step: f32) -> Tensor<D> {
     let mut values = host(tensor.clone());
     values[index] += step;

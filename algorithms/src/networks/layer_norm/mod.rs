@@ -33,7 +33,7 @@ pub(super) fn layer_norm(values: Tensor<2>, gamma: Tensor<1>, beta: Tensor<1>, r
     }
 }
 
-/// The same by burn's operations, on any device.
+/// Computes the same with burn's operations, on any device.
 fn composed(values: Tensor<2>, gamma: Tensor<1>, beta: Tensor<1>, rectify: bool) -> Tensor<2> {
     let normal = burn_layer_norm(values, gamma, Some(beta), EPSILON);
     if rectify { relu(normal) } else { normal }

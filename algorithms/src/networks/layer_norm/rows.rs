@@ -1,7 +1,7 @@
 //! The passes over the rows of a batch.
 //!
-//! Rows are split into parts whose size never depends on the number of threads, and sums over parts are formed in order. So
-//! results are bit-identical on any number of threads.
+//! Rows are split into parts whose size never depends on the number of threads, and sums over parts are computed in
+//! order. Results are therefore bit-identical on any number of threads.
 
 use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ use super::EPSILON;
 /// Number of rows that one task normalises.
 const PART_ROWS: usize = 16;
 
-/// Number of sums that are formed side by side, so that the compiler can use vectors.
+/// Number of sums that are computed side by side, so that the compiler can vectorise them.
 const LANES: usize = 32;
 
 /// The moments of the rows of a batch.

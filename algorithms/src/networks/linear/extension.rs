@@ -95,7 +95,7 @@ impl Backward<Flex, 3> for FusedLinearBackward {
             let of_input = backward.of_input(&unrectified);
             register(gradients, input_node, of_input, [sizes.rows, sizes.inputs]);
         }
-        // Nor have the weights of a network that does not learn.
+        // Neither have the weights of a network that does not learn.
         if weight_node.is_some() || bias_node.is_some() {
             let (weight, bias) = backward.of_parameters(&unrectified);
             register(gradients, weight_node, weight, [sizes.inputs, sizes.outputs]);

@@ -1,7 +1,7 @@
 //! Fully connected layers with an optional ReLU: a fused operation on the CPU, burn's elsewhere.
 //!
 //! burn adds biases and rectifies in separate passes over the outputs, and its matrix product copies both factors. Here
-//! inputs are read in place, and weights too unless many rows share the effort of packing them.
+//! inputs are read in place. So are weights, unless there are enough rows to make packing worthwhile.
 //!
 //! * `forward`, `backward`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
@@ -42,7 +42,7 @@ pub(super) fn affine(
     }
 }
 
-/// The same by burn's operations, on any device.
+/// Computes the same with burn's operations, on any device.
 fn composed(input: Tensor<2>, weight: Tensor<2>, bias: Option<Tensor<1>>, rectify: bool) -> Tensor<2> {
     let output = input.matmul(weight);
     let output = match bias {

@@ -1,5 +1,5 @@
-//! Compares the operation with sums by definition, with burn's, and with itself on different numbers of threads and
-//! rows.
+//! Compares the operation with sums computed by definition, with burn's operations, and with itself on different
+//! numbers of threads and rows.
 
 use burn::module::{Module, Param};
 use burn::tensor::TensorData;
@@ -28,7 +28,7 @@ const SIZES: [[usize; 3]; 8] = [
     [33, 96, 100],
 ];
 
-/// Input, weight, bias and factors of the outputs in the loss, drawn by `draw`.
+/// Returns an input, a weight, a bias and the factors of the outputs in the loss, drawn by `draw`.
 fn arguments([rows, inputs, outputs]: [usize; 3], mut draw: impl FnMut() -> f32) -> [TensorData; 4] {
     let shapes = [vec![rows, inputs], vec![inputs, outputs], vec![outputs], vec![rows, outputs]];
     shapes.map(|shape| TensorData::new((0..shape.iter().product()).map(|_| draw()).collect(), shape))

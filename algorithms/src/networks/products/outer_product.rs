@@ -30,7 +30,7 @@ pub(in crate::networks) struct OuterProducts<'a> {
     pub(in crate::networks) left_grid: Grid,
     pub(in crate::networks) length: usize,
     pub(in crate::networks) right: &'a [f32],
-    /// As many positions as `left_grid`.
+    /// The positions in `right`, with the same height and width as `left_grid`.
     pub(in crate::networks) right_grid: Grid,
     /// A panel of `length` rows.
     pub(in crate::networks) sums: &'a mut [f32],

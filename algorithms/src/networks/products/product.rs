@@ -92,7 +92,7 @@ fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, firs
                 let vectors = right.cast::<S::f32s>();
                 let pair = [vectors.read_unaligned(), vectors.add(1).read_unaligned()];
                 right = right.wrapping_add(product.right_step);
-                // Addresses in groups of four rows take few registers.
+                // Computing addresses in groups of four rows takes few registers.
                 let mut group = value;
                 for (row, sums) in sums.iter_mut().enumerate() {
                     if row > 0 && row % 4 == 0 {
@@ -121,7 +121,7 @@ fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, firs
     }
 }
 
-/// Stores as many columns as there is room for.
+/// Stores the columns that fit into `place`.
 #[inline(always)]
 fn store<S: Simd>(place: &mut [MaybeUninit<f32>], left: S::f32s, right: S::f32s) {
     let (vectors, _) = S::as_uninit_mut_simd_f32s(place);

@@ -5,7 +5,7 @@
 //! high-performance matrix multiplication"). A general matrix product packs both factors first. Here only the
 //! weights are packed: the values under a kernel are contiguous runs of an image with channels last.
 //!
-//! Each element of a result is a sum in a fixed order, whatever the size of its tile.
+//! Each element of a result is a sum in a fixed order, regardless of the size of its tile.
 
 use std::ops::Range;
 

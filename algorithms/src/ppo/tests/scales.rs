@@ -38,7 +38,7 @@ fn old_values_are_in_the_scale_of_the_outputs_even_in_the_first_update() {
     let losses = |clip_vloss: bool| {
         let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
         // With a single minibatch, the network in training is the one that acted, and its values are the old values:
-        // clipping a change has no effect, however narrow the range. The learning rate is too small to change anything.
+        // clipping a change has no effect, even with a narrow range. The learning rate is too small to change anything.
         let once = PpoConfig { num_minibatches: 1, update_epochs: 1, learning_rate: 1e-30, ..config() };
         let config = PpoConfig { clip_vloss, clip_coef: 1e-4, ..once };
         let mut ppo = Ppo::new(config, policy, vectors(), &Device::flex(), 7).unwrap();

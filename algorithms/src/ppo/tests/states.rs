@@ -54,7 +54,7 @@ fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
 }
 
 #[test]
-fn a_recurrent_policy_remembers_each_environment_in_whatever_batches_they_come() {
+fn a_recurrent_policy_remembers_each_environment_regardless_of_the_division_into_batches() {
     let spec = vectors();
     let policy = PolicyConfig { lstm: 6, ..PolicyConfig::default() };
     let ppo = Ppo::new(config(), policy, spec.clone(), &Device::flex(), 7).unwrap();
@@ -107,7 +107,7 @@ fn annealed_learning_rates_follow_the_new_total() {
     let mut part = Ppo::new(of(192), PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
     let mut envs = RandomEnvs::new(vectors());
     complete(&mut part, &mut envs);
-    // Three of six updates are made: half of the way from 0.01 to 0 is left.
+    // Three of six updates are done, so the rate is halfway from 0.01 to 0.
     let mut extended = continued(&part, of(384), PolicyConfig::default()).unwrap();
     let metrics = std::iter::repeat_with(|| step(&mut extended, &mut envs)).flatten().next().unwrap();
     assert!((metrics.learning_rate - 5e-3).abs() < 1e-12, "{metrics:?}");

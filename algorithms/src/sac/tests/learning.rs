@@ -34,7 +34,7 @@ fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.try_into_vec_as().unwrap()
 }
 
-/// A learner that has seen `steps` steps, and never updates.
+/// Returns a learner that has seen `steps` steps, and never updates.
 fn experienced(mode: AutoresetMode, steps: usize) -> (Sac, RandomEnvs) {
     let config = SacConfig { train_ratio: 1e-9, gamma: 0.5, ..config() };
     let (mut sac, mut envs) = (learner((config, small()), numbers(mode)), RandomEnvs::new(numbers(mode)));
@@ -148,7 +148,7 @@ fn the_gradient_of_the_policy_equals_finite_differences() {
         assert!((slope - f64::from(gradient)).abs() < 2e-3, "{name} {index}: {gradient}, not {slope}");
     }
     assert!(metrics.alpha_loss.is_none());
-    // The critics learn nothing from it.
+    // The step does not change the critics.
     assert_eq!(weights(&stepped.critics.network).unwrap(), weights(&sac.critics.network).unwrap());
 }
 
@@ -344,7 +344,7 @@ fn weights_have_the_names_and_shapes_of_cleanrl() {
 
 /// Episodes of one step, whose best action is one and a half times the observation.
 #[test]
-fn the_policy_finds_the_action_that_each_observation_demands() {
+fn the_policy_finds_the_best_action_for_each_observation() {
     let spec = numbers(AutoresetMode::SameStep);
     let spec = VectorSpec { tasks: vec![spec.tasks[0].clone()], task_ids: vec![0; 4], ..spec };
     let config = SacConfig {

@@ -12,7 +12,7 @@ use crate::sac::{Sac, SacConfig, SacMetrics};
 use crate::testing::{RandomEnvs, assert_legal, spec_of_numbers};
 use crate::{ContinuousActions, Learner, Task, VectorSpec};
 
-/// Four environments of two tasks with one and three numbers.
+/// Returns four environments of two tasks with one and three numbers.
 fn numbers(mode: AutoresetMode) -> VectorSpec {
     let spec = spec_of_numbers(Space::floats(3, -1.0, 1.0), mode);
     let three = Space::float_ranges(&[(-1.0, 1.0), (-0.4, 2.0), (5.0, 6.0)]);
@@ -20,7 +20,7 @@ fn numbers(mode: AutoresetMode) -> VectorSpec {
     VectorSpec { tasks: vec![spec.tasks[0].clone(), three], ..spec }
 }
 
-/// A small configuration with few steps before learning starts: two for each environment.
+/// Returns a small configuration with few steps before learning starts: two for each environment.
 fn config() -> SacConfig {
     SacConfig {
         total_steps: 400,

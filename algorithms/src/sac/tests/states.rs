@@ -171,7 +171,7 @@ fn damaged_states_are_errors() {
 
 #[test]
 fn a_learner_starts_from_the_weights_of_another_one() {
-    // Exported statistics have fewer bits than those of a learner; a test below compares them.
+    // Exported statistics are less precise than those of a learner; a test below compares them.
     for settings in variants().into_iter().filter(|(_, policy)| !policy.normalize_observations) {
         let (mut sac, mut envs) = (learner(settings.clone(), vectors()), RandomEnvs::new(vectors()));
         while sac.updates() < 4 {

@@ -5,11 +5,11 @@ use vcs::Inputs;
 use super::{Ale, LastAction, input};
 use crate::Action;
 
-/// When the screen of a frame is drawn.
+/// The time at which the screen of a frame is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rendering {
     Immediate,
-    /// Only on request, which is cheaper if there is none.
+    /// Only on request, which saves time if none is made.
     Deferred,
 }
 

@@ -8,7 +8,7 @@ use super::{Ale, Paddles, State};
 use crate::rules::Variables;
 use crate::{AleError, games};
 
-/// A state of a game without the screen and the action that a sticky frame repeats, like ale-py's `ALEState`.
+/// A state of a game, like ale-py's `ALEState`: it omits the screen and the action that a sticky frame repeats.
 ///
 /// ```
 /// use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
@@ -26,9 +26,9 @@ use crate::{AleError, games};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedState {
     game: String,
-    /// Has no screens.
+    /// The console without its screens.
     console: Console,
-    /// The generator of sticky actions, if it was asked for.
+    /// The generator of sticky actions, if it was requested.
     random: Option<Mt19937>,
     variables: Variables,
     paddles: Paddles,
@@ -44,7 +44,7 @@ impl SavedState {
         postcard::to_stdvec(self).expect("the state can be serialized")
     }
 
-    /// Returns the state of bytes from [`to_bytes`](Self::to_bytes).
+    /// Restores a state from the bytes of [`to_bytes`](Self::to_bytes).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, AleError> {
         match snapshot::decode::<Self>(bytes) {
             Ok(state) if games().iter().any(|game| game.id == state.game) => Ok(state),
@@ -91,8 +91,8 @@ impl Ale {
         }
     }
 
-    /// Restores a saved state. As in ale-py, the screen shows what it showed before until the next frame, and a sticky
-    /// frame repeats the action that was performed before. On an error nothing changes.
+    /// Restores a saved state. As in ale-py, the screen does not change until the next frame, and a sticky frame
+    /// repeats the action that was performed before. On an error nothing changes.
     pub fn restore_state(&mut self, saved: &SavedState) -> Result<(), AleError> {
         let game = self.game();
         let bad = AleError::BadSnapshot { game: game.id };

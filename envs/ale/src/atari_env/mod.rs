@@ -93,7 +93,7 @@ pub struct AtariEnv {
     lives: i32,
 }
 
-/// Everything that changes. The emulator serializes its state itself.
+/// The state that changes. The emulator serializes its own state.
 #[derive(Serialize, Deserialize)]
 struct State {
     ale: Vec<u8>,
@@ -165,7 +165,7 @@ impl AtariEnv {
         &self.ale
     }
 
-    /// Renders the whole screen of the last frame, whatever the observation shows.
+    /// Renders the whole screen of the last frame, regardless of the observation.
     pub fn render(&self) -> RgbImage {
         let mut ale = self.ale.clone();
         ale.show();
@@ -342,7 +342,8 @@ impl Env for AtariEnv {
         self.begin_episode(false, observation);
     }
 
-    /// With `EnvPool`'s rules, an episode that ended with a lost life is followed by one that continues the game.
+    /// Starts the next episode. With `EnvPool`'s rules it continues the game if the last episode ended with a lost
+    /// life.
     fn autoreset(&mut self, observation: &mut [u8]) {
         self.begin_episode(self.continues_game(), observation);
     }

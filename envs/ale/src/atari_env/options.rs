@@ -75,7 +75,7 @@ pub struct AtariOptions {
     /// True if the first observation of an episode repeats its first frame, as in `EnvPool`, instead of padding with
     /// black frames.
     pub fill_stack: bool,
-    /// Whose rules govern how episodes begin and end.
+    /// The rules that govern how episodes begin and end.
     pub rules: EpisodeRules,
     /// The modes of which each episode draws one; empty for the game's default mode.
     pub modes: Vec<u32>,
@@ -156,7 +156,7 @@ impl AtariOptions {
         }
     }
 
-    /// Returns the distribution of the number of no-ops. It is drawn from even without no-ops.
+    /// Returns the distribution of the number of no-ops. A number is drawn even if there are no no-ops.
     pub(super) fn noop_draw(&self) -> Uniform {
         Uniform::below(self.noop_max.max(1))
     }

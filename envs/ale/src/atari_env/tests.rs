@@ -6,7 +6,7 @@ use rl_env::{Action as EnvAction, Env};
 use super::*;
 use crate::{game, roms};
 
-/// The built-in game, whose episodes end with the third life or after 1953 frames.
+/// Returns the built-in game, whose episodes end with the third life or after 1953 frames.
 fn harvest(options: AtariOptions) -> AtariEnv {
     let rom: Arc<[u8]> = roms::built_in("harvest").expect("the open game is built in").into();
     let powered = PoweredGame::new(game("harvest").unwrap(), rom).unwrap();

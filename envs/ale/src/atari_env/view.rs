@@ -124,7 +124,7 @@ impl View {
     }
 }
 
-/// The state that an exact continuation of a [`View`] needs.
+/// The state that is needed to continue a [`View`] exactly.
 #[derive(Serialize, Deserialize)]
 pub(super) enum ViewState {
     Image(PreprocessorState),

@@ -6,7 +6,7 @@ use crate::AleError;
 use crate::mode_select::Operation;
 use crate::rules::Rules;
 
-/// A game: hardware facts, actions, modes, rewards and the end of its episodes.
+/// A game: its hardware, actions, modes, rewards and the ends of its episodes.
 ///
 /// ```
 /// let pong = ale::game("pong")?;

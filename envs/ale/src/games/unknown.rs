@@ -20,7 +20,8 @@ rules = { init = { lives = 0 }, step = [] }
 "#;
 
 impl Game {
-    /// Returns the game for a ROM that is not in the table: a joystick in each port, no rewards, no lives, no end.
+    /// Returns the game for a ROM that is not in the table: it has a joystick in each port, and no rewards, lives or
+    /// end of the game.
     pub fn without_rules(rom: &Arc<[u8]>) -> Result<&'static Self, CartridgeError> {
         /// One game per scheme, so that the leaked memory is bounded.
         static GAMES: Mutex<Vec<&Game>> = Mutex::new(Vec::new());

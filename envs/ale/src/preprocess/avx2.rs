@@ -59,7 +59,7 @@ mod x86_64 {
             }
         }
 
-        /// The scalar [`sum_columns`](scalar::sum_columns), compiled for AVX2.
+        /// Runs the scalar [`sum_columns`](scalar::sum_columns), compiled for AVX2.
         pub(in crate::preprocess) fn sum_columns(self, rows: &[f32], weights: &[f32], target: &mut [u8]) {
             // SAFETY: a value of this type exists only if `detect` found AVX2.
             #[allow(unsafe_code)]

@@ -7,7 +7,7 @@ pub(super) type Avx2Gather = Gather<8, 2, 16>;
 /// A vector of 16 sums, computed from 64 neighbouring bytes.
 pub(super) type Avx512Gather = Gather<16, 1, 64>;
 
-/// The lanes of the widest vector, a multiple of those of all others.
+/// The number of lanes of the widest vector, a multiple of that of every other vector.
 pub(super) const MAX_LANES: usize = 16;
 
 /// The plan of one vector of weighted sums over a row of bytes. Each part of the vector reads from a window of the row;
@@ -29,7 +29,7 @@ pub(super) struct Tap<const LANES: usize> {
 }
 
 impl<const LANES: usize> Tap<LANES> {
-    /// The index of no element: a byte shuffle of AVX2 gives zero for it.
+    /// An index that selects no element: a byte shuffle of AVX2 gives zero for it.
     const NONE: u8 = 0x80;
 }
 

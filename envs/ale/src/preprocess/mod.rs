@@ -59,13 +59,13 @@ pub(crate) struct Preprocessor {
     pool: Pool,
     resizer: Resizer,
     stack: FrameStack,
-    /// The newest frame of the stack shows the pooled image.
+    /// True if the newest frame of the stack shows the pooled image.
     is_current: bool,
     /// Memory for a row of the pooled image.
     scratch: Box<[u8]>,
 }
 
-/// The state that an exact continuation needs; everything else is derived.
+/// The state that is needed to continue exactly; everything else is derived from it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PreprocessorState {
     pooled: Vec<u8>,

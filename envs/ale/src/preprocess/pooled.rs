@@ -45,7 +45,7 @@ impl Pooled {
         }
     }
 
-    /// The pixels of a row.
+    /// Returns the pixels of a row.
     fn pixels_of(&self, row: usize) -> &[u8] {
         self.held(self.holders[row])
     }
@@ -73,7 +73,7 @@ pub(super) struct Frames<'a> {
     pub(super) pooled: &'a mut Pooled,
     /// Memory for one row.
     pub(super) scratch: &'a mut [u8],
-    /// The row above is unchanged.
+    /// True if the row above is unchanged.
     pub(super) above_unchanged: bool,
 }
 

@@ -4,7 +4,7 @@ pub const SCREEN_WIDTH: usize = 160;
 /// A row of screen bytes.
 pub(super) type Row = [u8; SCREEN_WIDTH];
 
-/// The rows of a screen.
+/// Returns the rows of a screen.
 pub(super) fn rows(screen: &[u8]) -> &[Row] {
     screen.as_chunks().0
 }

@@ -18,7 +18,7 @@ pub struct RomEntry {
 }
 
 impl RomEntry {
-    /// Returns true if `bytes` are this image.
+    /// Returns true if `bytes` is this image.
     pub fn matches(&self, bytes: &[u8]) -> bool {
         bytes.len() == self.size && Md5Sum::of(bytes) == self.md5
     }
@@ -72,7 +72,7 @@ impl Manifest {
         })
     }
 
-    /// Returns the game whose image `bytes` are.
+    /// Returns the game whose image is `bytes`.
     pub fn identify(&self, bytes: &[u8]) -> Option<&str> {
         // Hashes only files of a possible length.
         if !self.entries.values().any(|entry| entry.size == bytes.len()) {

@@ -1,11 +1,11 @@
-//! ROM images: the known ones, the directory that holds them, and the ways to fill it.
+//! ROM images: the known images, the directory that holds them, and the ways to fill it.
 //!
 //! A ROM is recognised by the MD5 of its content, never by its file name. The [`Manifest`] lists the images that ale-py
-//! 0.12.1 ships; a [`RomStore`] is a directory with verified copies of them. Images come from files of the user
+//! 0.12.1 ships; a [`RomStore`] is a directory with verified copies of them. Images come from the user's own files
 //! ([`RomStore::import`]) or from the ale-py wheel, downloaded with the user's pip ([`RomStore::fetch`]).
 //!
-//! This module prints nothing: [`Pip`] passes its only message to a callback. Error messages name the commands of
-//! `ale-train` that help.
+//! This module prints nothing: [`Pip`] passes its only message to a callback. Error messages name the `ale-train`
+//! commands that solve the problem.
 
 mod builtin;
 mod digest;

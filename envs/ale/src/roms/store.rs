@@ -11,8 +11,8 @@ use super::manifest::Manifest;
 
 /// A directory with ROM images, each named `ID.bin` and checked against the manifest whenever it is read.
 ///
-/// Several processes may use the same directory at once: images appear by renaming a complete file, and downloads take
-/// a lock.
+/// Several processes may use the same directory at once: images are written to temporary files and renamed, and
+/// downloads take a lock.
 ///
 /// ```
 /// use ale::roms::{Manifest, RomError, RomStore};

@@ -4,9 +4,9 @@ use vcs::{Mt19937, RAM};
 
 /// The parts of the machine that rules can read.
 pub(crate) trait Memory {
-    /// The 128 bytes of RAM.
+    /// Returns the 128 bytes of RAM.
     fn ram(&self) -> &[u8; RAM];
-    /// The byte that the CPU would read from the cartridge.
+    /// Returns the byte that the CPU would read from the cartridge.
     fn cartridge(&self, address: u16) -> u8;
 }
 

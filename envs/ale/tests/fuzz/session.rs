@@ -1,5 +1,5 @@
-//! A session with the emulator in which a string of bytes determines everything: the ROM image, the settings, the
-//! actions, and the damage to snapshots. No string may make it panic or hang.
+//! A session with the emulator that is fully determined by a byte string: the ROM image, the settings, the actions, and
+//! the damage to snapshots. No byte string may make it panic or hang.
 
 use ale::{Action, Ale, AleSettings, PoweredGame, game};
 use vcs::{
@@ -11,7 +11,7 @@ use vcs::{
 const MAX_STEPS: usize = 24;
 
 /// Games with different cartridges, controllers and legal actions, and the sizes of their images. Excludes games that
-/// search for a mode, which takes long with a foreign image.
+/// search for a mode, which takes a long time with the image of another game.
 const GAMES: [(&str, usize); 10] = [
     ("boxing", 2048),
     ("venture", 4096),

@@ -1,4 +1,4 @@
-//! Generated programs compared with ale-py (see `record.py`): accesses to TIA and RIOT at any cycle, undocumented
+//! Compares generated programs with ale-py (see `record.py`): accesses to TIA and RIOT at any cycle, undocumented
 //! opcodes, decimal mode, frames of any length, programs that never end a frame.
 
 mod grammar;

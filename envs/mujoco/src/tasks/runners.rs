@@ -46,7 +46,7 @@ pub(super) struct Contact {
 pub(super) struct Health {
     pub(super) reward: f64,
     pub(super) terminates: bool,
-    /// All must hold.
+    /// The conditions, all of which must hold.
     pub(super) conditions: Vec<Condition>,
 }
 
@@ -77,7 +77,7 @@ impl Condition {
 }
 
 impl Health {
-    /// The health of a task with these conditions.
+    /// Returns the health of a task with these conditions.
     pub(super) fn new(arguments: &Arguments, conditions: Vec<Condition>) -> Self {
         Self {
             reward: arguments.number("healthy_reward"),
@@ -215,7 +215,7 @@ fn mass_center(simulation: &Simulation) -> [f64; 2] {
     })
 }
 
-/// Positions, of which the first `hidden` may be left out, and velocities.
+/// Returns the positions, of which the first `hidden` may be left out, and the velocities.
 pub(super) fn joints(arguments: &Arguments, hidden: usize, velocities: Map) -> Vec<Part> {
     let hides = arguments.flag("exclude_current_positions_from_observation");
     vec![
@@ -224,7 +224,7 @@ pub(super) fn joints(arguments: &Arguments, hidden: usize, velocities: Map) -> V
     ]
 }
 
-/// The sizes of a model with these numbers of positions and velocities.
+/// Returns the sizes of a model with these numbers of positions and velocities.
 fn sizes(positions: usize, velocities: usize) -> Sizes {
     Sizes { positions, velocities, ..Sizes::default() }
 }

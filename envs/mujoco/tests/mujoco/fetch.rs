@@ -28,7 +28,7 @@ fn pip(directory: &Path, script: &str, announce: fn(&str)) -> Pip {
     Pip::new(announce).with_interpreter(path)
 }
 
-/// A script that installs what the tests use themselves.
+/// Returns a script that installs what the tests use themselves.
 fn installs() -> String {
     format!("cp -r '{0}/mujoco' '{0}/gymnasium' \"$target\"", installation().directory().display())
 }

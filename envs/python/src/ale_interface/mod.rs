@@ -22,12 +22,12 @@ pub(crate) use loading::rom_path;
 use screen::View;
 use settings::{Kind, Settings};
 
-/// A loaded game and the settings for the next one.
+/// The loaded game, and the settings for the next game to be loaded.
 #[derive(Default)]
 struct Emulator {
     settings: Settings,
     game: Option<Ale>,
-    /// The smallest and the largest reward of an act, from the settings when the game was loaded.
+    /// The smallest and the largest reward of an act, from the settings in effect when the game was loaded.
     rewards: (i32, i32),
 }
 
@@ -374,7 +374,7 @@ impl AleInterface {
 type Shown<'py> = Option<Bound<'py, PyArrayDyn<u8>>>;
 
 impl AleInterface {
-    /// Copies the emulator of an environment, which is at its last frame.
+    /// Copies the emulator of an environment in its current state.
     pub(crate) fn copy_of(env: &AtariEnv) -> Self {
         let settings = Settings::of(env.options());
         let rewards = settings.reward_range();

@@ -12,7 +12,7 @@ pub(super) enum Kind {
     Float,
     Bool,
     Text,
-    /// Takes values of all types, like the settings of sound.
+    /// Any type, as for the sound settings.
     Any,
 }
 
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 enum Effect {
     /// The same as in ale-py.
     Same,
-    /// None, as in ale-py.
+    /// No effect, as in ale-py.
     Nothing,
     /// Requires sound, a window or another part of ale-py that does not exist here. Only the default is allowed.
     Unavailable,
@@ -148,7 +148,7 @@ impl Settings {
         matches!(self.text(name), Some("1" | "true"))
     }
 
-    /// Returns the seed of the generator of sticky actions, or `None` if it is to be random.
+    /// Returns the seed of the generator of sticky actions, or `None` for a random seed.
     pub(super) fn seed(&self) -> Option<u32> {
         let seed = self.int("random_seed");
         (seed != -1).then_some(seed as u32)

@@ -14,9 +14,9 @@ pub use rule::{Rule, Violation};
 
 /// Seed of all episodes that are compared.
 const SEED: u64 = 1;
-/// Steps of the reference trace, in as many episodes as that takes.
+/// Steps of the reference trace, which may span several episodes.
 const NUM_STEPS: usize = 200;
-/// Steps before which illegal actions are tried.
+/// The number of steps that illegal actions precede.
 const NUM_ILLEGAL_STEPS: usize = 20;
 /// Numbers of steps after which a snapshot is taken.
 const SNAPSHOT_POINTS: [usize; 4] = [0, 1, 10, NUM_STEPS / 2];

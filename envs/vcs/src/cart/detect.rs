@@ -29,23 +29,23 @@ pub(super) fn detect(rom: &[u8]) -> Result<Scheme, CartridgeError> {
     }
 }
 
-/// The 256 bytes behind the RAM cannot be read, so every bank of an image repeats one byte there.
+/// Returns true if every bank repeats a single byte in the 256 bytes of RAM ports, which hide the ROM below them.
 fn is_superchip(rom: &[u8]) -> bool {
     rom.chunks_exact(4096).all(|bank| bank[..256].iter().all(|&byte| byte == bank[0]))
 }
 
-/// The number of matching instructions that makes a scheme likely. Real programs have more; code and graphics
-/// of other games contain one by chance now and then.
+/// The number of matching instructions that makes a scheme likely. Real programs have more; code and graphics of other
+/// games occasionally contain one by chance.
 const ENOUGH: usize = 3;
 
-/// Programs for E0 switch slices by absolute accesses to $xFE0-$xFF7. Other programs do not access these
-/// addresses.
+/// Returns true for programs that access $xFE0-$xFF7 by absolute addresses. Programs for E0 switch slices this way;
+/// other programs do not access these addresses.
 fn is_parker(rom: &[u8]) -> bool {
     let switches = |operand: u16| operand & 0x1000 != 0 && matches!(operand & 0xFFF, 0xFE0..=0xFF7);
     absolute_operands(rom, &ACCESSES).filter(|&operand| switches(operand)).count() >= ENOUGH
 }
 
-/// Programs for E7 access $xFE0-$xFEB and none of F6's hotspots.
+/// Returns true for programs that access $xFE0-$xFEB and none of F6's hotspots, as programs for E7 do.
 fn is_m_network(rom: &[u8]) -> bool {
     let touches = |first: u16, last: u16| {
         let there = |operand: &u16| operand & 0x1000 != 0 && (first..=last).contains(&(operand & 0xFFF));
@@ -54,7 +54,7 @@ fn is_m_network(rom: &[u8]) -> bool {
     touches(0xFE0, 0xFEB) >= ENOUGH && touches(0xFF6, 0xFF9) == 0
 }
 
-/// Programs for FE call routines of both banks from both banks, by addresses $Dxxx and $Fxxx.
+/// Returns true if each bank calls routines in both banks, by addresses $Dxxx and $Fxxx, as programs for FE do.
 fn is_activision_fe(rom: &[u8]) -> bool {
     let calls = |bank: &[u8], page: u16| {
         absolute_operands(bank, &[JSR]).filter(|&target| target >> 12 == page).count()
@@ -62,18 +62,18 @@ fn is_activision_fe(rom: &[u8]) -> bool {
     rom.chunks_exact(4096).all(|bank| calls(bank, 0xD) >= ENOUGH && calls(bank, 0xF) >= ENOUGH)
 }
 
-/// Programs for UA and Econobanking access both of their addresses, which no other device decodes.
+/// Returns true for programs that access both addresses. Those of UA and Econobanking are decoded by no other device.
 fn is_snooping(rom: &[u8], addresses: [u16; 2]) -> bool {
     addresses.iter().all(|&address| absolute_operands(rom, &ACCESSES).any(|operand| operand == address))
 }
 
-/// Programs for 3F store to $3F, a mirror of an unused register.
+/// Returns true for programs that store to $3F, a mirror of an unused register, as programs for 3F do.
 fn is_tigervision(rom: &[u8]) -> bool {
     const STORE: [u8; 2] = [0x85, 0x3F];
     rom.windows(STORE.len()).filter(|window| *window == STORE).count() >= ENOUGH
 }
 
-/// Programs for CV store to the RAM's write port, $x400-$x7FF, by absolute indexed instructions.
+/// Returns true for programs that store to $x400-$x7FF, the RAM's write port of CV, by absolute indexed instructions.
 fn is_commavid(rom: &[u8]) -> bool {
     let to_ram = |operand: u16| operand & 0x1C00 == 0x1400;
     absolute_operands(rom, &[STA_X, STA_Y]).filter(|&operand| to_ram(operand)).count() >= ENOUGH
@@ -86,7 +86,7 @@ const STA_Y: u8 = 0x99;
 /// `STA STX STY LDA LDX LDY BIT CMP NOP`
 const ACCESSES: [u8; 9] = [0x8D, 0x8E, 0x8C, 0xAD, 0xAE, 0xAC, 0x2C, 0xCD, 0x0C];
 
-/// The operands of all byte sequences that look like one of these instructions, data included.
+/// Returns the operands of all byte sequences that look like one of these instructions, data included.
 fn absolute_operands(rom: &[u8], opcodes: &[u8]) -> impl Iterator<Item = u16> {
     rom.windows(3)
         .filter(|window| opcodes.contains(&window[0]))

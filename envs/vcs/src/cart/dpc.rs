@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const DISPLAY_OFFSET: usize = 8192;
 /// Size of the display data in bytes.
 const DISPLAY: u16 = 2048;
-/// The first fetcher that can make music.
+/// The first fetcher that can play music.
 const FIRST_MUSIC: usize = 5;
 /// Frequencies of the music oscillator and of the CPU in hertz.
 const MUSIC_HZ: f64 = 15750.0;

@@ -54,7 +54,7 @@ pub struct Cartridge {
     plain: (u16, u16),
     /// RAM on the cartridge; empty if it has none.
     ram: Vec<u8>,
-    /// E7: the page of 256 bytes of RAM that is mapped, and whether the 1 KB of RAM replaces the lower bank.
+    /// E7: the mapped 256-byte page of RAM, and true if the 1 KB of RAM replaces the lower bank.
     ram_page: u8,
     ram_below: bool,
     dpc: Option<Box<Dpc>>,
@@ -78,8 +78,7 @@ pub(crate) struct CartridgeState {
 struct CodeSlice {
     /// The CPU address of the first byte.
     base: u16,
-    /// Instructions that begin this far from the base or farther are not known to be plain. 0 if there is no
-    /// slice.
+    /// Instructions that begin at this distance from the base or beyond it may not be plain. 0 if there is no slice.
     limit: u16,
     /// The offset in the image.
     start: u32,
@@ -117,17 +116,17 @@ impl Cartridge {
         Self::new(rom, scheme)
     }
 
-    /// The bank switching scheme.
+    /// Returns the bank switching scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// The image.
+    /// Returns the image.
     pub fn rom(&self) -> &Arc<[u8]> {
         &self.rom
     }
 
-    /// Attaches the image of another cartridge, since a snapshot does not contain it.
+    /// Attaches the image of another cartridge, because a snapshot does not contain it.
     pub(crate) fn attach(&mut self, other: &Self) {
         self.rom = Arc::clone(&other.rom);
     }
@@ -173,7 +172,7 @@ impl Cartridge {
         }
     }
 
-    /// The number of banks that [`code_index`](Self::code_index) distinguishes. `None` if code of this scheme
+    /// Returns the number of banks that [`code_index`](Self::code_index) distinguishes. `None` if code of this scheme
     /// is not translated.
     pub(crate) fn code_banks(&self) -> Option<usize> {
         self.scheme.is_translated().then(|| self.scheme.banks(self.rom.len()))
@@ -296,7 +295,7 @@ impl Cartridge {
         }
     }
 
-    /// The changing state.
+    /// Returns the part that changes.
     pub(crate) fn state(&self) -> CartridgeState {
         CartridgeState {
             window: self.window,

@@ -54,7 +54,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// The sizes in bytes that an image of the scheme may have.
+    /// Returns the sizes in bytes that an image of the scheme may have.
     pub(super) fn sizes(self) -> &'static [usize] {
         match self {
             Self::Rom2K => &[2048],
@@ -70,7 +70,7 @@ impl Scheme {
         }
     }
 
-    /// Size of the cartridge's RAM in bytes.
+    /// Returns the size of the cartridge's RAM in bytes.
     pub(super) fn ram_bytes(self) -> usize {
         match self {
             Self::F8Sc | Self::F6Sc | Self::F4Sc => 128,
@@ -81,7 +81,7 @@ impl Scheme {
         }
     }
 
-    /// The first hotspot within the 4 KB window, and the number of hotspots: one per bank.
+    /// Returns the first hotspot within the 4 KB window, and the number of hotspots: one per bank.
     #[inline]
     pub(super) fn hotspots(self) -> (u16, u16) {
         match self {
@@ -93,7 +93,7 @@ impl Scheme {
         }
     }
 
-    /// First address and number of addresses within the 4 KB window whose reads yield the mapped byte and
+    /// Returns the first address and number of addresses within the 4 KB window whose reads yield the mapped byte and
     /// have no side effect.
     pub(super) fn plain_reads(self) -> (u16, u16) {
         let (hotspots, _) = self.hotspots();
@@ -116,7 +116,7 @@ impl Scheme {
         !matches!(self, Self::Cv | Self::E7 | Self::Tigervision | Self::Ua | Self::Econobanking)
     }
 
-    /// The number of banks of an image of `size` bytes, or for E0 of its slices.
+    /// Returns the number of banks of an image of `size` bytes, or for E0 of its slices.
     pub(super) fn banks(self, size: usize) -> usize {
         match self {
             Self::E0 => size / 1024,
@@ -124,8 +124,8 @@ impl Scheme {
         }
     }
 
-    /// The number of banks that the window shows at a time, from its start on, and the number of slices in each. The
-    /// rest of the window is never switched.
+    /// Returns the number of banks that the window shows at a time, from its start on, and the number of slices in
+    /// each. The rest of the window is never switched.
     pub(super) fn switched_banks(self) -> (usize, usize) {
         match self {
             Self::Rom2K | Self::Rom4K | Self::Cv | Self::Fe => (0, 4),

@@ -1,6 +1,6 @@
 use super::*;
 
-/// An image in which every byte is the index of its kilobyte.
+/// Returns an image in which every byte is the index of its kilobyte.
 fn numbered(kilobytes: usize) -> Arc<[u8]> {
     (0..kilobytes * SLICE).map(|offset| (offset / SLICE) as u8).collect()
 }
@@ -9,12 +9,12 @@ fn cartridge(scheme: Scheme, kilobytes: usize) -> Cartridge {
     Cartridge::new(numbered(kilobytes), scheme).expect("the image has the scheme's size")
 }
 
-/// The kilobytes in the window's four slots, read away from ports and hotspots.
+/// Returns the kilobytes in the window's four slots, read away from ports and hotspots.
 fn shown(cartridge: &Cartridge) -> [u8; 4] {
     [0x12FF, 0x16FF, 0x1AFF, 0x1EFF].map(|address| cartridge.peek(address))
 }
 
-/// The kilobytes of the 4 KB bank `bank`.
+/// Returns the kilobytes of the 4 KB bank `bank`.
 fn bank(bank: u8) -> [u8; 4] {
     [0, 1, 2, 3].map(|slice| 4 * bank + slice)
 }
@@ -69,7 +69,7 @@ fn ram_is_written_at_one_port_and_read_at_the_other() {
         assert_eq!(
             cartridge.read(write, 0),
             rom,
-            "{scheme}: the write port shows the image and takes no write"
+            "{scheme}: the write port reads the image and ignores the write"
         );
         assert_eq!(cartridge.read(read, 0), 0xFF, "{scheme}");
     }
@@ -103,7 +103,7 @@ fn activision_selects_the_bank_by_address_line_13() {
 fn units_and_cartridges_agree_on_the_index_of_code() {
     for (scheme, kilobytes) in [(Scheme::Rom2K, 2), (Scheme::F6, 16), (Scheme::E0, 8), (Scheme::Fe, 8)] {
         let mut cartridge = cartridge(scheme, kilobytes);
-        // Hotspots: the second bank of F6, and slice 3 in slot 0 of E0.
+        // Hotspots that select the second bank of F6, and slice 3 in slot 0 of E0.
         cartridge.read(0x1FF7, 0);
         cartridge.read(0x1FE3, 0);
         let mut same = 0;
@@ -203,7 +203,7 @@ fn windows_that_bank_switching_cannot_lead_to_are_refused() {
     let four_kilobytes = cartridge(Scheme::Rom4K, 4);
     let mut damaged = four_kilobytes.clone();
     damaged.window[0] = 3072;
-    assert!(!four_kilobytes.accepts(&damaged), "a bank that begins within the image and ends behind it");
+    assert!(!four_kilobytes.accepts(&damaged), "a bank that begins within the image and ends beyond it");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn images_of_unknown_size_are_refused() {
     );
 }
 
-/// Pitfall II's random register takes all 255 states but the one that it cannot leave.
+/// Pitfall II's random register takes 255 states: all but the one that it cannot leave.
 #[test]
 fn the_display_processor_draws_a_full_cycle_of_random_numbers() {
     let mut image = vec![0; 10240];
@@ -303,8 +303,7 @@ fn the_display_processor_fetches_display_data_backwards() {
     assert_eq!(masked, [0, from_the_end(0x0C), from_the_end(0x0B), 0, 0]);
 }
 
-/// A clock of the music lasts 75.76 cycles. A fetcher counts down from its top and is silent up to its
-/// bottom.
+/// A music clock lasts 75.76 cycles. A fetcher counts down from its top and is silent until it reaches its bottom.
 #[test]
 fn the_display_processor_makes_square_waves() {
     let mut cartridge =

@@ -33,7 +33,7 @@ pub(crate) enum Mapping {
 }
 
 impl Unit {
-    /// The offset in the image of a plain address of the unit.
+    /// Returns the offset in the image of a plain address of the unit.
     pub(crate) fn offset(&self, address: u16) -> Option<usize> {
         if address & 0x1000 == 0 {
             return None;
@@ -53,8 +53,8 @@ impl Unit {
         rom.get(self.offset(address)?).copied()
     }
 
-    /// [`Cartridge::code_index`](super::Cartridge::code_index) of an address while the unit remains mapped. `None` if
-    /// that depends on other units.
+    /// Returns [`Cartridge::code_index`](super::Cartridge::code_index) of an address while the unit remains mapped, or
+    /// `None` if it depends on other units.
     pub(crate) fn code_index(&self, address: u16) -> Option<usize> {
         if address & 0x1000 == 0 {
             return None;
@@ -69,13 +69,13 @@ impl Unit {
         }
     }
 
-    /// The number of addresses, starting at the base, that belong to the unit.
+    /// Returns the number of addresses, starting at the base, that belong to the unit.
     pub(crate) fn length(&self) -> u16 {
         self.window.end - self.window.start
     }
 }
 
-/// The offset in the image of an address of an FE cartridge.
+/// Returns the offset in the image of an address of an FE cartridge.
 pub(crate) fn by_a13(address: u16) -> usize {
     let bank = if address & 0x2000 == 0 { 0x1000 } else { 0 };
     bank + usize::from(address) % 0x1000

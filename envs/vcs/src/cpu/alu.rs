@@ -8,7 +8,7 @@ pub(super) struct Sum {
     pub(super) overflow: bool,
 }
 
-/// The value of a packed decimal byte. Digits above 9 count 10 to 15.
+/// Returns the value of a packed decimal byte. Digits above 9 have the values 10 to 15.
 fn from_bcd(byte: u8) -> i32 {
     i32::from(byte >> 4) * 10 + i32::from(byte & 15)
 }
@@ -27,14 +27,14 @@ pub(super) fn subtract(a: u8, m: u8, carry: bool) -> Sum {
     add(a, !m, carry)
 }
 
-/// Decimal `ADC` as the reference computes it. Digits above 9 occur in defender, blackjack and centipede.
+/// Computes decimal `ADC` as the reference does. Digits above 9 occur in defender, blackjack and centipede.
 pub(super) fn add_decimal(a: u8, m: u8, carry: bool) -> Sum {
     let sum = from_bcd(a) + from_bcd(m) + i32::from(carry);
     let value = to_bcd((sum & 0xFF) % 100);
     Sum { value, carry: sum > 99, overflow: (a ^ value) & (value ^ m) & 0x80 != 0 }
 }
 
-/// Decimal `SBC` as the reference computes it. Digits above 9 occur in tutankham.
+/// Computes decimal `SBC` as the reference does. Digits above 9 occur in tutankham.
 pub(super) fn subtract_decimal(a: u8, m: u8, carry: bool) -> Sum {
     let borrow = !carry;
     let mut difference = from_bcd(a) - from_bcd(m) - i32::from(borrow);

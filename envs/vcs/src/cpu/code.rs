@@ -20,7 +20,7 @@ impl Code for Live {
     }
 }
 
-/// Bytes read in advance, since reading them has no effect except putting them on the bus.
+/// Bytes read in advance, which is possible because reading them only puts them on the bus.
 pub(super) struct Prefetched(pub(super) [u8; 3]);
 
 impl Code for Prefetched {

@@ -4,7 +4,7 @@
 //! access happens at the end of the instruction. There are no dummy accesses except those documented at their
 //! instructions.
 
-// The dispatcher is one large function on purpose: a call per operand would cost as much as the operand.
+// The dispatcher is deliberately one large function: a call per operand would cost as much as the operand itself.
 #![allow(clippy::inline_always)]
 
 mod addressing;
@@ -81,9 +81,9 @@ pub struct Cpu {
     pub pc: u16,
     /// Carry flag.
     pub carry: bool,
-    /// Decimal mode.
+    /// Decimal mode flag.
     pub decimal: bool,
-    /// Interrupt disable. It has no effect, since the 6507 has no interrupts.
+    /// Interrupt disable flag. It has no effect, because the 6507 has no interrupts.
     pub interrupt: bool,
     /// Overflow flag.
     pub overflow: bool,
@@ -91,7 +91,7 @@ pub struct Cpu {
     pub(crate) negative: u8,
     /// The zero flag is set when this byte is 0.
     pub(crate) zero: u8,
-    /// A JAM opcode has been executed. The CPU does nothing until the next reset.
+    /// True after a JAM opcode. The CPU then does nothing until the next reset.
     pub jammed: bool,
 }
 
@@ -102,7 +102,7 @@ impl Cpu {
         self.pc = Self::read_word(bus, RESET_VECTOR);
     }
 
-    /// The status byte that `PHP` pushes.
+    /// Returns the status byte that `PHP` pushes.
     pub fn status(&self) -> u8 {
         let bit = |set: bool, mask: u8| if set { mask } else { 0 };
         status::ALWAYS

@@ -17,11 +17,11 @@ impl Object {
     /// In the order of [`Objects`].
     pub(super) const ALL: [Self; 6] = [Self::P0, Self::P1, Self::M0, Self::M1, Self::Bl, Self::Pf];
 
-    /// The object's bit in a set.
+    /// Returns the object's bit in a set.
     #[inline]
     pub(super) const fn bit(self) -> u8 {
-        // Not a shift: compilers test a shifted bit in a whole word, and to load that after a byte was stored stalls the
-        // processor.
+        // A table, not a shift: compilers test a shifted bit in a whole word, and loading a word right after storing
+        // one of its bytes stalls the processor.
         static BITS: [u8; 6] = [1, 2, 4, 8, 16, 32];
         BITS[self as usize]
     }
@@ -104,7 +104,7 @@ static POSSIBLE: [u16; 64] = {
     table
 };
 
-/// Returns those of the latches `missing` that objects with these pixels set within `place`.
+/// Returns the latches among `missing` that objects with these pixels set within `place`.
 #[inline]
 pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16) -> u16 {
     pairs(missing)
@@ -112,7 +112,7 @@ pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16
         .fold(0, |latches, (latch, ..)| latches | latch)
 }
 
-/// The latches in a set, each as its bit, with the objects that set it.
+/// Returns the latches in a set, each as its bit, with the objects that set it.
 #[inline]
 pub(super) fn pairs(mut latches: u16) -> impl Iterator<Item = (u16, Object, Object)> {
     std::iter::from_fn(move || {
@@ -135,7 +135,7 @@ const BY_LATCH: [(Object, Object); 16] = {
     table
 };
 
-/// The latches of collision register `register` (0 to 7).
+/// Returns the latches of collision register `register` (0 to 7).
 pub(super) fn latches_of(register: u16) -> u16 {
     (3 << (2 * register)) & ALL
 }

@@ -1,8 +1,8 @@
-//! A second TIA that draws dot by dot, to test the parent module against.
+//! A second, slow TIA that draws dot by dot. Tests compare the parent module with it.
 //!
-//! It shares only the names of registers with the fast one. Registers hold the bytes written, and at every
-//! colour clock every object is evaluated. Drawing happens at every access, like in the reference; a piece is
-//! the part of a line that one access draws.
+//! It shares only the names of the registers with the fast TIA. Registers hold the bytes written, and at every colour
+//! clock every object is evaluated. Drawing happens at every access, like in the reference; a piece is the part of a
+//! line that one access draws.
 
 use super::registers::{
     COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1,
@@ -52,10 +52,10 @@ pub(super) struct Dots {
     old_graphics: [u8; 2],
     old_enabl: u8,
     first_copy_suppressed: [bool; 2],
-    /// The right half of the playfield is mirrored.
+    /// True if the right half of the playfield is mirrored.
     mirrored: bool,
     comb: bool,
-    /// The Cosmic Ark motion is active.
+    /// True if the Cosmic Ark motion is active.
     stars: bool,
     star_line: usize,
     star_width: StarWidth,
@@ -351,7 +351,7 @@ impl Dots {
         if let Some(start) = start {
             self.overshoot(row, start, (hpos - 68) as usize);
         }
-        // The comb extends from a piece's start by as much as it should from the line's start.
+        // The comb is as long as at the start of a line, but begins at the start of the piece.
         let first = start.unwrap_or(0);
         let skipped_to = if start.is_some() { 68 + first as i32 } else { hpos };
         if self.comb && skipped_to < 76 {
@@ -540,7 +540,7 @@ impl Dots {
     }
 }
 
-/// The offsets of the copies that NUSIZ selects.
+/// Returns the offsets of the copies that NUSIZ selects.
 fn copies(nusiz: u8) -> &'static [i32] {
     match nusiz & 7 {
         1 => &[0, 16],
@@ -552,12 +552,12 @@ fn copies(nusiz: u8) -> &'static [i32] {
     }
 }
 
-/// The position at which RESMx and RESBL place their object.
+/// Returns the position at which RESMx and RESBL place their object.
 fn strobed(hpos: i32) -> i32 {
     if hpos < 68 { 2 } else { (hpos - 68 + 4) % 160 }
 }
 
-/// The distance by which HMOVE in this cycle moves an object that the regular HMOVE moves by `right`.
+/// Returns the distance by which HMOVE in this cycle moves an object that the regular HMOVE moves by `right`.
 fn hmove_distance(cycle: i32, right: i32) -> i32 {
     match cycle {
         0..=3 => right.max(-7),

@@ -10,19 +10,19 @@ use super::{ALL_STALE, HBLANK, Tia};
 /// HMOVE blanks the pixels of a line before this colour clock: eight of them.
 pub(super) const COMB_END: i32 = HBLANK + 8;
 
-/// The way a frame is drawn.
+/// How a frame is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Drawing {
-    /// By spans, like the reference: right for every frame.
+    /// By spans, like the reference. Correct for every frame.
     #[default]
     Spans,
-    /// By lines: right for a frame that begins now and ends below the screen.
+    /// By lines. Correct for a frame that begins now and ends below the screen.
     Lines,
-    /// By lines without painting: only collisions are latched.
+    /// By lines without painting. Only collisions are latched.
     CollisionsOnly,
 }
 
-/// The steps of drawing that depend on the way a frame is drawn.
+/// The steps of drawing that differ between the ways of drawing a frame.
 pub(super) trait Draw {
     /// Makes the pixels up to the colour clock `to` pending.
     fn extend_pending(tia: &mut Tia, to: i32);
@@ -40,14 +40,14 @@ pub(super) trait Draw {
     /// Flushes the pending pixels of a colour, by its index, before it changes.
     fn flush_coloured(tia: &mut Tia, index: usize);
 
-    /// Blanks the start of a line if HMOVE, which is being written, does.
+    /// Handles the write of HMOVE, which blanks the start of a line if `blanks` is true.
     fn comb(tia: &mut Tia, blanks: bool);
 }
 
 impl Tia {
     /// Returns true if something changes at the end of this line.
     pub(super) fn has_pending_line_end(&self) -> bool {
-        // Without branches: almost always, all of it is false.
+        // Without branches, because almost always every term is false.
         (self.playfield.reflected ^ self.playfield.reflect)
             | self.players[0].first_suppressed
             | self.players[1].first_suppressed
@@ -131,7 +131,7 @@ impl Tia {
         self.active & object.bit() != 0
     }
 
-    /// Derives the state that is not part of a snapshot.
+    /// Recomputes the state that snapshots omit.
     pub(crate) fn refresh(&mut self) {
         self.stale = ALL_STALE;
         for object in Object::ALL {
@@ -169,15 +169,15 @@ impl Tia {
         };
     }
 
-    /// The current row of the screen. `None` for rows below the screen, which exist after a reset in
-    /// mid-frame (qbert, tetris).
+    /// Returns the current row of the screen. `None` for rows below the screen, which exist after a reset in mid-frame
+    /// (qbert, tetris).
     #[inline]
     pub(super) fn row(&mut self) -> Option<&mut [u8; WIDTH]> {
         let first = self.beam.row * WIDTH;
         self.screens[usize::from(self.current)].get_mut(first..)?.first_chunk_mut()
     }
 
-    /// The layers of the current line if the objects have the given pixels.
+    /// Returns the layers of the current line if the objects have the given pixels.
     #[inline]
     pub(super) fn layers(&self, pixels: impl Fn(Object) -> Mask) -> Layers {
         let score = self.playfield.score && (!self.playfield.priority || self.active == PF);
@@ -201,7 +201,7 @@ impl Tia {
 /// The set of active objects that contains the playfield only.
 pub(super) const PF: u8 = Object::Pf.bit();
 
-/// The objects of a line and their colours from back to front.
+/// Returns the objects of a line and their colours from back to front.
 ///
 /// In score mode the playfield has the players' colours. It is in front of player 1 and the ball, but behind
 /// player 0.

@@ -24,10 +24,10 @@ pub(super) struct Line {
     saved_cells: u64,
     /// The objects that were active since the last drawn pixel, one bit each.
     pub(super) active: u8,
-    /// HMOVE blanks the start of the line.
+    /// True if HMOVE blanks the start of the line.
     combed: bool,
-    /// `combed` of the line above, if that was drawn at once and nothing that it shows has changed since. This line then
-    /// has the same pixels, and its collisions are latched.
+    /// The value of `combed` for the line above, if that line was drawn as a whole and nothing that it shows has
+    /// changed since. This line then has the same pixels, and its collisions are already latched.
     pub(super) above: Option<bool>,
 }
 
@@ -112,13 +112,13 @@ impl Tia {
         self.pending_x() > self.line.drawn
     }
 
-    /// The pixel of the current line up to which pixels are pending.
+    /// Returns the pixel of the current line up to which pixels are pending.
     #[inline]
     fn pending_x(&self) -> usize {
         ((self.beam.pending_to - self.beam.drawn_to).max(HBLANK) - HBLANK) as usize
     }
 
-    /// Finishes the lines that are over. A line whose end is just reached is not: a write at the boundary
+    /// Finishes the lines that are over. A line whose end has just been reached is not over: a write at the boundary
     /// still comes first.
     fn finish_lines(&mut self) {
         loop {
@@ -133,7 +133,7 @@ impl Tia {
             self.next_line();
             if steady && !self.line.combed && self.is_line_over() {
                 let lines = ((self.beam.pending_to - self.beam.drawn_to - 1) / LINE) as usize;
-                // All possible collisions of identical lines have been latched with the first one.
+                // The first of several identical lines has latched all of their collisions.
                 if self.drawing == Drawing::Lines && plain && self.stale == 0 {
                     self.repeat_row(lines);
                     self.skip_lines(lines);
@@ -164,7 +164,7 @@ impl Tia {
         let screen = &mut self.screens[usize::from(self.current)];
         let below = (above + (lines + 1) * WIDTH).min(screen.len());
         let Some(rows) = screen.get_mut(above..below) else { return };
-        // All rows so far at once, so that few calls copy many rows.
+        // Each iteration copies all rows so far, so that few calls copy many rows.
         let mut copied = WIDTH;
         while copied < rows.len() {
             let (source, target) = rows.split_at_mut(copied);
@@ -180,7 +180,7 @@ impl Tia {
         self.start_line();
     }
 
-    /// The latches that the objects of this line could still set.
+    /// Returns the latches that the objects of this line could still set.
     #[inline]
     fn missing_collisions(&self) -> u16 {
         collision::possible(self.line.active) & !self.collisions & !self.debt.unwanted
@@ -192,8 +192,8 @@ impl Tia {
         self.missing_collisions() == 0 || self.is_blanked()
     }
 
-    /// Returns true if an object's pixels up to `x` must be saved before it changes: they are neither drawn nor
-    /// irrelevant.
+    /// Returns true if an object's pixels up to `x` must be saved before it changes, because they are still to be drawn
+    /// and have an effect.
     #[inline]
     fn must_save(&mut self, object: Object, x: usize) -> bool {
         if self.drawing == Drawing::CollisionsOnly {
@@ -279,8 +279,8 @@ impl Tia {
         }
     }
 
-    /// The pixels of an object in this line, as far as they are known. `changed` has one bit for each object with
-    /// saved pixels.
+    /// Returns the pixels of an object in this line, as far as they are known. `changed` has one bit for each object
+    /// with saved pixels.
     #[allow(clippy::inline_always)] // In the loops of its callers.
     #[inline(always)]
     fn pixels(&mut self, object: Object, changed: u8) -> Mask {
@@ -296,7 +296,7 @@ impl Tia {
         self.line.saved[index] | now & Mask::span(self.line.changed_at[index], WIDTH)
     }
 
-    /// The saved pixels of the playfield, and those since its last change.
+    /// Returns the saved pixels of the playfield, and those since its last change.
     fn completed_field(&self) -> Mask {
         let rest = self.playfield.line_cells() & !cells_before(self.line.changed_at[Object::Pf as usize]);
         playfield::mask(self.line.saved_cells | rest)
@@ -345,7 +345,7 @@ impl Tia {
         }
     }
 
-    /// Paints the pixels `start..end` and latches those of the collisions `missing` that happen there.
+    /// Paints the pixels `start..end` and latches the collisions among `missing` that happen there.
     #[allow(clippy::inline_always)] // Each caller's way to get the pixels is simple.
     #[inline(always)]
     fn paint_line(&mut self, start: usize, end: usize, missing: u16, pixels: impl Fn(&Self, Object) -> Mask) {
@@ -359,19 +359,19 @@ impl Tia {
         self.paint(&layers, first, end);
     }
 
-    /// Blanks the pixels `start..end` of those that HMOVE blanks.
+    /// Blanks the pixels in `start..end` that HMOVE blanks.
     fn blank_comb(&mut self, start: usize, end: usize) {
         if let Some(pixels) = self.row().and_then(|row| row.first_chunk_mut::<COMB>()) {
             match (start, end) {
-                // Almost always. One store, where `fill` would be a call.
+                // The usual case: a single store, where `fill` would be a call.
                 (0, COMB) => *pixels = [0; COMB],
                 _ => pixels[start..end].fill(0),
             }
         }
     }
 
-    /// Latches those of the collisions `missing` that happen in `place`, without painting. `changed` has one
-    /// bit for each object with saved pixels.
+    /// Latches the collisions among `missing` that happen in `place`, without painting. `changed` has one bit for each
+    /// object with saved pixels.
     fn latch_line(&mut self, place: Mask, missing: u16, changed: u8) {
         for (latch, first, second) in collision::pairs(missing) {
             let [first, second] = [first, second].map(|object| self.pixels(object, changed));
@@ -416,7 +416,7 @@ impl Tia {
     }
 }
 
-/// The cells of the playfield before pixel `x`, which begins one.
+/// Returns the cells of the playfield before pixel `x`, which begins one.
 #[inline]
 fn cells_before(x: usize) -> u64 {
     (1 << (x / CELL)) - 1

@@ -1,14 +1,14 @@
 //! The log of a frame's writes.
 //!
-//! The CPU never waits for the picture. It appends each write with its time to a log, and the chip applies the
-//! log in one go: when a collision is read and when the frame ends. Nothing else that the CPU can read depends
-//! on it. Translated code appends without a call.
+//! The CPU never waits for drawing. It appends each write and its time to a log. The chip applies the whole log when a
+//! collision is read and when the frame ends; nothing else that the CPU can read depends on it. Translated code appends
+//! without a call.
 //!
-//! Well over half of all writes change nothing, since programs write most registers in every line, changed or
-//! not. Translated code recognises them by a comparison with the register's *settled* value and leaves them
-//! out. That is right only where access times do not matter beyond the order of writes: in a frame that is
-//! drawn [by lines](super::lines), if the next access follows at least three CPU cycles later. No write takes
-//! longer to take effect; an access within that time would count.
+//! Well over half of all writes change nothing, because programs write most registers in every line, changed or not.
+//! Translated code compares each write with the register's *settled* value and skips it if nothing changes. This is
+//! correct only where the order of the writes matters but their times do not: in a frame that is drawn
+//! [by lines](super::lines), if the next access is at least three CPU cycles later. By then every write has taken
+//! effect; an earlier access could make a difference.
 
 use std::mem::offset_of;
 
@@ -31,7 +31,7 @@ pub(super) const CAPACITY: usize = 16 * 1024;
 /// the last line. It does not check for space.
 const APPENDED: usize = 8 * 1024 + 768;
 
-/// Marks a settled value: every write counts, whatever its value.
+/// Marks a register without a settled value: every write is logged.
 const UNSETTLED: u16 = 0x100;
 
 /// A write: the CPU cycle in the upper 18 bits, the register in the next six, the value in the lowest eight.
@@ -71,17 +71,16 @@ pub(super) struct Log {
     entries: Option<Entries>,
     /// Number of entries.
     length: u32,
-    /// One of the entries is a write of CXCLR.
+    /// True if one of the entries is a write of CXCLR.
     clears: bool,
     /// The CPU cycle from which a write ends the frame.
     end: u32,
-    /// The number to add to a CPU cycle of the frame for a multiple of 76 where a wait for the next line ends.
+    /// Added to a CPU cycle at which a wait for the next line ends, this gives a multiple of 76.
     wait_phase: u32,
-    /// The CPU cycle at which a line begins, most likely the line after the last one for whose end translated
-    /// code has waited.
+    /// The CPU cycle at which some line begins. It is most likely the next line that translated code will wait for.
     next_line: u32,
-    /// The settled value of each register: writing a byte with these [significant](SIGNIFICANT) bits changes
-    /// nothing. With [`UNSETTLED`] set, every write counts.
+    /// The settled value of each register: writing a byte with these [significant](SIGNIFICANT) bits changes nothing.
+    /// With [`UNSETTLED`] set, every write is logged.
     settled: [u16; REGISTERS],
 }
 
@@ -133,20 +132,20 @@ pub(crate) static SIGNIFICANT: [u8; REGISTERS] = {
     bits
 };
 
-/// The way a write is logged.
+/// How a write is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Logging {
     /// Not at all: it has no effect on the picture.
     Never,
-    /// By a call, since it has immediate effects too.
+    /// By a call, because it also has immediate effects.
     ByCall,
     /// Always.
     Always,
     /// Always, and the log records that it clears the latches: CXCLR.
     AlwaysClearing,
-    /// If the register's settled value differs.
+    /// Only if it differs from the register's settled value.
     UnlessSettled,
-    /// If the settled value of a motion register is not 0: HMCLR.
+    /// Only if the settled value of some motion register is not 0: HMCLR.
     UnlessStill,
 }
 
@@ -165,13 +164,12 @@ pub(crate) fn logging(register: u16) -> Logging {
     }
 }
 
-/// Offsets in the chip of what translated code accesses.
+/// Offsets in the chip of the fields that translated code accesses.
 impl Tia {
     /// Offset of a `u32`: the CPU cycle from which a write ends the frame. Logged writes are earlier, except
     /// those made by a call.
     pub(crate) const LOG_END: usize = offset_of!(Self, log) + offset_of!(Log, end);
-    /// Offset of a `u32`: the number to add to a CPU cycle of the frame for a multiple of 76 where a wait for the
-    /// next line ends.
+    /// Offset of a `u32`: added to a CPU cycle at which a wait for the next line ends, it gives a multiple of 76.
     pub(crate) const WAIT_PHASE: usize = offset_of!(Self, log) + offset_of!(Log, wait_phase);
     /// Offset of a `u32`: a CPU cycle at which a line begins.
     pub(crate) const NEXT_LINE: usize = offset_of!(Self, log) + offset_of!(Log, next_line);
@@ -183,17 +181,17 @@ impl Tia {
     /// Offset of a `bool`: one of the entries clears the latches.
     pub(crate) const LOG_CLEARS: usize = offset_of!(Self, log) + offset_of!(Log, clears);
 
-    /// The bits of an entry that do not depend on the time and value, and the left shift of the CPU cycle.
+    /// Returns the bits of an entry that do not depend on the time and value, and the left shift of the CPU cycle.
     pub(crate) const fn log_entry(register: u16) -> (u32, u32) {
         ((register as u32) << Entry::REGISTER, Entry::CYCLE)
     }
 
-    /// Offset of a `u16`: a register's settled value. Registers follow each other.
+    /// Returns the offset of a `u16`: a register's settled value. Registers are adjacent.
     pub(crate) fn settled(register: u16) -> usize {
         offset_of!(Self, log) + offset_of!(Log, settled) + usize::from(register) * size_of::<u16>()
     }
 
-    /// The registers whose settled value no longer holds after a write changes the value of `register`: GRPx
+    /// Returns the registers whose settled value no longer holds after a write changes the value of `register`: GRPx
     /// copies the other player's graphics, and GRP1 the ball's enable bit too.
     pub(crate) fn unsettles(register: u16) -> Option<u16> {
         match register {
@@ -239,7 +237,7 @@ impl Tia {
         }
     }
 
-    /// Empties the log, whose memory a panic may have freed, and makes it end at once.
+    /// Empties the log, whose memory a panic may have freed, and ends it immediately.
     pub(super) fn abandon_log(&mut self) {
         self.log.entries.get_or_insert_with(spare::take_log);
         (self.log.length, self.log.clears, self.log.end) = (0, false, 0);
@@ -266,7 +264,7 @@ impl Tia {
         self.log.entries.is_some()
     }
 
-    /// The CPU cycle from which a write ends the frame that is being logged.
+    /// Returns the CPU cycle from which a write ends the frame that is being logged.
     pub(crate) fn log_end(&self) -> u32 {
         self.log.end
     }
@@ -320,7 +318,7 @@ impl Tia {
             return;
         };
         if std::mem::take(&mut self.log.clears) {
-            // Latches that will be cleared need not be found.
+            // Latches that will be cleared need not be computed.
             self.collisions = u16::MAX;
         }
         let phase = self.line_phase();

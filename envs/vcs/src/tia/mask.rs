@@ -4,8 +4,7 @@ use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 pub(crate) const WIDTH: usize = 160;
 
 /// A set of the 160 pixels of a scanline. Bit `x` of the two fields in sequence is pixel `x`.
-// Not three equal words: the compiler would load two of them as a vector, and stall on the narrower stores
-// before.
+// Not three words of 64 bits: the compiler would load two of them as one vector, which stalls after narrower stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mask {
     low: u128,
@@ -34,7 +33,7 @@ const LOW: usize = 128;
 impl Mask {
     pub(super) const EMPTY: Self = Self { low: 0, high: 0 };
 
-    /// The pixels `start..end`.
+    /// Returns the pixels `start..end`.
     #[inline]
     pub(super) fn span(start: usize, end: usize) -> Self {
         BELOW[end] & !BELOW[start]
@@ -47,7 +46,7 @@ impl Mask {
             let pattern = pattern << x;
             return Self { low: pattern >> 32, high: pattern as u32 };
         }
-        // The bits that the shift loses. Two steps, since a shift by 128 bits would overflow.
+        // The bits that the shift loses. Two steps, because a shift by 128 bits would overflow.
         let beyond = pattern >> 1 >> (LOW - 1 - x);
         Self { low: pattern << x | beyond >> 32, high: beyond as u32 }
     }

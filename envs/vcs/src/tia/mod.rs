@@ -13,29 +13,28 @@
 //!                                                         pixels
 //! ```
 //!
-//! A frame's writes go into a log, and nothing else happens until the log is *applied*, in the order of the
-//! writes. Each write makes all pixels up to its colour clock *pending*: they will be drawn with the values of
-//! the registers before the write. They are *flushed*, that is drawn and their collisions latched, only before
-//! a value changes that they show, when a collision is read, and when the frame ends.
+//! A frame's writes go into a log, and nothing else happens until the log is *applied*, in the order of the writes.
+//! Each write makes all pixels up to its colour clock *pending*: they will be drawn with the values of the registers
+//! before the write. They are *flushed* (drawn, with their collisions latched) only before a value that they show
+//! changes, when a collision is read, and when the frame ends.
 //!
 //! The chip skips unneeded work:
 //!
 //! * Most writes change nothing. Translated code does not log them (`log`).
 //! * Most masks remain the same from line to line. A change of an object's register makes its mask *stale*, and
 //!   the next flush that needs the mask refreshes it (`draw`).
-//! * Many lines show the same as the line above, although something was written in between. They are copied
+//! * Many lines are equal to the line above, although something was written in between. They are copied
 //!   (`Line::above`).
 //! * Programs read few of the fifteen collision latches. The others stay *open* (`debt`).
-//! * A screen that nobody needs stays *undrawn*: its frame latches collisions only, and the console replays the
+//! * A screen that is not requested stays *undrawn*: its frame latches collisions only, and the console replays the
 //!   frame if the screen is needed after all (`crate::replay`).
 //!
 //! # Lines and spans
 //!
-//! A frame is drawn in one of three ways ([`Drawing`]). `lines` flushes a line at a time, since access times
-//! within a line matter only through the pixels that the objects had before a change (`Line::saved`). The second
-//! way is the same without painting. In a frame that is cut off, or that continues one, the access times matter
-//! more: `spans` applies its writes at once and flushes the span of pixels between two accesses at a time,
-//! exactly like the reference.
+//! A frame is drawn in one of three ways ([`Drawing`]). `lines` flushes a line at a time, because the time of an access
+//! within a line affects only which pixels the objects had before a change (`Line::saved`). The second way is the same
+//! without painting. Access times matter more in a frame that is cut off or that continues one: `spans` applies its
+//! writes at once and flushes the span of pixels between two accesses at a time, exactly like the reference.
 
 mod collision;
 mod debt;
@@ -96,7 +95,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Number of pixels of the screen.
+    /// Returns the number of pixels of the screen.
     fn pixels(&self) -> usize {
         self.height as usize * WIDTH
     }
@@ -125,7 +124,7 @@ struct Beam {
 }
 
 impl Beam {
-    /// Returns true if a frame, or a reset in mid-frame, can lead to these times.
+    /// Returns true if these times can result from a frame or from a reset in mid-frame.
     fn is_possible(&self, geometry: &Geometry) -> bool {
         if !(1 - LINE..=0).contains(&self.frame_start) || !(0..=LINE).contains(&self.clocks_left) {
             return false;
@@ -160,9 +159,9 @@ pub(crate) struct Tia {
     screens: [Vec<u8>; 2],
     /// The index of the screen that is being drawn.
     current: bool,
-    /// A frame has begun but not ended.
+    /// True if a frame has begun but not ended.
     unfinished: bool,
-    /// The unfinished frame has been greyed out.
+    /// True if the unfinished frame has been greyed out.
     greyed: bool,
     #[serde(skip)]
     drawing: Drawing,
@@ -173,7 +172,7 @@ pub(crate) struct Tia {
     vsync_finish: i32,
     /// The clock of the last write of HMOVE.
     last_hmove: i32,
-    /// HMOVE blanks the start of the current line or of the next one.
+    /// True if HMOVE blanks the start of the current line or of the next one.
     hmove_blank: bool,
     cosmic_ark: CosmicArk,
 
@@ -188,7 +187,7 @@ pub(crate) struct Tia {
     #[serde(skip)]
     debt: Debt,
 
-    /// The capacitors of the paddles are being discharged (VBLANK bit 7).
+    /// True while the capacitors of the paddles are being discharged (VBLANK bit 7).
     dump: bool,
     /// The CPU cycle at which the last discharge ended.
     dump_end: u32,
@@ -269,7 +268,7 @@ impl Tia {
         self.geometry = geometry;
     }
 
-    /// Number of rows of the screen.
+    /// Returns the number of rows of the screen.
     pub(crate) fn height(&self) -> usize {
         self.geometry.height as usize
     }
@@ -279,17 +278,17 @@ impl Tia {
         spare::give(std::mem::take(&mut self.screens[screen]));
     }
 
-    /// The palette bytes of the current screen, row by row.
+    /// Returns the palette bytes of the current screen, row by row.
     pub(crate) fn screen(&self) -> &[u8] {
         &self.screens[usize::from(self.current)]
     }
 
-    /// The palette bytes of the other screen.
+    /// Returns the palette bytes of the other screen.
     pub(crate) fn previous_screen(&self) -> &[u8] {
         &self.screens[usize::from(!self.current)]
     }
 
-    /// The index of the current screen.
+    /// Returns the index of the current screen.
     pub(crate) fn current_screen(&self) -> usize {
         usize::from(self.current)
     }
@@ -358,8 +357,8 @@ impl Tia {
         self.unfinished
     }
 
-    /// Begins a frame. The caller has just rebased the time; `phase` is the colour clock's position in its
-    /// line. The frame does not look for the latches `unwanted`, one bit each.
+    /// Begins a frame. The caller has just rebased the time; `phase` is the colour clock's position in its line. The
+    /// frame does not check for the latches `unwanted`, one bit each.
     pub(crate) fn start_frame(&mut self, phase: i32, drawing: Drawing, unwanted: u16) {
         self.current = !self.current;
         let display_start = LINE * self.geometry.ystart - phase;
@@ -403,8 +402,8 @@ impl Tia {
         self.players[0].copies = u8::MAX;
     }
 
-    /// Ends the frame after a panic. Its state is unspecified, but translated code may go on to append a few writes
-    /// until it finds that the log has ended.
+    /// Ends the frame after a panic. Its state is unspecified, but translated code may still append a few writes until
+    /// it notices that the log has ended.
     #[cold]
     pub(crate) fn abandon_frame(&mut self) {
         self.unfinished = false;
@@ -439,12 +438,12 @@ impl Tia {
         }
     }
 
-    /// The colour clock at which the frame began.
+    /// Returns the colour clock at which the frame began.
     pub(crate) fn frame_start(&self) -> i32 {
         self.beam.frame_start
     }
 
-    /// The number to add to a CPU cycle of the frame for a multiple of 76 at the start of each line.
+    /// Returns a number that, added to the CPU cycle at which a line begins, gives a multiple of 76.
     fn line_phase(&self) -> u32 {
         (self.beam.frame_start.wrapping_neg() / 3) as u32
     }

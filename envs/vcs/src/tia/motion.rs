@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The pixels to the right by which HMOVE at `cycle` (0 to 75) of a line moves objects, by their motion
-/// values (0 to 15).
+/// Returns the pixels to the right by which HMOVE at `cycle` (0 to 75) of a line moves objects, by their motion values
+/// (0 to 15).
 ///
 /// The regular time is just after WSYNC (cycle 3). At cycles 4 to 20 some of the motion to the left is lost
 /// (`video_chess`, trondead), at 21 to 54 nothing moves (entombed, amidar), and at 55 to 74 objects move left
@@ -39,14 +39,13 @@ const fn pixels(cycle: usize, motion: i8) -> i8 {
     }
 }
 
-/// Cycles 0 to 20: least motion to the right, since some of the clocks that move an object left come too
-/// late.
+/// Cycles 0 to 20: minimum motion to the right, because some of the clocks that move an object left come too late.
 const AT_LEAST: [i8; 21] = [-7, -7, -7, -7, -6, -5, -5, -4, -3, -2, -2, -1, 0, 1, 1, 2, 3, 4, 4, 5, 6];
 
-/// Cycles 55 to 74: difference to the regular motion, since some clocks already belong to the next line.
+/// Cycles 55 to 74: difference from the regular motion, because some clocks already belong to the next line.
 const LATE: [i8; 20] = [6, 5, 4, 4, 3, 2, 1, 1, 0, -1, -2, -2, -3, -4, -5, -5, -6, -7, -8, -8];
 
-/// The motion of missile 0 from which Cosmic Ark makes its stars. `journey_escape` uses it all the time.
+/// The motion of missile 0 that draws the stars of Cosmic Ark. `journey_escape` uses it all the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CosmicArk {
     pub(super) active: bool,

@@ -78,7 +78,7 @@ pub(super) struct Player {
     pub(super) reflected: bool,
     /// The low three bits of NUSIZx.
     pub(super) copies: u8,
-    /// The first copy is hidden until the end of the line, because RESPx was written while it was shown.
+    /// True if the first copy is hidden until the end of the line, because RESPx was written while it was shown.
     pub(super) first_suppressed: bool,
     /// HMPx, 0 to 15.
     pub(super) motion: u8,
@@ -110,7 +110,7 @@ impl Player {
         position >= x && position + usize::from(EXTENT[usize::from(self.copies)]) <= WIDTH
     }
 
-    /// All pixels that the player could cover with any graphics.
+    /// Returns all pixels that the player could cover with any graphics.
     pub(super) fn area(&self) -> Mask {
         let pattern = match self.copies {
             5 => 0xFFFF << 1,
@@ -120,7 +120,7 @@ impl Player {
         copies(pattern, self.position, self.shown_copies())
     }
 
-    /// The offsets of the copies that are not hidden, as a bit set.
+    /// Returns the offsets of the copies that are not hidden, as a bit set.
     fn shown_copies(&self) -> u128 {
         REPEATED[usize::from(self.copies)] & !u128::from(self.first_suppressed)
     }
@@ -162,7 +162,7 @@ impl Missile {
         if self.active() { self.area() } else { Mask::EMPTY }
     }
 
-    /// All pixels that the missile could cover if it were enabled.
+    /// Returns all pixels that the missile could cover if it were enabled.
     pub(super) fn area(&self) -> Mask {
         let size = match self.shape {
             MissileShape::Normal => self.size,
@@ -197,13 +197,13 @@ impl Ball {
         if self.active() { self.area() } else { Mask::EMPTY }
     }
 
-    /// All pixels that the ball could cover if it were enabled.
+    /// Returns all pixels that the ball could cover if it were enabled.
     pub(super) fn area(&self) -> Mask {
         copies(run(self.size), self.position, 1)
     }
 }
 
-/// A pattern of `1 << size` pixels.
+/// Returns a pattern of `1 << size` pixels.
 fn run(size: u8) -> u64 {
     (1 << (1 << size)) - 1
 }

@@ -10,7 +10,7 @@ use super::stretch;
 pub(super) struct Playfield {
     /// The 20 cells of the left half, the leftmost in bit 0: PF0 from bit 4 on, PF1 from bit 7 down, PF2 from bit 0 on.
     pub(super) cells: u32,
-    /// The right half mirrors the left one on the screen. CTRLPF's own bit takes effect late if it changes in
+    /// True if the right half mirrors the left one on the screen. A change of the bit in CTRLPF takes effect late in
     /// the right part of a line.
     pub(super) reflected: bool,
     /// Bit 0 of CTRLPF.
@@ -42,7 +42,7 @@ impl Playfield {
         self.cells >> cell & 1 == 1
     }
 
-    /// The 40 cells of a line, the leftmost in bit 0.
+    /// Returns the 40 cells of a line, the leftmost in bit 0.
     #[inline]
     pub(super) fn line_cells(&self) -> u64 {
         let right = if self.reflected { self.cells.reverse_bits() >> (32 - CELLS) } else { self.cells };
@@ -54,7 +54,7 @@ impl Playfield {
     }
 }
 
-/// The pixels of the 40 cells of a line.
+/// Returns the pixels of the 40 cells of a line.
 pub(super) fn mask(line_cells: u64) -> Mask {
     let half = |cells: u64| pixels(cells as u32 & ((1 << CELLS) - 1));
     Mask::halves(half(line_cells), half(line_cells >> CELLS))

@@ -5,7 +5,8 @@ use super::spans::BySpans;
 use super::{Tia, collision};
 use crate::controllers::{AnaloguePin, Inputs, Wiring};
 
-/// Number of registers from INPT0 on, which show the pins of four paddles and two fire buttons. The last two show none.
+/// Number of registers from INPT0 on. They read the pins of four paddles and two fire buttons; the last two have no
+/// pin.
 pub(crate) const PINS: usize = 8;
 const FIRST_BUTTON: usize = 4;
 const UNCONNECTED: usize = 6;

@@ -1,8 +1,8 @@
 //! Drawing by spans: the pixels between two accesses are drawn when the reference draws them.
 //!
-//! Frames need it if they are cut off within the visible lines, where the last span leaves traces, or if they
-//! began with an earlier request. All other frames are drawn [by lines](super::lines), with the same pixels
-//! and latches.
+//! It is needed for frames that are cut off within the visible lines, where the last span leaves traces, and for frames
+//! that began with an earlier request. All other frames are drawn [by lines](super::lines), with the same pixels and
+//! latches.
 
 use super::collision::{self, Object};
 use super::draw::{COMB_END, Draw, PF};
@@ -175,7 +175,7 @@ impl Tia {
         (beam.drawn_to == beam.pending_to).then(|| (start.max(HBLANK) - HBLANK) as usize)
     }
 
-    /// All pixels that these players, missiles and ball could cover with any graphics.
+    /// Returns all pixels that these players, missiles and ball could cover with any graphics.
     fn area_of(&self, active: u8) -> Mask {
         let mut area = Mask::EMPTY;
         for index in 0..2 {

@@ -1,4 +1,4 @@
-//! The fast TIA against the one that draws dot by dot.
+//! Compares the fast TIA with the one that draws dot by dot.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -13,7 +13,8 @@ use super::registers::{
 use super::{Beam, Drawing, Geometry, Tia};
 use crate::controllers::{Inputs, Wiring};
 
-/// The chips on one clock: the fast one, drawing by spans, by lines and without painting, and the slow one.
+/// The chips under test on a common clock: the fast one, drawing by spans, by lines and without painting, and the slow
+/// one.
 struct Bench {
     fast: Tia,
     lines: Tia,
@@ -164,7 +165,7 @@ const VISIBLE: [&[u16]; 6] = [
     &[ENABL, RESBL, CTRLPF, PF1],
 ];
 
-/// Writes whose distance matters, starting at a line. Each comes with the cycles that pass before it.
+/// Sequences of writes whose timing matters, from the start of a line. Each comes with the cycles that pass before it.
 const MOTIONS: [&[(u32, u16, u8)]; 7] = [
     &[(3, HMOVE, 0), (20, RESM0, 0)],
     &[(3, HMOVE, 0), (3, RESM1, 0)],
@@ -176,7 +177,7 @@ const MOTIONS: [&[(u32, u16, u8)]; 7] = [
     &[(0, HMM0, 0x70), (3, HMOVE, 0), (21, HMM0, 0x60)],
 ];
 
-/// A random way of using the chip, for some frames.
+/// Parameters of random accesses to the chip, used for some frames.
 struct Style {
     /// The most frequently written registers.
     registers: &'static [u16],
@@ -257,7 +258,7 @@ fn value(random: &mut StdRng, register: u16, style: &Style) -> u8 {
         VBLANK if random.random_bool(style.bright) => value & !2,
         COLUP0..=COLUBK => value | 0x02,
         ENAM0 | ENAM1 | ENABL if random.random_bool(0.7) => value | 2,
-        // Empty objects are as interesting as others.
+        // Empty objects are worth testing too.
         GRP0 | GRP1 | PF0..=PF2 if random.random_bool(0.4) => 0,
         RESMP0 | RESMP1 if random.random_bool(0.7) => value & !2,
         _ => value,
@@ -367,7 +368,7 @@ fn times_that_do_not_fit_together_are_refused() {
 
 /// After a reset in mid-frame, the visible lines may end at any clock.
 #[test]
-fn a_frame_draws_up_to_the_last_clock_that_there_is() {
+fn a_frame_draws_up_to_the_last_possible_clock() {
     const LAST: u32 = i32::MAX as u32 / 3;
     let mut chip = Tia::new(GEOMETRY);
     chip.reset(0);

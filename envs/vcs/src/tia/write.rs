@@ -17,8 +17,8 @@ use super::registers::{
 use super::spans::BySpans;
 use super::{HBLANK, LINE, NEVER, Tia, WIDTH};
 
-/// Colour clocks until a write takes effect on the screen, by register and the CPU cycle of the line modulo 4, on which
-/// only those of the playfield depend.
+/// Colour clocks until a write takes effect on the screen, by register and by CPU cycle of the line modulo 4. Only the
+/// delays of the playfield depend on the cycle.
 const DELAYS: [[u8; 4]; 64] = {
     let mut delays = [[0; 4]; 64];
     delays[VBLANK as usize] = [1; 4];
@@ -129,7 +129,7 @@ impl Tia {
                 self.line.above = None;
                 self.debt.forgive();
             }
-            // VSYNC has had its effect. WSYNC holds the CPU, which the machine does. RSYNC and the sound
+            // VSYNC has already had its effect. The machine handles WSYNC, which halts the CPU. RSYNC and the sound
             // registers have no effect.
             _ => {}
         }
@@ -212,7 +212,7 @@ impl Tia {
         }
     }
 
-    /// The objects that have a colour, one bit each; none for the background.
+    /// Returns the objects that have a colour, one bit each; none for the background.
     #[inline]
     pub(super) fn coloured(&self, index: usize) -> u8 {
         let field = |shows: bool| if shows { Object::Pf.bit() } else { 0 };

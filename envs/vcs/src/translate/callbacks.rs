@@ -15,8 +15,8 @@ thread_local! {
     static PANIC: Cell<Option<Box<dyn Any + Send>>> = const { Cell::new(None) };
 }
 
-/// Continues a panic of a callback. A panic cannot unwind through translated code, which has no unwind
-/// information. Instead, it ends the frame, so that the code leaves by its usual exit.
+/// Resumes a panic of a callback. A panic cannot unwind through translated code, which has no unwind information.
+/// Instead it ends the frame, so that the code leaves by its usual exit.
 pub(super) fn resume_panic() {
     if let Some(payload) = PANIC.take() {
         resume_unwind(payload);
@@ -73,9 +73,8 @@ pub(super) unsafe extern "C" fn read_riot(machine: *mut Machine, address: u32, _
     })
 }
 
-/// Returns the number of iterations of a loop waiting for the timer that may be skipped. An iteration takes
-/// `period` cycles. The lowest byte of `counts` is the least count for which the loop continues, the next one the
-/// greatest.
+/// Returns the number of iterations that may be skipped in a loop that waits for the timer. An iteration takes `period`
+/// cycles. The loop continues while the count is between the lowest byte of `counts` and the next one, inclusive.
 pub(super) type IdleRounds =
     unsafe extern "C" fn(*mut Machine, counts: u32, period: u32, first_read: u32) -> u32;
 

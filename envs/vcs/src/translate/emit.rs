@@ -102,9 +102,9 @@ impl Registers {
     }
 }
 
-/// Emits the function of a region. It takes the CPU and the machine, whose writes are being logged. It returns the
-/// native code to run next, from a slot; [`INTERPRET`] if the interpreter executes the next instruction; or 0 if the
-/// caller must look up the next code.
+/// Emits the function of a region. The function takes the CPU and the machine, whose writes are being logged. It
+/// returns the native code to run next, from a slot; [`INTERPRET`] if the interpreter must execute the next
+/// instruction; or 0 if the caller must look up the next code.
 pub(super) fn emit(
     region: &Region,
     unit: &Unit,
@@ -173,8 +173,8 @@ pub(super) fn emit(
     Ok(function)
 }
 
-/// Maximum number of cycles that instructions of a basic block take, unless they wait: those of their opcodes,
-/// and two for crossing pages and a branch that is taken.
+/// Returns an upper bound on the cycles of a basic block whose instructions do not wait: the cycles of each opcode,
+/// plus two for crossing pages and taking a branch.
 fn rest(instructions: &[Instruction]) -> u32 {
     instructions.iter().map(|instruction| u32::from(instruction.opcode.cycles) + 2).sum()
 }
@@ -244,7 +244,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Skips the iterations of a wait loop that are certain to be followed by another one.
+    /// Skips the iterations of a wait loop that are certain not to be the last.
     fn skip_rounds(&mut self, wait: &TimerWait) {
         let cycles = self.code.use_var(self.registers.cycles);
         let first_read = self.code.ins().iadd_imm_s(cycles, i64::from(wait.read_after));
@@ -260,14 +260,14 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.cycles, cycles);
     }
 
-    /// Exits unless the rest of the basic block, from the current instruction on, is certain to be over before
-    /// the log ends.
+    /// Exits unless the rest of the basic block, including the current instruction, is certain to end before the log
+    /// does.
     fn interpret_if_late(&mut self) {
         let late = self.is_late();
         self.interpret_if(late);
     }
 
-    /// True unless the instructions after the current one are certain to be over before the log ends.
+    /// Returns true unless the instructions after the current one are certain to end before the log does.
     fn is_late(&mut self) -> Value {
         let latest = self.later(self.elapsed + self.position.rest);
         let end = self.code.ins().load(I32, TRUSTED, self.machine, LOG_END);
@@ -305,7 +305,7 @@ impl Emitter<'_> {
         self.exit_to(pc, code);
     }
 
-    /// The native code at an address, or 0.
+    /// Returns the native code at an address, or 0.
     fn code_at(&mut self, pc: u16) -> Value {
         match self.unit.code_index(pc) {
             Some(index) => {
@@ -351,7 +351,7 @@ impl Emitter<'_> {
 
     /// Exits to `pc`, `elapsed` cycles after the start of the basic block, if `condition` holds.
     fn exit_if(&mut self, condition: Value, pc: u16, elapsed: u32, result: usize) {
-        // The exit's arguments are made off the hot path.
+        // The arguments of the exit are computed off the hot path.
         let [leave, after] = std::array::from_fn(|_| self.code.create_block());
         self.code.ins().brif(condition, leave, &[], after, &[]);
         self.code.switch_to_block(leave);
@@ -363,12 +363,12 @@ impl Emitter<'_> {
         self.code.switch_to_block(after);
     }
 
-    /// The time at the end of the current instruction.
+    /// Returns the time at the end of the current instruction.
     pub(super) fn now(&mut self) -> Value {
         self.later(self.elapsed)
     }
 
-    /// The time `elapsed` cycles after the start of the basic block.
+    /// Returns the time `elapsed` cycles after the start of the basic block.
     fn later(&mut self, elapsed: u32) -> Value {
         let cycles = self.code.use_var(self.registers.cycles);
         if elapsed == 0 { cycles } else { self.code.ins().iadd_imm_s(cycles, i64::from(elapsed)) }

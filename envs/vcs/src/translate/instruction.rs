@@ -46,17 +46,17 @@ impl Instruction {
         }
     }
 
-    /// The address of the next instruction.
+    /// Returns the address of the next instruction.
     pub(super) fn next(self) -> u16 {
         self.pc.wrapping_add(self.length())
     }
 
-    /// The return address of a subroutine call. A byte of padding follows BRK.
+    /// Returns the return address of a subroutine call. A byte of padding follows BRK.
     pub(super) fn return_address(self) -> u16 {
         if self.opcode.operation == Operation::Brk { self.pc.wrapping_add(2) } else { self.next() }
     }
 
-    /// The target of a branch.
+    /// Returns the target of a branch.
     pub(super) fn branch_target(self) -> u16 {
         self.next().wrapping_add_signed((self.operand as i8).into())
     }

@@ -100,7 +100,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The index register of an instruction.
+    /// Returns the index register of an instruction.
     fn index(&mut self, opcode: Opcode) -> Result<Value, Unsupported> {
         let register = match opcode.mode {
             Mode::ZeroPageX | Mode::AbsoluteX | Mode::IndirectX => self.registers.x,
@@ -116,7 +116,7 @@ impl Emitter<'_> {
         Ok(self.code.use_var(register))
     }
 
-    /// The indexed address in the zero page, as a byte.
+    /// Returns the indexed address in the zero page, as a byte.
     pub(super) fn zero_page_indexed(&mut self, instruction: Instruction) -> Result<Value, Unsupported> {
         let index = self.index(instruction.opcode)?;
         Ok(self.code.ins().iadd_imm_s(index, i64::from(instruction.operand as i8)))
@@ -142,14 +142,14 @@ impl Emitter<'_> {
         self.code.def_var(self.registers.cycles, cycles);
     }
 
-    /// The word at `address` and the next one of the zero page, both in RAM.
+    /// Returns the word at `address` and the next one of the zero page, both in RAM.
     pub(super) fn pointer(&mut self, address: u8) -> Value {
         let place = Self::ram_offset(address.into());
         let word = self.code.ins().load(I16, TRUSTED, self.machine, place);
         self.code.ins().uextend(I32, word)
     }
 
-    /// The word from two addresses in RAM.
+    /// Returns the word from two addresses in RAM.
     pub(super) fn load_word(&mut self, low: Value, high: Value) -> Value {
         let (low, high) = (self.load_ram(low), self.load_ram(high));
         let (low, high) = (self.zero_extend(low), self.zero_extend(high));
@@ -157,12 +157,12 @@ impl Emitter<'_> {
         self.code.ins().bor(low, high)
     }
 
-    /// The offset in the machine of the byte of RAM at a fixed address.
+    /// Returns the offset in the machine of the byte of RAM at a fixed address.
     pub(super) fn ram_offset(address: u16) -> i32 {
         RAM_OFFSET + i32::from(address % RAM as u16)
     }
 
-    /// The byte of RAM at an address from $80 to $FF.
+    /// Returns the byte of RAM at an address from $80 to $FF.
     pub(super) fn load_ram(&mut self, address: Value) -> Value {
         let place = self.ram(address);
         self.code.ins().load(I8, TRUSTED, place, RAM_OFFSET - RAM as i32)
@@ -200,7 +200,7 @@ impl Emitter<'_> {
         self.read_chip(function, address, open_bus)
     }
 
-    /// Emits a read of the timer's count. A callback reads it once it has run out.
+    /// Emits a read of the timer's count. A callback reads it after the timer has expired.
     fn read_timer(&mut self, address: u16) -> Value {
         let [expired, after] = std::array::from_fn(|_| self.code.create_block());
         self.code.append_block_param(after, I8);
@@ -355,8 +355,8 @@ impl Emitter<'_> {
         self.read_simple(address, open_bus)
     }
 
-    /// Returns the host address of a table in plain ROM of this unit, and its last index, up to 255. `None` if the
-    /// unit ends so soon that indices outside of the table are likely.
+    /// Returns the host address of a table in plain ROM of this unit, and its last index, up to 255. `None` if the unit
+    /// ends so soon after `base` that indices beyond it are likely.
     fn table(&self, base: u16) -> Option<(*const u8, u8)> {
         const SHORTEST: u8 = 16;
         let offset = self.unit.offset(base)?;
@@ -408,19 +408,19 @@ impl Emitter<'_> {
         self.code.switch_to_block(after);
     }
 
-    /// True if an address below the cartridge is in RAM.
+    /// Returns true if an address below the cartridge is in RAM.
     fn is_ram(&mut self, address: Value) -> Value {
         let lines = self.code.ins().band_imm_s(address, 0x0280);
         self.code.ins().icmp_imm_s(IntCC::Equal, lines, 0x0080)
     }
 
-    /// The zero page address of a byte of RAM.
+    /// Returns the zero page address of a byte of RAM.
     fn ram_place(&mut self, address: Value) -> Value {
         let place = self.code.ins().ireduce(I8, address);
         self.code.ins().bor_imm_s(place, i64::from(0x80_u8 as i8))
     }
 
-    /// The byte at a plain address of the cartridge.
+    /// Returns the byte at a plain address of the cartridge.
     fn load_rom(&mut self, address: Value) -> Value {
         let image = self.unit.image.clone();
         let place = match self.unit.mapping {

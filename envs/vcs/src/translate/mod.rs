@@ -1,9 +1,9 @@
-//! Translation of hot code in ROM to native code.
+//! Translates hot code in ROM to native code.
 //!
 //! ROM never changes, so code is compiled once for all consoles that share a translation. The interpreter in
-//! [`cpu`](crate::cpu) remains complete. It executes rare code, instructions that the translator does not
-//! support, and accesses that turn out to be special at run time (`Emitter::interpret_if`). It is also the
-//! oracle of the tests.
+//! [`cpu`](crate::cpu) supports every instruction. It executes rare code, instructions that the translator does not
+//! support, and accesses that turn out to be special at run time (`Emitter::interpret_if`). Tests compare native code
+//! with it.
 
 mod callbacks;
 mod emit;
@@ -30,11 +30,11 @@ use emit::INTERPRET;
 use native::Native;
 use region::Region;
 
-/// The way a console executes its program. The modes differ in speed only: after every frame all of them
-/// leave the same machine.
+/// How a console executes its program. The modes differ only in speed: after every frame they all leave the machine in
+/// the same state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Execution {
-    /// Interprets code first, and compiles it to native code once it has been executed often.
+    /// Interprets code until it has been executed often, then compiles it to native code.
     #[default]
     WhenHot,
     /// Compiles code to native code before its first execution. Slow to start; meant for tests.
@@ -43,8 +43,8 @@ pub enum Execution {
     Interpreted,
 }
 
-/// Number of visits of an address before its code is compiled. A higher number would interpret for longer, a
-/// lower one would compile code that is rarely executed.
+/// Number of visits to an address before its code is compiled. With a higher number, hot code would be interpreted for
+/// longer; with a lower one, rarely executed code would be compiled.
 const HOT: u32 = 1500;
 /// Number of visits that marks an address whose code cannot be compiled.
 const NEVER: u32 = u32::MAX;
@@ -78,7 +78,7 @@ pub(crate) struct Translation {
     /// A table for each value of the program counter's three highest bits.
     tables: [OnceLock<Table>; 8],
     banks: usize,
-    /// Number of visits of an address before its code is compiled.
+    /// Number of visits to an address before its code is compiled.
     hot: u32,
     compiler: Mutex<Native>,
     /// Number of CPU cycles executed by native code.
@@ -112,7 +112,7 @@ impl Translation {
         })
     }
 
-    /// The number of compiled regions.
+    /// Returns the number of compiled regions.
     pub(crate) fn compiled_regions(&self) -> usize {
         self.compiler.lock().map_or(0, |native| native.compiled())
     }
@@ -144,7 +144,7 @@ impl Translation {
                 }
                 #[cfg(test)]
                 self.executed.fetch_add((machine.cycles - before).into(), Ordering::Relaxed);
-                // Code may have continued elsewhere before it found that the log ends.
+                // The code may have continued at other addresses before it found that the log ends.
                 if result != INTERPRET || machine.cycles >= end || machine.stops() {
                     continue;
                 }
@@ -174,7 +174,7 @@ impl Translation {
         }
     }
 
-    /// The table for an address.
+    /// Returns the table for an address.
     #[inline]
     fn table(&self, pc: u16) -> &Table {
         self.tables[usize::from(pc >> 13)].get_or_init(|| Table::new(self.banks))
@@ -182,7 +182,7 @@ impl Translation {
 
     #[cold]
     fn compile(&self, index: usize, pc: u16, machine: &Machine) -> Option<usize> {
-        // While another thread compiles, this one goes on interpreting.
+        // While another thread compiles, this one continues to interpret.
         let mut native = self.compiler.try_lock().ok()?;
         let table = self.table(pc);
         let code = table.code[index].load(Ordering::Acquire);

@@ -8,8 +8,8 @@ use cranelift_codegen::{Context, isa};
 use memmap2::{Mmap, MmapMut};
 use wasmtime_internal_jit_icache_coherence::{clear_cache, pipeline_flush_mt};
 
-/// Maximum number of functions: one for every byte of the largest image that is translated. A program has far fewer,
-/// unless it runs the same code at several mirrors of the cartridge.
+/// Maximum number of functions: one for every byte of the largest image that is translated. Programs have far fewer,
+/// unless they run the same code at several mirrors of the cartridge.
 const MOST: usize = 32 * 1024;
 
 /// Compiles functions and owns their code.
@@ -39,7 +39,7 @@ impl Native {
         Some(Self { isa, context: Context::new(), most: MOST, pages: Vec::new() })
     }
 
-    /// The number of compiled functions.
+    /// Returns the number of compiled functions.
     pub(super) fn compiled(&self) -> usize {
         self.pages.len()
     }
@@ -74,9 +74,8 @@ fn can_execute() -> bool {
     MmapMut::map_anon(1).ok().and_then(executable).is_some()
 }
 
-/// Makes new memory executable for all threads. On processors whose instruction caches do not notice writes,
-/// these caches are cleared first, and all cores discard the instructions that they have fetched in advance.
-/// Returns `None` if the system refuses.
+/// Makes new memory executable for all threads. On processors whose instruction caches are not coherent with writes, it
+/// first clears these caches and makes all cores discard prefetched instructions. Returns `None` if the system refuses.
 #[allow(unsafe_code)]
 fn executable(memory: MmapMut) -> Option<Mmap> {
     // SAFETY: the range is that of the mapping.

@@ -253,8 +253,8 @@ impl Emitter<'_> {
         self.write_zero_page(instruction, s, value);
     }
 
-    /// The byte that PLA and PLP pull. They read the stack twice; breakout pulls from the TIA to move the
-    /// stack pointer.
+    /// Returns the byte that PLA and PLP pull. They read the stack twice; breakout pulls from the TIA to move the stack
+    /// pointer.
     fn pull(&mut self, instruction: Instruction) -> Value {
         let s = self.code.use_var(self.registers.s);
         let above = self.code.ins().iadd_imm_s(s, 1);
@@ -285,7 +285,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The status byte that PHP pushes.
+    /// Returns the status byte that PHP pushes.
     pub(super) fn status(&mut self) -> Value {
         let negative = self.code.use_var(self.registers.negative);
         let negative = self.code.ins().band_imm_s(negative, i64::from(0x80_u8 as i8));

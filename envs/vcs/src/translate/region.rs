@@ -6,8 +6,8 @@ use super::instruction::Instruction;
 use crate::cart::Unit;
 use crate::cpu::{BREAK_VECTOR, Mode, Operation};
 
-/// Maximum number of instructions in a region. Loops of a display kernel fit, and little code is compiled
-/// several times.
+/// Maximum number of instructions in a region. The loops of a display kernel fit within it, and little code is compiled
+/// more than once.
 const LONGEST: usize = 80;
 
 /// A basic block: instructions that are entered at the first one and left at the last.
@@ -38,7 +38,7 @@ impl Region {
         Some(Self { entry, blocks })
     }
 
-    /// The return addresses of the region's subroutine calls, where they are in the region.
+    /// Returns the return addresses of the region's subroutine calls, where they are in the region.
     pub(super) fn returns(&self) -> Vec<u16> {
         self.blocks
             .values()
@@ -75,7 +75,7 @@ fn reachable(unit: &Unit, rom: &[u8], entry: u16) -> (BTreeMap<u16, Instruction>
     (code, leaders)
 }
 
-/// The possible successors of a branch, jump or call.
+/// Returns the possible successors of a branch, jump or call.
 fn targets(unit: &Unit, rom: &[u8], instruction: Instruction) -> Vec<u16> {
     match (instruction.opcode.operation, instruction.opcode.mode) {
         (_, Mode::Relative) => vec![instruction.next(), instruction.branch_target()],
@@ -110,7 +110,7 @@ fn basic_block(
 }
 
 /// Returns true if the instruction accesses a fixed address of the cartridge that is not plain, such as one that
-/// switches banks. What follows may be other code, so it ends the region.
+/// switches banks. Other code may be mapped after it, so it ends the region.
 pub(super) fn is_special(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     use Operation as O;
     let Instruction { opcode, operand, .. } = instruction;

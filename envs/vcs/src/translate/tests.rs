@@ -1,4 +1,4 @@
-//! Native code against the interpreter, on random programs.
+//! Compares native code with the interpreter on random programs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn is_documented(operation: Operation) -> bool {
     operation as u8 <= Operation::Tya as u8
 }
 
-/// A bank of random instructions. Most addresses are those that real programs use: RAM, chips and tables in
+/// Returns a bank of random instructions. Most addresses are those that real programs use: RAM, chips and tables in
 /// ROM.
 fn bank(random: &mut StdRng, size: usize, documented: bool) -> Vec<u8> {
     let mut code = Vec::with_capacity(size);
@@ -108,7 +108,7 @@ fn console(cartridge: &Cartridge, left: Controller, execution: Execution) -> Con
     Console::new(cartridge.clone(), &options)
 }
 
-/// A cartridge of 4 KB that starts with `program` and ends in the vectors `end`.
+/// Returns a cartridge of 4 KB that starts with `program` and ends in the vectors `end`.
 fn cartridge_of(program: &[u8], end: [u8; 4]) -> Cartridge {
     let mut image = vec![0; 4096];
     image[..program.len()].copy_from_slice(program);
@@ -141,7 +141,7 @@ fn assert_same_frames(consoles: &mut [Console; 3], frames: usize) {
     }
 }
 
-/// From its frame 20 on, the program ends a frame early if player 0 has hit the playfield, which it always has. The rows
+/// From frame 20 on, the program ends a frame early if player 0 has hit the playfield, which it always has. The rows
 /// below still show an older frame.
 #[test]
 fn nothing_is_drawn_after_a_read_of_an_open_latch() {
@@ -216,8 +216,8 @@ fn every_execution_mode_leaves_the_same_machine() {
     }
 }
 
-/// A program that for each of `delays` waits for the end of a line, executes instructions for that many cycles, waits
-/// again, and stores the timer, which counts cycles, to RAM.
+/// Returns a program that, for each of `delays`, waits for the end of a line, executes instructions for that number of
+/// cycles, waits again, and stores the timer, which counts cycles, in RAM.
 fn waiting_program(delays: &[usize]) -> Arc<[u8]> {
     const NOP: u8 = 0xEA;
     const BIT_80: [u8; 2] = [0x24, 0x80];
@@ -326,7 +326,7 @@ fn the_number_of_compiled_functions_is_limited() {
     assert_eq!((compiled, native.compiled()), ([true, true, false], 2));
 }
 
-/// Runs a few programs on consoles on the heap, where `tests/memcheck` detects accesses outside of them.
+/// Runs a few programs on heap-allocated consoles, so that `tests/memcheck` detects accesses outside of them.
 #[test]
 fn native_code_stays_within_its_memory() {
     let mut regions = 0;
@@ -340,7 +340,7 @@ fn native_code_stays_within_its_memory() {
     assert!(regions > 0 || Native::new().is_none(), "no code was compiled");
 }
 
-/// A unit of 4 KB that begins with `bytes` followed by NOPs.
+/// Returns a unit of 4 KB that begins with `bytes` followed by NOPs.
 fn unit_of(bytes: [u8; 3]) -> (Unit, Vec<u8>) {
     let mut rom = vec![0xEA; 4096];
     rom[..3].copy_from_slice(&bytes);

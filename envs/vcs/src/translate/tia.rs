@@ -17,7 +17,7 @@ const TIA_OFFSET: usize = offset_of!(Machine, tia);
 /// CPU cycles per line.
 const LINE_CYCLES: u32 = LINE as u32 / 3;
 
-/// Offset of a register's settled value in the machine.
+/// Returns the offset of a register's settled value in the machine.
 fn settled_offset(register: u16) -> i32 {
     (TIA_OFFSET + Tia::settled(register)) as i32
 }
@@ -64,7 +64,7 @@ impl Emitter<'_> {
         let value_16 = self.code.ins().ireduce(I16, value);
         self.store_settled(register, value_16);
         if let Some(other) = Tia::unsettles(register) {
-            // The upper byte is the mark.
+            // The upper byte is the mark `UNSETTLED`.
             let difference = self.code.ins().bxor(settled, value);
             let difference = self.code.ins().band_imm_s(difference, 0xFF);
             let changed = self.code.ins().icmp_imm_s(IntCC::NotEqual, difference, 0);
@@ -80,7 +80,7 @@ impl Emitter<'_> {
     /// Emits the write of HMCLR.
     fn append_unless_still(&mut self, register: u16, value: Value) {
         let [write, after] = std::array::from_fn(|_| self.code.create_block());
-        // The five motion registers follow each other.
+        // The five motion registers are adjacent.
         let four = self.code.ins().load(I64, TRUSTED, self.machine, settled_offset(HMP0));
         let last = self.code.ins().load(I16, TRUSTED, self.machine, settled_offset(HMBL));
         let last = self.code.ins().uextend(I64, last);
@@ -142,10 +142,10 @@ impl Emitter<'_> {
         self.code.ins().store(TRUSTED, length, self.machine, length_offset);
     }
 
-    /// The CPU cycle at which the next line begins. The current cycle if a line begins there.
+    /// Returns the CPU cycle at which the next line begins: the current cycle if a line begins there.
     ///
-    /// Most programs wait in every line, so the expected line is tried first. Its end does not depend on the
-    /// current time, which saves the processor from waiting for that and for a division.
+    /// Most programs wait in every line, so the expected line is tried first. Its end does not depend on the current
+    /// time, so the processor waits neither for the time nor for a division.
     fn line_end(&mut self) -> Value {
         let [other, after] = std::array::from_fn(|_| self.code.create_block());
         self.code.append_block_param(after, I32);

@@ -1,4 +1,4 @@
-//! Loops that wait for the timer. They take a sixth of all instructions.
+//! Loops that wait for the timer. They account for a sixth of all executed instructions.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use crate::cpu::{Mode, Operation};
 /// A loop that reads the timer until it has counted down far enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TimerWait {
-    /// The loop continues while the count is one of these.
+    /// The counts for which the loop continues.
     pub(super) counts: RangeInclusive<u8>,
     /// CPU cycles from the start of an iteration to its read of the timer.
     pub(super) read_after: u8,
@@ -42,7 +42,7 @@ impl TimerWait {
             (Read::Count, None, O::Bne) if loads != O::Bit => 1..=0xFF,
             (Read::Count, None, O::Bmi) => 0x80..=0xFF,
             (Read::Count, None, O::Bpl) => 0..=0x7F,
-            // The flag is clear while the count has not run out.
+            // The flag is clear until the timer expires.
             (Read::Flag, None, O::Bpl) => 0..=0xFF,
             (Read::Count, Some(limit), O::Bne) => limit.checked_add(1)?..=0xFF,
             (Read::Count, Some(limit), O::Bcs) => limit..=0xFF,
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::cart::{Mapping, Unit};
 
-    /// The first basic block of a ROM that begins with `bytes`.
+    /// Returns the first basic block of a ROM that begins with `bytes`.
     fn first_block(bytes: &[u8]) -> BasicBlock {
         let mut rom = vec![0xEA; 4096];
         rom[..bytes.len()].copy_from_slice(bytes);

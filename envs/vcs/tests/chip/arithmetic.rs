@@ -65,7 +65,7 @@ impl Model<'_> {
         self.finish_decimal(value, m);
     }
 
-    /// In decimal mode additions and subtractions derive V from the result alike.
+    /// Sets V from the result, in the same way for additions and subtractions in decimal mode.
     fn finish_decimal(&mut self, value: u8, m: u8) {
         let a = self.registers.a;
         self.set(V, (a ^ value) & 0x80 != 0 && (value ^ m) & 0x80 != 0);
@@ -73,7 +73,7 @@ impl Model<'_> {
     }
 }
 
-/// The value of two decimal digits. Digits above nine count as they are.
+/// Returns the value of two decimal digits. Digits above nine have the values 10 to 15.
 fn from_decimal(byte: u8) -> i32 {
     i32::from(byte / 0x10) * 10 + i32::from(byte % 0x10)
 }

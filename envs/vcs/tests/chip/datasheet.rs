@@ -10,7 +10,7 @@ pub(crate) struct Instruction {
     pub(crate) page_penalty: bool,
 }
 
-/// All instructions, indexed by opcode.
+/// Returns all instructions, indexed by opcode.
 pub(crate) fn instructions() -> [Instruction; 256] {
     let mut table = [None; 256];
     for line in

@@ -1,5 +1,5 @@
-//! A model of the 6507 that follows its datasheet and the notes on undocumented opcodes, without regard to
-//! speed. It was written separately from the emulator, so an error must be in both to go unnoticed.
+//! A slow model of the 6507 that follows its datasheet and the notes on undocumented opcodes. It was written separately
+//! from the emulator, so an error goes unnoticed only if both have it.
 //!
 //! The order of accesses is that of the reference emulator: opcode, all base cycles, operand bytes, the cycle
 //! for crossing a page, the operand, the result.

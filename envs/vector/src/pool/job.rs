@@ -31,7 +31,7 @@ impl Job {
 
 /// A participant's share of a round: a job in one atomic word, empty if `start == end`.
 ///
-/// The thread that swaps the job out owns it, so that others can take the share of a thread that wakes up late.
+/// The thread that swaps the job out owns it. Other threads can thus take the share of a thread that wakes up late.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Mailbox(AtomicU64);

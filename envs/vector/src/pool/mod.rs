@@ -1,16 +1,17 @@
 //! A work-stealing pool that runs one task for many indices.
 //!
-//! There are two ways to start work, and neither waits. [`Pool::start_round`] runs the task for each of the indices
+//! There are two ways to start work; neither blocks. [`Pool::start_round`] runs the task for each of the indices
 //! `0..count`, divided among the participants; [`Pool::enqueue`] appends single indices to a FIFO queue. The pool is
-//! independent of environments, and does not track completion: the task does.
+//! independent of environments. It does not track completion; the task does.
 //!
 //! * [`job`]: ranges of indices, and the mailbox with each participant's share of a round.
 //! * [`queue`]: single indices in FIFO order.
 //! * [`worker`]: a participant splits its range into its deque and steals from the others when it runs out of work.
 //! * [`sleep`]: parking of idle threads, and the proof that no wake-up is lost.
 //!
-//! If the caller [participates](Caller::Participates) it is participant 0, so that a pool of `n` threads starts only `n - 1`.
-//! With one thread a round is a plain loop; with more, the caller, which would wait anyway, saves a context switch.
+//! If the caller [participates](Caller::Participates) it is participant 0, so that a pool of `n` threads starts only
+//! `n - 1`. With one thread a round is a plain loop. With more, participation saves a context switch, because the
+//! caller would wait anyway.
 
 mod job;
 mod queue;
@@ -40,9 +41,9 @@ pub(crate) trait Task: Send + Sync + 'static {
 /// The role of the calling thread in [`Pool::run_until`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// It runs jobs, which is best if it needs all of them done.
+    /// It runs jobs. This is best if it needs all of them to be done.
     Participates,
-    /// It waits, and can continue as soon as it has the results that it needs.
+    /// It only waits, so it can continue as soon as it has the results that it needs.
     Waits,
 }
 
@@ -113,8 +114,8 @@ impl<T: Task> Pool<T> {
 
     /// Starts a round over the indices `0..count`, none of which may be in flight.
     ///
-    /// Participant `k` gets the `k`-th share of the indices, so that an index stays on one thread, and its state in the cache
-    /// of one core, unless it is stolen.
+    /// Participant `k` gets the `k`-th share of the indices. Unless it is stolen, an index therefore stays on one
+    /// thread, and its state in the cache of one core.
     pub(crate) fn start_round(&mut self, count: usize) {
         let parts = self.num_threads();
         for (part, mailbox) in self.shared.mailboxes.iter().enumerate() {
@@ -129,8 +130,8 @@ impl<T: Task> Pool<T> {
         self.shared.sleep.wake_all();
     }
 
-    /// Runs jobs until `is_over`, if the caller participates. When there is nothing left to do, calls `wait`, which returns
-    /// when it is over.
+    /// Runs jobs until `is_over`, if the caller participates. When there is nothing left to do, calls `wait`, which
+    /// blocks until `is_over`.
     pub(crate) fn run_until(&self, is_over: impl Fn() -> bool, wait: impl FnOnce()) {
         match &self.caller {
             Some(worker) => worker.run_until(&self.shared, is_over, wait),
@@ -150,7 +151,7 @@ impl<T: Task> Drop for Pool<T> {
         }
         self.shared.stop();
         for thread in self.threads.drain(..) {
-            // Workers catch panics of the task. A thread that died anyway has ended, too.
+            // Workers catch panics of the task. A thread that panicked anyway has also ended.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
 //! Parking of idle threads.
 //!
-//! A thread that found no work must not miss work that appears while it is about to park. It therefore registers as a
-//! sleeper *before* it searches for the last time:
+//! A thread that found no work must not miss work that appears just before it parks. It therefore registers as a
+//! sleeper *before* its last search:
 //!
 //! | sleeper                                | sender                            |
 //! |----------------------------------------|-----------------------------------|
@@ -14,10 +14,11 @@
 //! sleeper and starts a new generation, and `park` returns immediately because its ticket is of an older one. If the
 //! sender's fence comes first, the last search of the sleeper finds the work. `tests/loom.rs` checks this with a model.
 //!
-//! `Pool::start_round`, `Pool::enqueue` and the end of the pool wake the sleepers. A worker that splits its range does not:
-//! every thread has been woken for the same round and parks again only after many failed searches. A thread could park
-//! and miss a half only if the owner were suspended for that long between taking a range and pushing the half. This would
-//! cost parallelism for the rest of the round but never a job, because the owner runs every range that is not stolen.
+//! `Pool::start_round`, `Pool::enqueue` and dropping the pool wake the sleepers. A worker that splits its range does
+//! not: every thread has been woken for the same round and parks again only after many failed searches. A thread could
+//! park and miss a half only if the owner were suspended for that long between taking a range and pushing the half.
+//! This would cost parallelism for the rest of the round but never a job, because the owner runs every range that is
+//! not stolen.
 
 use super::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, fence};
 

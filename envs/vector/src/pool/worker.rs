@@ -14,10 +14,10 @@ use super::sleep::Sleep;
 
 /// The number of failed searches before a thread yields its core between them: a few microseconds.
 const SPIN_SEARCHES: u32 = 100;
-/// The time for which a thread searches before it parks. It covers a few steps of an environment, which is how far apart the
-/// participants finish a round and how soon a caller returns. Parking and waking costs more than that, especially in a
-/// virtual machine: 32 environments on 2 threads were 4 % faster with 100 microseconds and 6 % with 400. Searching costs a
-/// slow caller little, because it yields the core to other threads.
+/// The time for which a thread searches before it parks. It covers a few steps of an environment: participants finish a
+/// round that far apart, and a caller returns that soon. Parking and waking costs more than that, especially in a
+/// virtual machine: 32 environments on 2 threads were 4 % faster with 100 microseconds and 6 % with 400. Searching
+/// costs a slow caller little, because it yields the core to other threads.
 const PARK_AFTER: Duration = Duration::from_micros(200);
 
 /// A search for work that has failed so far.
@@ -64,7 +64,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Searches the empty deques once, because the first access registers a thread with the memory reclamation of the deques,
+    /// Searches the empty deques once: the first access registers a thread with the memory reclamation of the deques,
     /// which allocates.
     pub(super) fn prepare_thread(&self) {
         let found = self.stealers.iter().find_map(steal);
@@ -136,7 +136,8 @@ impl Worker {
     }
 
     /// Searches for work: in the participant's deque and mailbox, the queue, the deques of the others, and finally the
-    /// mailboxes of the others, whose owners are still waking up and should preferably run the jobs themselves.
+    /// mailboxes of the others. Those come last because their owners are still waking up and should preferably run the
+    /// jobs themselves.
     fn find<T>(&self, shared: &Shared<T>) -> Option<Job> {
         let count = shared.stealers.len();
         let others = || (self.index + 1..self.index + count).map(|index| index % count);

@@ -42,8 +42,8 @@ enum Phase {
 /// * **The caller participates** if a batch holds all environments: `recv` steps environments until none is left. With one
 ///   thread `send` only records the actions; with more, the other threads start at `send`.
 /// * **No allocation** after the first steps, unless an environment allocates or something fails.
-/// * **Failures** are returned by `recv` as soon as they happen. After an error of an environment the vector environment has
-///   to be reset or restored. After a panic it cannot be used any more: every call repeats the error, and
+/// * **Failures** are returned by `recv` as soon as they happen. After an environment returns an error, the vector
+///   environment must be reset or restored. After a panic it can no longer be used: every call repeats the error, and
 ///   [`is_usable`](Self::is_usable) returns false. Panics are reported before other failures.
 ///
 /// Call `reset` (or `restore`) first, then `send` and `recv` in turn. A call that would block forever, or that sends to an
@@ -77,7 +77,7 @@ pub struct PoolVectorEnv<E: Env + 'static> {
     infos: Vec<E::Info>,
     final_infos: Vec<E::Info>,
     phase: Phase,
-    /// True for each environment that has been sent to and whose result has not been received.
+    /// True for each environment in flight: it has been sent to, and its result has not been received.
     in_flight: Box<[bool]>,
     /// The number of environments in flight.
     num_in_flight: usize,
@@ -140,7 +140,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.pool.task().is_ordered()
     }
 
-    /// Returns the last batch received, also between `send` and `recv`. All zero before the first reset.
+    /// Returns the last batch received, also between `send` and `recv`. The batch is all zeros before the first reset.
     pub fn batch(&self) -> &Batch {
         &self.batches[self.last_batch()]
     }
@@ -161,12 +161,12 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         &self.final_infos
     }
 
-    /// Returns true for each environment that has been sent to and whose result has not been received.
+    /// Returns true for each environment in flight: it has been sent to, and its result has not been received.
     pub fn in_flight(&self) -> &[bool] {
         &self.in_flight
     }
 
-    /// Returns the number of environments that have been sent to and whose results have not been received.
+    /// Returns the number of environments in flight.
     pub fn num_in_flight(&self) -> usize {
         self.num_in_flight
     }

@@ -36,10 +36,10 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.dispatch(actions, Some(env_ids), Some(lengths))
     }
 
-    /// Resets these environments without waiting; `recv` returns the results. Seed `i` belongs to the `i`-th of them. They
-    /// must not be in flight, and the first call, as well as the first after an environment's error, must name all
-    /// environments. If batches hold some of the environments, resetting all drops the results of those in flight. On an error
-    /// nothing is sent.
+    /// Resets these environments without waiting; `recv` returns the results. Seed `i` belongs to the `i`-th of them.
+    /// They must not be in flight, and the first call, as well as the first after an environment's error, must name all
+    /// environments. If batches hold only some of the environments, resetting all of them drops the results of those in
+    /// flight. On an error nothing is sent.
     pub fn send_reset(&mut self, env_ids: &[usize], seeds: ResetSeeds<'_>) -> Result<(), VectorError> {
         self.check_not_broken()?;
         if let ResetSeeds::Each(seeds) = seeds {
@@ -64,15 +64,15 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         Ok(())
     }
 
-    /// Returns true if `env_ids` has each environment once.
+    /// Returns true if `env_ids` contains each environment exactly once.
     fn are_all(&self, env_ids: &[usize]) -> bool {
         let mut found = vec![false; self.in_flight.len()];
         env_ids.len() == found.len()
             && env_ids.iter().all(|&env| found.get_mut(env).is_some_and(|found| !mem::replace(found, true)))
     }
 
-    /// Lets the environments that are not in flight report their state again, with reward 0 and no flags. If a batch holds
-    /// all environments, `recv` may be called after it although only some were sent to.
+    /// Makes the environments that are not in flight report their state again, with reward 0 and no flags. If a batch
+    /// holds all environments, `recv` may then be called although only some of them were sent to.
     pub fn send_report(&mut self) -> Result<(), VectorError> {
         self.check_ready("send_report was called before the first reset")?;
         let idle: Vec<usize> = (0..self.in_flight.len()).filter(|&env| !self.in_flight[env]).collect();

@@ -23,9 +23,10 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         VectorState::new(self.autoreset_mode(), states.collect::<Result<_, VectorError>>()?).encode()
     }
 
-    /// Restores states from [`snapshot_envs`](Self::snapshot_envs) to these environments, which must have the same tasks but
-    /// may be different ones, so that an episode can be forked. Reports them with their saved results, and the others again
-    /// with reward 0 and no flags. A batch must hold all environments. On an error nothing changes.
+    /// Restores states from [`snapshot_envs`](Self::snapshot_envs) to these environments. They must have the same tasks
+    /// but need not be the same environments, so that an episode can be forked. Reports them with their saved results,
+    /// and the others again with reward 0 and no flags. A batch must hold all environments. On an error nothing
+    /// changes.
     pub fn restore_envs(&mut self, snapshot: &[u8], env_ids: &[usize]) -> Result<&Batch, VectorError> {
         self.check_ready("restore_envs was called before the first reset")?;
         if !self.is_ordered() {
@@ -66,7 +67,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.check_ready("snapshot was called before the first reset")?;
         let num_pending = self.num_envs() - self.batch_size();
         let all_received = self.pool.task().takes_turns() && self.num_in_flight == 0;
-        // An environment of the last batch that is in flight has two results in the ring, and another environment none.
+        // An environment of the last batch that is in flight has two results in the ring, and some other environment
+        // has none.
         let has_two_results = self.batch().env_ids.iter().any(|&env| self.in_flight[env]);
         if has_two_results || self.num_in_flight != num_pending && !all_received {
             return Err(VectorError::OutOfOrder("snapshot was called between send and recv"));

@@ -8,7 +8,7 @@ use crate::slot::Outcome;
 /// The version of the format. Changing any type here requires a new one.
 const VERSION: u32 = 2;
 
-/// The state of environments of a vector environment between two steps.
+/// The state of some environments of a vector environment between two steps.
 #[derive(Serialize, Deserialize)]
 pub(super) struct VectorState {
     version: u32,
@@ -97,8 +97,8 @@ impl VectorState {
     }
 }
 
-/// Joins the snapshots of several vector environments whose batches hold all environments into that of one vector
-/// environment with all their environments, in this order.
+/// Joins snapshots of several vector environments, each of whose batches hold all environments, into the snapshot of a
+/// single vector environment with all their environments in this order.
 pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
     let mut states = parts.iter().map(|part| VectorState::read(part));
     let mut all =

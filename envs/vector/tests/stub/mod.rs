@@ -14,7 +14,7 @@ pub(crate) struct StubInfo {
     pub(crate) resets: u64,
 }
 
-/// Episodes of 1 to 12 steps, which terminate, are truncated, or report a termination and continue.
+/// An environment with episodes of 1 to 12 steps, which terminate, are truncated, or report a termination and continue.
 #[derive(Clone, Debug)]
 pub(crate) struct Stub {
     observation_space: Space,

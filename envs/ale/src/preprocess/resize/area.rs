@@ -160,7 +160,7 @@ struct Produced {
 }
 
 impl Produced {
-    /// Produces those of the rows that have not been produced yet. Returns true if all of them are unchanged.
+    /// Produces the rows that have not been produced yet. Returns true if all of them are unchanged.
     fn all_unchanged(&mut self, source: &mut impl Rows, rows: Range<usize>) -> bool {
         while self.rows < rows.end {
             let row = source.produce(self.rows);
@@ -172,7 +172,7 @@ impl Produced {
         rows.len() < 64 && !self.unchanged & ((1 << rows.len()) - 1) == 0
     }
 
-    /// Returns true if a row equals the one above, as far as known.
+    /// Returns true if a row is known to equal the one above.
     fn repeats(&self, row: usize) -> bool {
         let age = self.rows - 1 - row;
         age < 64 && self.repeating >> age & 1 == 1

@@ -59,8 +59,8 @@ impl Resizer {
         Self { kernel }
     }
 
-    /// Resizes an image. `previous` is the result for the image before, if it is known: rows of the target may be
-    /// copied from there.
+    /// Resizes an image. `previous` is the result for the previous image, if it is known: rows of the target may be
+    /// copied from it.
     pub(crate) fn resize(&mut self, source: &mut impl Rows, previous: Option<&[u8]>, target: &mut [u8]) {
         match &mut self.kernel {
             Kernel::Copy { row_len } => copy(source, target, *row_len),

@@ -1,9 +1,9 @@
 /// The equality of a row with the row above and with the previous image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sameness {
-    /// It equals the row above.
+    /// True if it equals the row above.
     pub(crate) repeats: bool,
-    /// It equals the same row of the image that was resized before.
+    /// True if it equals the same row of the previously resized image.
     pub(crate) unchanged: bool,
 }
 

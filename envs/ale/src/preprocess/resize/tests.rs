@@ -35,7 +35,8 @@ fn image(seed: u64, len: usize) -> Vec<u8> {
     (1..).flat_map(|index| output(index).to_le_bytes()).take(len).collect()
 }
 
-/// The recorded results of `OpenCV`: line, resizer, bytes of a source row, bytes of source and target, seed, checksum.
+/// Returns the recorded results of `OpenCV`: line, resizer, bytes of a source row, bytes of source and target, seed,
+/// checksum.
 fn recorded() -> impl Iterator<Item = (String, Resizer, usize, [usize; 2], u64, u32)> {
     let lines = include_str!("../../../tests/data/resize.txt").lines();
     lines.filter(|line| !line.starts_with('#')).map(|line| {
