@@ -57,6 +57,8 @@ def load(path, task=0):
         weights = {name: file.get_tensor(name) for name in file.keys()}
         meta = file.metadata()
     tasks, atoms = json.loads(meta["tasks"]), int(meta["num_atoms"])
+    if any("num_components" in task for task in tasks):
+        raise ValueError(f"{path} is an agent with continuous actions; this script loads agents with discrete actions")
     ppo, is_image = meta["algorithm"] == "ppo", len(json.loads(meta["observation_shape"])) == 3
 
     def linear(name):

@@ -186,12 +186,12 @@ impl Dots {
 
     /// Reads collision register 0 to 7.
     pub(super) fn read(&mut self, register: u16, now: u32) -> u8 {
-        self.draw(3 * now as i32);
+        self.draw((now as i32).wrapping_mul(3));
         self.collisions[usize::from(register)]
     }
 
     pub(super) fn write(&mut self, register: u16, value: u8, now: u32) {
-        let clock = 3 * now as i32;
+        let clock = (now as i32).wrapping_mul(3);
         let hpos = (clock - self.frame_start) % 228;
         let delay = match register {
             VBLANK | REFP0 | REFP1 | GRP0 | GRP1 => 1,

@@ -9,16 +9,22 @@ use super::draw::{COMB_END, Draw, PF};
 use super::mask::{Mask, WIDTH};
 use super::{HBLANK, LINE, Tia};
 
+/// The number of pixels that the reference may paint beyond the end of a span.
+const OVERSHOOT: i32 = 3;
+
 /// Drawing by spans.
 pub(super) struct BySpans;
 
 impl Draw for BySpans {
     fn extend_pending(tia: &mut Tia, to: i32) {
-        let beam = &mut tia.beam;
-        let to = to.min(beam.display_stop);
-        if to > beam.pending_to {
-            beam.pending_before = beam.pending_to;
-            beam.pending_to = to;
+        let to = to.min(tia.beam.display_stop);
+        if to > tia.beam.pending_to {
+            if to <= tia.beam.pending_to.saturating_add(OVERSHOOT) {
+                // This span may not cover what the one before painted too far.
+                tia.draw_spans();
+            }
+            tia.beam.pending_before = tia.beam.pending_to;
+            tia.beam.pending_to = to;
         }
         // The pixels that HMOVE blanks in a span depend on the access times.
         if tia.hmove_blank {

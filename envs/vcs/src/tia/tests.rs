@@ -7,8 +7,8 @@ use rand::{Rng, SeedableRng};
 use super::collision::{self, Objects};
 use super::dots::Dots;
 use super::registers::{
-    COLUBK, COLUP0, COLUP1, CTRLPF, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMM0, HMOVE, HMP0, NUSIZ0, NUSIZ1,
-    PF0, PF1, PF2, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
+    COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMM0, HMOVE, HMP0, NUSIZ0,
+    NUSIZ1, PF0, PF1, PF2, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
 };
 use super::{Beam, Drawing, Geometry, Tia};
 use crate::controllers::{Inputs, Wiring};
@@ -44,7 +44,7 @@ impl Bench {
     }
 
     fn clock(&self) -> i32 {
-        3 * self.now as i32
+        (self.now as i32).wrapping_mul(3)
     }
 
     fn rebase(&mut self) {
@@ -247,6 +247,12 @@ fn frame(bench: &mut Bench, random: &mut StdRng, style: &Style) {
     if random.random_bool(0.9) {
         bench.write(VSYNC, 2);
         bench.now += random.random_range(70..90);
+        // Pixels drawn up to an access remain if the frame ends just after it.
+        if random.random_bool(0.3) {
+            let register = *style.registers.choose(random).unwrap();
+            bench.write(register, value(random, register, style));
+            bench.now += random.random_range(1..=3);
+        }
         bench.write(VSYNC, 0);
     }
     bench.end_request();
@@ -326,6 +332,43 @@ fn hmove_does_not_blank_pixels_that_a_strobe_of_a_player_has_completed() {
     bench.end_request();
     assert_eq!(bench.fast.screen()[row..row + 9], [0x44, 0x66, 0x66, 0, 0, 0, 0, 0, 0x66]);
     assert_eq!(bench.compared, [1, 1]);
+}
+
+/// NUSIZ0 takes effect after eight colour clocks, so the frame ends a pixel after the last one that was drawn then. The
+/// chip paints groups of four pixels, here up to pixel 23.
+#[test]
+fn a_frame_that_ends_just_after_a_span_shows_all_pixels_of_that_span() {
+    let mut bench = Bench::new(Geometry { ystart: 0, ..GEOMETRY });
+    bench.begin_request();
+    for (cycle, register, value) in
+        [(4, COLUBK, 0x66), (8, PF1, 0x80), (76, VSYNC, 2), (4 * 76 + 27, NUSIZ0, 0), (4 * 76 + 30, VSYNC, 0)]
+    {
+        bench.now = cycle;
+        bench.write(register, value);
+    }
+    bench.end_request();
+    let row = 4 * super::WIDTH;
+    assert_eq!(bench.fast.screen()[row + 20..row + 26], [0x66, 0x66, 0x66, 0x66, 0, 0]);
+}
+
+/// The playfield's delay depends on the position in the line, not on the number of CPU cycles.
+#[test]
+fn the_playfield_changes_at_the_same_pixel_after_the_clock_has_wrapped() {
+    let mut bench = Bench::new(Geometry { ystart: 0, ..GEOMETRY });
+    bench.begin_request();
+    bench.write(COLUBK, 0x66);
+    bench.write(COLUPF, 0x44);
+    bench.end_request();
+    bench.begin_request();
+    let wrap = u32::MAX / 3 + 1;
+    for cycle in 40..44 {
+        bench.now = wrap + (cycle - 39) * 76 + cycle;
+        bench.write(PF2, 0xFF);
+        bench.now += 30;
+        bench.write(PF2, 0);
+    }
+    bench.end_request();
+    assert!(bench.fast.screen().contains(&0x44));
 }
 
 const GEOMETRY: Geometry =

@@ -53,12 +53,13 @@ impl Tia {
             _ => {}
         }
         if !self.append(register, value, now) {
-            self.apply::<BySpans>(register, value, now, self.line_phase());
+            // Unlike in a frame that is logged, the clock may have wrapped since the frame began.
+            let phase = (self.horizontal(clock) as u32 / 3).wrapping_sub(now);
+            self.apply::<BySpans>(register, value, now, phase);
         }
     }
 
-    /// Applies a write that was made at CPU cycle `now` to the picture. `phase` is that of the frame's
-    /// [lines](Self::line_phase).
+    /// Applies a write that was made at CPU cycle `now` to the picture. `now + phase` equals the cycle of the line modulo 4.
     #[allow(clippy::inline_always)] // Once in each of two loops.
     #[inline(always)]
     pub(super) fn apply<D: Draw>(&mut self, register: u16, value: u8, now: u32, phase: u32) {
