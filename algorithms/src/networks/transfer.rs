@@ -10,7 +10,6 @@ use thiserror::Error;
 
 use super::torch::{TorchNames, is_of_tasks, with_torch_values};
 use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
-use crate::observation_statistics::PREFIX as STATISTICS;
 use crate::value_scale::TaskScales;
 use crate::vector_spec::{max_components, max_outputs};
 use crate::{LearnerError, Task, VectorSpec};
