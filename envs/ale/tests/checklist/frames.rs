@@ -62,6 +62,26 @@ fn a_vsync_that_is_cleared_within_a_line_does_not_end_the_frame() {
     program.play("vsync_cleared_early", 2);
 }
 
+/// The chip draws up to pixel 21 when NUSIZ0 takes effect, in a group of four pixels, and up to pixel 22 when VSYNC ends
+/// the frame.
+#[test]
+fn a_frame_may_end_just_after_a_group_of_four_pixels() {
+    #[rustfmt::skip]
+    let program = image(&[
+        0xA9, 0x80, 0x85, 0x0E,                         // PF1 = $80
+        0xE6, 0x90, 0xA5, 0x90, 0x0A, 0x85, 0x09,       // frame: INC $90, COLUBK = 2 * $90
+        0xA9, 0x02, 0x85, 0x00,                         // VSYNC = 2
+        0xA2, 0x64, 0x85, 0x02, 0xCA, 0xD0, 0xFB,       // 100 lines
+        0xA9, 0x00, 0xEA, 0xEA, 0xEA, 0xEA, 0xEA, 0xEA, 0xEA, 0xEA, 0xEA,
+        0x85, 0x04, 0x85, 0x00,                         // NUSIZ0 = 0, VSYNC = 0
+        0x4C, 0x04, 0xF0,                               // JMP frame
+    ]);
+    let ale = play("span_before_the_end", program, 3);
+    let colour = row(ale.screen(), 100)[0];
+    assert!(colour > 0);
+    assert_eq!(runs(ale.screen(), 100), [(16, colour), (20, 0), (24, colour), (160, 0)]);
+}
+
 #[test]
 fn a_short_frame_leaves_the_frame_before_last_below_it() {
     let filled = |colour| [write(10, 5, COLUBK, colour)];
