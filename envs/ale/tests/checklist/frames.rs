@@ -62,6 +62,22 @@ fn a_vsync_that_is_cleared_within_a_line_does_not_end_the_frame() {
     program.play("vsync_cleared_early", 2);
 }
 
+/// Only the first frame after a reset draws row 10 of its screen. The frame before the reset, the last one of the
+/// detection of PAL, has 287 lines. Within a game, colours would be odd after such a frame.
+#[test]
+fn a_reset_forgets_that_the_last_frame_had_an_odd_number_of_lines() {
+    let lines = |count: u8| [0xA2, count, 0x85, 0x02, 0xCA, 0xD0, 0xFB]; // LDX #count, STA WSYNC, DEX, BNE
+    // Three lines of VSYNC.
+    let vsync = [0xA9, 0x02, 0x85, 0x00, 0x85, 0x02, 0x85, 0x02, 0xA9, 0x00, 0x85, 0x02, 0x85, 0x00];
+    let first = [&[0xA9, 0x44, 0x85, 0x09], &lines(74)[..], &vsync].concat(); // LDA #$44, STA COLUBK
+    let low = first.len() as u8;
+    let long = [&lines(255)[..], &lines(29), &vsync].concat();
+    let short = [&lines(17)[..], &vsync].concat();
+    let program = [&first[..], &long, &short, &[0x4C, low, 0xF0]].concat(); // JMP long
+    let ale = play("odd_frame_before_a_reset", image(&program), 1);
+    assert_eq!((ale.tv(), ale.screen()[10 * 160]), (TvFormat::Pal, 0x44));
+}
+
 /// The chip draws up to pixel 21 when NUSIZ0 takes effect, in a group of four pixels, and up to pixel 22 when VSYNC ends
 /// the frame.
 #[test]

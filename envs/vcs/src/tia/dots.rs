@@ -125,7 +125,6 @@ impl Dots {
         self.current = before.current;
         self.unfinished = before.unfinished;
         self.greyed = before.greyed;
-        self.lines = before.lines;
         self.display_start = before.display_start;
         self.display_stop = before.display_stop;
         (self.frame_start, self.origin, self.drawn_to) = (now, now, now);

@@ -261,7 +261,6 @@ impl Tia {
         self.current = old.current;
         self.unfinished = old.unfinished;
         self.greyed = old.greyed;
-        self.lines = old.lines;
     }
 
     /// Changes the television system, which takes effect at the next reset.
