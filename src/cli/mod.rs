@@ -260,7 +260,7 @@ mod tests {
             ("ppo --total-frames 1e30", "it must be in 0..=9223372036854775807"),
             ("ppo --seed -1", "--seed -1 is invalid: it must be 0 or more"),
             ("ppo --num-threads 3000", "it must be in 0..=1024"),
-            ("ppo --num-envs 0", "it must be 1 or more"),
+            ("ppo --num-envs 0", "it must be in 1..=65536"),
             ("record RUN --out x.gif --scale 17", "it must be in 1..=16"),
             ("eval RUN --sticky 1.5", "it must be a number in 0..=1"),
         ] {

@@ -180,7 +180,7 @@ fn errors_name_the_key_and_the_allowed_values() {
     assert!(wrong_type.contains("ppo.gamma") && wrong_type.contains("high"), "{wrong_type}");
     assert!(error("environments.games=pogn").contains("did you mean pong?"));
     assert!(error("environments.repeat_action_probability=2").contains("it must be in 0..=1"));
-    assert!(error("environments.num_envs=0").contains("it must be 1 or more"));
+    assert!(error("environments.num_envs=0").contains("it must be in 1..=65536"));
     assert!(
         error("checkpoints.keep_last=0")
             .contains("checkpoints.keep_last = 0 is invalid: it must be 1 or more")
@@ -214,7 +214,7 @@ fn single_games_have_overrides() {
         ("environments.game.pong.difficulty=9", "difficulty = 9 is not possible: pong has [0, 1, 2, 3]"),
         (
             "environments.game.pong.num_envs=0",
-            "environments.game.pong.num_envs = 0 is invalid: it must be 1 or more",
+            "environments.game.pong.num_envs = 0 is invalid: it must be in 1..=65536",
         ),
         (
             "evaluation.repeat_action_probability=2",
@@ -361,7 +361,7 @@ fn whole_numbers_are_written_as_people_write_them() {
     let error = |set| self::experiment(&["--set", set]).unwrap_err();
     assert!(error("experiment.seed=18446744073709551615").ends_with("it must be in 0..=9223372036854775807"));
     assert!(error("experiment.seed=-1").ends_with("experiment.seed = -1 is invalid: it must be 0 or more"));
-    assert!(error("ppo.num_steps=1.5").ends_with("it must be a whole number, 2 or more"));
+    assert!(error("ppo.num_steps=1.5").ends_with("it must be a whole number in 2..=1000000"));
     assert!(error("environments.noop_max=5G").ends_with("it must be in 0..=4294967295"));
     // Numbers that are not valid TOML.
     assert_eq!(value(&self::experiment(&["--set", "ppo.gamma=.5"]).unwrap(), "ppo.gamma"), Value::Float(0.5));

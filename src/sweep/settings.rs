@@ -329,7 +329,7 @@ mod tests {
             (&["experiment.num_threads=1,2"], "cannot be varied: it does not affect the results"),
             (
                 &["ppo.num_steps=8,x"],
-                "ppo.num_steps = \"x\" is invalid: it must be a whole number, 2 or more",
+                "ppo.num_steps = \"x\" is invalid: it must be a whole number in 2..=1000000",
             ),
         ] {
             let complaint = complaint(vary, None);

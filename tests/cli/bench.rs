@@ -22,7 +22,7 @@ fn invalid_benchmarks_are_rejected_at_once() {
         (&["emulator", "--seconds", "0"], "--seconds 0 is invalid: it must be a number above 0"),
         (&["env", "--seconds", "-1"], "it must be a number above 0"),
         (&["learner", "--seconds", "nan"], "it must be a number above 0"),
-        (&["env", "--num-envs", "0"], "--num-envs 0 is invalid: it must be 1 or more"),
+        (&["env", "--num-envs", "0"], "--num-envs 0 is invalid: it must be in 1..=65536"),
         (&["learner", "--num-threads", "-1"], "--num-threads -1 is invalid: it must be in 0..=1024"),
         (&["env", "--batch-size", "0"], "--batch-size 0 is invalid: it must be 1 or more"),
         (

@@ -24,7 +24,7 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["ppo", "--games", "pogn"][..], "did you mean pong?"),
         (&["ppo", "--set", "ppo.lerning_rate=1"], "did you mean 'ppo.learning_rate'?"),
         (&["ppo", "--set", "ppo.gamma=1.5"], "it must be in 0..=1"),
-        (&["ppo", "--num-envs", "0"], "--num-envs 0 is invalid: it must be 1 or more"),
+        (&["ppo", "--num-envs", "0"], "--num-envs 0 is invalid: it must be in 1..=65536"),
         (&["ppo", "--total-frames", "10"], "one update takes"),
         (
             &["ppo", "--set", "environments.game.harvest.total_frames=31"],
