@@ -77,8 +77,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
     let name = &args.game;
     let path = Path::new(name);
     if ale::game(name).is_ok() || !path.exists() {
-        let is_path = name.contains(['.', '/']);
-        ensure!(!is_path, "{name} does not exist");
+        ensure!(path.extension().is_none(), "{name} does not exist");
         let games = selection::games([name.as_str()])?;
         let [game] = games[..] else { bail!("{name} selects {} games; choose one to trace", games.len()) };
         let image = roms::store(global)?.obtain(game.id, roms::pip(global).as_ref())?;

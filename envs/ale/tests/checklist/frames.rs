@@ -62,6 +62,24 @@ fn a_vsync_that_is_cleared_within_a_line_does_not_end_the_frame() {
     program.play("vsync_cleared_early", 2);
 }
 
+/// The program never ends a frame, so the reset happens within one. Both players are at the same place, which no read
+/// shows before the visible lines begin: at scanline 34, counted from the reset.
+#[test]
+fn an_unfinished_frame_shows_the_same_lines_after_a_reset() {
+    #[rustfmt::skip]
+    let program = image(&[
+        0xA9, 0xFF, 0x85, 0x1B, 0x85, 0x1C, // GRP0, GRP1 = $FF
+        0x85, 0x10, 0x85, 0x11,             // RESP0, RESP1
+        0xA2, 0x00,                         // LDX #0
+        0x85, 0x02, 0xE8,                   // line: STA WSYNC, INX
+        0x24, 0x07, 0x10, 0xF9,             // BIT CXPPMM, BPL line
+        0x86, 0x80,                         // STX $80
+        0x4C, 0x15, 0xF0,                   // wait: JMP wait
+    ]);
+    let ale = play("reset_within_a_frame", program, 1);
+    assert_eq!(ale.ram()[0], 34);
+}
+
 /// Only the first frame after a reset draws row 10 of its screen. The frame before the reset, the last one of the
 /// detection of PAL, has 287 lines. Within a game, colours would be odd after such a frame.
 #[test]

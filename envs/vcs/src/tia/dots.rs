@@ -125,8 +125,8 @@ impl Dots {
         self.current = before.current;
         self.unfinished = before.unfinished;
         self.greyed = before.greyed;
-        self.display_start = before.display_start;
-        self.display_stop = before.display_stop;
+        self.display_start = now + 228 * self.geometry.ystart;
+        self.display_stop = self.display_start + 228 * self.geometry.height;
         (self.frame_start, self.origin, self.drawn_to) = (now, now, now);
     }
 

@@ -131,12 +131,11 @@ impl Beam {
             return false;
         }
         let display_start = self.frame_start + LINE * geometry.ystart;
-        let from_display = self.display_start == display_start
+        // A frame in which the system was reset draws from its start.
+        let is_reset = self.frame_start == 0 && self.begins_at(0);
+        self.display_start == display_start
             && self.display_stop == display_start + LINE * geometry.height
-            && self.begins_at(display_start);
-        // The visible lines are then those of the frame before the reset, at any distance.
-        let from_reset = self.frame_start == 0 && self.begins_at(0);
-        (from_display || from_reset)
+            && (self.begins_at(display_start) || is_reset)
             && (self.drawn_to..=self.display_stop.max(self.drawn_to)).contains(&self.pending_to)
             && self.pending_before <= self.pending_to
     }
@@ -249,14 +248,17 @@ impl Tia {
     pub(crate) fn reset(&mut self, now: i32) {
         let fresh = Self::new(self.geometry);
         let old = std::mem::replace(self, fresh);
+        let display_start = now + LINE * self.geometry.ystart;
         self.beam = Beam {
             frame_start: now,
+            display_start,
+            display_stop: display_start + LINE * self.geometry.height,
+            // An unfinished frame shows scanline 0 in row 0, once its first visible line has begun.
             drawn_to: now,
             clocks_left: LINE,
             pending_to: now,
             pending_before: now,
             row: 0,
-            ..old.beam
         };
         self.current = old.current;
         self.unfinished = old.unfinished;

@@ -408,20 +408,3 @@ fn times_that_do_not_fit_together_are_refused() {
         assert!(!chip.accepts(&damaged), "{:?}", damaged.beam);
     }
 }
-
-/// After a reset in mid-frame, the visible lines may end at any clock.
-#[test]
-fn a_frame_draws_up_to_the_last_possible_clock() {
-    const LAST: u32 = i32::MAX as u32 / 3;
-    let mut chip = Tia::new(GEOMETRY);
-    chip.reset(0);
-    chip.unfinished = true;
-    (chip.beam.display_start, chip.beam.display_stop) = (i32::MIN, i32::MAX);
-    assert!(chip.accepts(&chip));
-    // The second strobe completes a copy that is being shown.
-    for (cycle, register) in [(LAST - 6, RESP0), (LAST - 3, RESP0), (LAST, PF0)] {
-        chip.write(register, 0xF0, cycle);
-    }
-    chip.end_request(i32::MAX, false);
-    assert!(chip.accepts(&chip), "{:?}", chip.beam);
-}
