@@ -29,7 +29,7 @@ DIRECTORY = pathlib.Path(__file__).parent
 # The games whose names and rules are used, with the size of the image. ale-py looks up the properties of a game by the
 # MD5 of its image, so these programs have the default ones. The games are reset without pressing SELECT.
 GAMES = [("venture", 4096), ("superman", 4096), ("boxing", 2048), ("phoenix", 8192)]
-THEMES = ["picture", "short", "regular", "pal", "processor", "stuck", "quiet", "motion", "noise"]
+THEMES = ["picture", "short", "regular", "pal", "processor", "stuck", "quiet", "ends", "motion", "noise"]
 
 
 class Random:
@@ -128,7 +128,7 @@ def record(image, game, seed, acts):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--programs", type=int, default=144)
+    parser.add_argument("--programs", type=int, default=160)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--acts", type=int, default=100)
     parser.add_argument("--output", type=pathlib.Path, default=DIRECTORY / "programs.trace")
