@@ -434,9 +434,10 @@ class EnvPool:
         if not self._envs._open_pool().was_reset and len(ids) == self.num_envs:
             # The first action is ignored and resets the environment, like an action after the end of an episode.
             return self._send_reset(ids)
-        if not np.size(action) and self._is_empty(ids):
+        actions = self._whole_numbers(np.asarray(action))
+        if not actions.size and self._is_empty(ids):
             return
-        self._envs.send(self._whole_numbers(np.asarray(action)), env_id)
+        self._envs.send(actions, env_id)
         self._note_sent(ids.tolist())
 
     def _is_empty(self, ids: np.ndarray) -> bool:

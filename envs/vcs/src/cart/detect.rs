@@ -67,10 +67,10 @@ fn is_snooping(rom: &[u8], addresses: [u16; 2]) -> bool {
     addresses.iter().all(|&address| absolute_operands(rom, &ACCESSES).any(|operand| operand == address))
 }
 
-/// Returns true for programs that store to $3F, a mirror of an unused register, as programs for 3F do.
+/// Returns true for programs that store to $3F, a mirror of an unused register, at least twice, as programs for 3F do.
 fn is_tigervision(rom: &[u8]) -> bool {
     const STORE: [u8; 2] = [0x85, 0x3F];
-    rom.windows(STORE.len()).filter(|window| *window == STORE).count() >= ENOUGH
+    rom.windows(STORE.len()).filter(|window| *window == STORE).count() >= 2
 }
 
 /// Returns true for programs that store to $x400-$x7FF, the RAM's write port of CV, by absolute indexed instructions.

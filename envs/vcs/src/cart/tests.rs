@@ -324,3 +324,16 @@ fn the_display_processor_makes_square_waves() {
     cartridge.reset(&mut Mt19937::new(0));
     assert_eq!(cartridge.read(0x1004, 76), 9);
 }
+
+/// ale-py 0.12.1 takes generated images of 8 KB with two of these instructions for 3F, those with one for F8.
+#[test]
+fn two_stores_to_3f_make_an_image_of_8_kb_one_of_3f() {
+    for (stores, scheme) in [(1, Scheme::F8), (2, Scheme::Tigervision)] {
+        let mut image = vec![0xEA; 8192];
+        for store in 0..stores {
+            image[16 * store..][..2].copy_from_slice(&[0x85, 0x3F]);
+        }
+        let cartridge = Cartridge::detect(image.into()).expect("a possible size");
+        assert_eq!(cartridge.scheme(), scheme, "{stores} stores");
+    }
+}
