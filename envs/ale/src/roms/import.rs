@@ -55,7 +55,7 @@ impl Search<'_> {
                 } else if fs::metadata(entry.path()).is_ok_and(|target| target.is_file()) {
                     match self.file(&entry.path()) {
                         Err(RomError::Unreadable { .. } | RomError::BadArchive { .. }) => {
-                            self.imported.files += 1
+                            self.imported.files += 1;
                         }
                         other => other?,
                     }

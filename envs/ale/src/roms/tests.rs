@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::{Manifest, Md5Sum, RomError, RomState, RomStore};
+use super::{Imported, Manifest, Md5Sum, RomError, RomState, RomStore};
 
 const ALPHA: &[u8] = b"the image of alpha";
 const BETA: &[u8] = b"the image of beta";
@@ -78,6 +78,18 @@ fn rejects_a_source_without_known_images_and_writes_nothing() {
     assert!(matches!(error, RomError::BadArchive { .. }), "{error}");
     let error = store.import(&temp.path().join("nowhere")).unwrap_err();
     assert!(matches!(error, RomError::Unreadable { .. }), "{error}");
+}
+
+#[test]
+fn imports_from_a_directory_with_damaged_archives() {
+    let temp = TempDir::new().unwrap();
+    let source = temp.path().join("downloads");
+    fs::create_dir_all(source.join("sub")).unwrap();
+    fs::write(source.join("broken.whl"), "not an archive").unwrap();
+    fs::write(source.join("sub/broken.zip"), "not an archive").unwrap();
+    fs::write(source.join("sub/image"), ALPHA).unwrap();
+    let Imported { files, written, .. } = store(temp.path()).import(&source).unwrap();
+    assert_eq!((files, written), (3, vec!["alpha".to_owned()]));
 }
 
 #[test]
