@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// How a vector environment resets an environment whose episode has ended.
+/// The time at which a vector environment resets an environment whose episode has ended.
 ///
 /// Names and meanings are those of `gymnasium.vector.AutoresetMode`.
 ///

@@ -52,7 +52,7 @@ pub struct PoolOptions {
     /// Pins thread `i` to core `(offset + i) % cores`, counting the cores that this process may use (on Linux and Windows;
     /// on macOS it is a hint). The calling thread is never pinned.
     pub thread_affinity_offset: Option<usize>,
-    /// How environments are reset at the end of an episode.
+    /// The time at which an environment is reset after the end of an episode.
     pub autoreset_mode: AutoresetMode,
 }
 

@@ -1,6 +1,6 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use zip::ZipArchive;
 
@@ -46,28 +46,21 @@ struct Search<'a> {
 impl Search<'_> {
     /// Examines every file below a directory. Links to directories are not followed, so that the walk ends.
     fn directory(&mut self, directory: &Path) -> Result<(), RomError> {
-        let mut waiting: Vec<PathBuf> = Vec::new();
-        let mut entries = fs::read_dir(directory).map_err(unreadable(directory))?;
-        loop {
-            for entry in entries.by_ref().flatten() {
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    waiting.push(entry.path());
-                } else if fs::metadata(entry.path()).is_ok_and(|target| target.is_file()) {
-                    match self.file(&entry.path()) {
-                        Err(RomError::Unreadable { .. } | RomError::BadArchive { .. }) => {
-                            self.imported.files += 1;
-                        }
-                        other => other?,
-                    }
-                }
-            }
-            let next =
-                std::iter::from_fn(|| waiting.pop()).find_map(|directory| fs::read_dir(directory).ok());
-            match next {
-                Some(next) => entries = next,
-                None => return Ok(()),
+        for entry in fs::read_dir(directory).map_err(unreadable(directory))?.flatten() {
+            let path = entry.path();
+            let examined = if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                self.directory(&path)
+            } else if fs::metadata(&path).is_ok_and(|target| target.is_file()) {
+                self.file(&path)
+            } else {
+                Ok(())
+            };
+            match examined {
+                Err(RomError::Unreadable { .. } | RomError::BadArchive { .. }) => self.imported.files += 1,
+                other => other?,
             }
         }
+        Ok(())
     }
 
     fn file(&mut self, path: &Path) -> Result<(), RomError> {

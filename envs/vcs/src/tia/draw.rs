@@ -10,7 +10,7 @@ use super::{ALL_STALE, HBLANK, Tia};
 /// HMOVE blanks the pixels of a line before this colour clock: eight of them.
 pub(super) const COMB_END: i32 = HBLANK + 8;
 
-/// How a frame is drawn.
+/// The method of drawing a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Drawing {
     /// By spans, like the reference. Correct for every frame.

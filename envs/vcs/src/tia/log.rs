@@ -132,7 +132,7 @@ pub(crate) static SIGNIFICANT: [u8; REGISTERS] = {
     bits
 };
 
-/// How a write is logged.
+/// The condition on which a write is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Logging {
     /// Not at all: it has no effect on the picture.

@@ -30,7 +30,7 @@ use emit::INTERPRET;
 use native::Native;
 use region::Region;
 
-/// How a console executes its program. The modes differ only in speed: after every frame they all leave the machine in
+/// The execution mode of a console. The modes differ only in speed: after every frame they all leave the machine in
 /// the same state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Execution {
