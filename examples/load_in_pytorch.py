@@ -8,7 +8,8 @@ are the logits and the state values, followed by the state of a recurrent networ
 and PQN they are the action values: one value per action, or the atoms of its distribution. Values are in the scale in which the
 agent learned them (with PopArt, normalised: see `network` in the metadata). If an action is several choices (`choices` in the
 metadata), a network has outputs for the options of each. For games whose actions were factored they are combined into outputs
-for the actions, logits into log-probabilities and values into means; else they are returned side by side.
+for the actions, logits into log-probabilities and values into means; else they are returned side by side. If the metadata has
+`rescale_observations` = true, observations must be rescaled from the bounds of their space to -1 to 1 first.
 """
 
 import json
@@ -17,6 +18,10 @@ import sys
 import torch
 from safetensors import safe_open
 from torch import nn
+
+
+# The size and the stride of each convolution.
+KERNELS = {"nature": ((8, 4), (4, 2), (3, 1)), "data_efficient": ((5, 5), (5, 5))}
 
 
 class ResidualBlock(nn.Module):
@@ -46,7 +51,7 @@ class NoisyLinear(nn.Module):
     def __init__(self, weights, name):
         super().__init__()
         for part in ("weight_mu", "weight_sigma", "bias_mu", "bias_sigma"):
-            setattr(self, part, nn.Parameter(torch.empty_like(weights[f"{name}.{part}"])))
+            setattr(self, part, nn.Parameter(torch.empty(weights[f"{name}.{part}"].shape)))
 
     def forward(self, x):
         return nn.functional.linear(x, self.weight_mu, self.bias_mu)
@@ -81,7 +86,7 @@ def load(path, task=0):
         last = norm("network.3")
         network += [*last, nn.ReLU(), nn.Flatten()] if last else [nn.Flatten(), nn.ReLU()]
     elif is_image:
-        for kernel, stride in ((8, 4), (4, 2), (3, 1)):
+        for kernel, stride in KERNELS[json.loads(meta["torso"])]:
             channels = len(weights[f"network.{len(network)}.bias"])
             network += [nn.LazyConv2d(channels, kernel, stride), *norm(f"network.{len(network) + 1}"), nn.ReLU()]
         network.append(nn.Flatten())

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 
 use thiserror::Error;
 
@@ -38,9 +39,20 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Returns a path as an argument of a command line, quoted for a shell if necessary.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |quoted| quoted.into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_in_commands_are_quoted_if_necessary() {
+        assert_eq!(["runs/a-1", "my run"].map(|path| quoted(Path::new(path))), ["runs/a-1", "'my run'"]);
+    }
 
     #[test]
     fn nouns_agree_with_their_number() {

@@ -75,6 +75,16 @@ impl RandomEnvs {
         self.observe();
     }
 
+    /// Turns the last step of the environments of a task into a row that is no transition, as environments that have used
+    /// up their steps return.
+    pub(crate) fn rest(&mut self, task: usize) {
+        for env in (0..self.batch.len()).filter(|&env| self.spec.task_ids[env] == task) {
+            self.batch.autoreset[env] = true;
+            (self.batch.terminated[env], self.batch.truncated[env]) = (false, false);
+            self.batch.rewards[env] = 0.0;
+        }
+    }
+
     /// Acts and observes until an update is due, with rewards multiplied by `reward_factor`.
     pub(crate) fn act_until_ready(&mut self, learner: &mut impl Learner, reward_factor: f32) {
         while !learner.is_ready() {
@@ -86,6 +96,13 @@ impl RandomEnvs {
             learner.observe(&self.batch).unwrap();
         }
     }
+}
+
+/// Returns the largest of some errors; NaN if one of them is NaN, so that a comparison with a limit fails.
+pub(crate) fn largest(errors: impl IntoIterator<Item = f32>) -> f32 {
+    errors
+        .into_iter()
+        .fold(0.0, |largest: f32, error| if largest.is_nan() || error < largest { largest } else { error })
 }
 
 /// Returns the rows of some environments.

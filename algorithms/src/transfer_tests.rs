@@ -108,6 +108,15 @@ fn the_same_tasks_have_the_same_outputs_bit_for_bit() {
 }
 
 #[test]
+fn fresh_heads_do_not_count_as_transferred() {
+    let source = trained!(ppo(PolicyConfig::default(), vectors(), 1));
+    let spec = VectorSpec { tasks: vec![Task::new("seven", 7)], task_ids: vec![0, 0], ..vectors() };
+    let done = ppo(PolicyConfig::default(), spec, 2).start_from(&network(&source)).unwrap();
+    // The weights and biases of the policy and the value.
+    assert_eq!((done.tensors, done.fresh_heads), (done.of - 4, vec!["seven".to_owned()]));
+}
+
+#[test]
 fn known_tasks_keep_their_heads_and_new_ones_have_fresh_heads() {
     let source = trained!(ppo(popart(), images(), 1));
     let mut own = ppo(popart(), others(images()), 2);

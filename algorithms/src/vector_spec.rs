@@ -446,3 +446,20 @@ fn check_kind(tasks: &[Task]) -> Result<(), SpecError> {
         continuous: other.actions.to_string(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::spec;
+
+    #[test]
+    fn a_state_is_at_least_as_large_as_its_network() {
+        let is_consistent =
+            |space: Space, state_len| spec(space, AutoresetMode::NextStep).is_consistent(state_len);
+        assert!(is_consistent(Space::floats(3, -1.0, 1.0), 1000));
+        assert!(is_consistent(Space::bytes([4, 84, 84]), 2000));
+        for space in [Space::floats(1 << 40, -1.0, 1.0), Space::bytes([4, 1 << 20, 1 << 20])] {
+            assert!(!is_consistent(space, 1_000_000));
+        }
+    }
+}

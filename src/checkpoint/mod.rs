@@ -81,7 +81,7 @@ pub(crate) struct Evaluated {
 // The files of a checkpoint, besides the manifest.
 pub(crate) const CONFIG: &str = "config.toml";
 const PROGRESS: &str = "progress.json";
-const LEARNER: &str = "learner.bin";
+pub(crate) const LEARNER: &str = "learner.bin";
 const ENVIRONMENTS: &str = "environments.bin";
 
 /// All files except the manifest.

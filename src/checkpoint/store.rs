@@ -8,6 +8,7 @@ use super::lock;
 use super::manifest::Manifest;
 use super::{CONFIG, Checkpoint, LearnerState};
 use crate::durable;
+use crate::output::quoted;
 use crate::scores::FinalScores;
 use crate::telemetry::Telemetry;
 
@@ -53,8 +54,16 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
         ensure!(
             !file.exists() && !has_checkpoints,
             "{} contains a run; continue it with `ale-train resume {0}`, or choose another --run-dir",
-            run_dir.display()
+            quoted(run_dir)
         );
+        // They may be of a run whose configuration was removed, or of another program.
+        let has_contents = |name: &str| fs::metadata(run_dir.join(name)).is_ok_and(|file| file.len() > 0);
+        if let Some(name) = Telemetry::FILES.into_iter().find(|name| has_contents(name)) {
+            bail!(
+                "{} contains {name}, which the run would overwrite; choose another --run-dir",
+                run_dir.display()
+            );
+        }
         Ok(())
     };
     check()?;
@@ -477,5 +486,20 @@ mod tests {
         fs::remove_file(run.join(CONFIG)).unwrap();
         let error = create_run(&run, "x = 4", "{}").unwrap_err().to_string();
         assert!(error.contains("contains a run"), "{error}");
+    }
+
+    #[test]
+    fn a_new_run_does_not_overwrite_curves() {
+        let temp = TempDir::new().unwrap();
+        for name in Telemetry::FILES {
+            let directory = temp.path().join(name);
+            fs::create_dir(&directory).unwrap();
+            fs::write(directory.join(name), "").unwrap();
+            create_run(&directory, "x = 1", "{}").unwrap();
+            fs::remove_file(directory.join(CONFIG)).unwrap();
+            fs::write(directory.join(name), "of another program").unwrap();
+            let error = create_run(&directory, "x = 1", "{}").unwrap_err().to_string();
+            assert!(error.contains(&format!("contains {name}, which the run would overwrite")), "{error}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use algorithms::LearnerError;
 use algorithms::cluster::{Cluster, CommunicationError, Communicator};
 use anyhow::{Error, Result};
 
@@ -21,6 +22,8 @@ use crate::output::notice;
 const SHARDS: usize = 8;
 /// The time that the other processes give the leader to report an error that occurs in all processes.
 const LEAD: Duration = Duration::from_secs(1);
+/// The time that they give it to save the batch that led to NaN or infinity.
+const SAVING: Duration = Duration::from_mins(2);
 
 /// The other processes of the job.
 static PEERS: OnceLock<Arc<dyn Peers>> = OnceLock::new();
@@ -113,10 +116,15 @@ fn end_at_panics(rank: usize) {
 /// Reports an error and ends the job. An error that occurs in all processes, such as a missing file, is reported once.
 fn fail(peers: &dyn Peers, error: &Error) -> ! {
     if peers.rank() > 0 {
-        thread::sleep(LEAD);
+        thread::sleep(if is_divergence(error) { SAVING } else { LEAD });
     }
     notice(format_args!("error: rank {} of {}: {}", peers.rank(), peers.size(), sentence(error)));
     peers.abort(status(error))
+}
+
+/// Returns true if NaN or infinity caused an error.
+fn is_divergence(error: &Error) -> bool {
+    matches!(error.downcast_ref(), Some(LearnerError::Diverged(_) | LearnerError::NonFinite { .. }))
 }
 
 /// Returns the connection to the other processes, if there are any.

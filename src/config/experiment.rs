@@ -12,7 +12,6 @@ use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
 use crate::learner::{Algorithm, AlgorithmConfig};
 use crate::output::counted;
-use crate::selection;
 use crate::telemetry::Moment;
 use crate::threads::threads_or_cores;
 
@@ -38,7 +37,7 @@ impl Config {
     /// Validates the experiment and derives the other values.
     pub(crate) fn resolve(self) -> Result<Experiment> {
         let Self { mut sections, mut algorithm, mut notes, preset: _ } = self;
-        notes.extend(use_ids(&mut sections.environments)?);
+        notes.extend(sections.environments.use_ids()?);
         let games = Games::resolve(&sections.environments.games)?;
         if matches!(games, Games::Registered(_)) {
             sections.environments.frame_skip = 1;
@@ -137,32 +136,6 @@ fn check_limits(sections: &Sections) -> Result<()> {
     checkpoints.check().map_err(|error| error.within("checkpoints"))?;
     distributed.check().map_err(|error| error.within("distributed"))?;
     Ok(())
-}
-
-/// Replaces other spellings of games with their ids. Returns warnings about names that also imply settings.
-fn use_ids(environments: &mut EnvironmentSettings) -> Result<Vec<String>> {
-    let mut notes = Vec::new();
-    for name in &mut environments.games {
-        let (minus, spelled) = name.strip_prefix('-').map_or(("", name.as_str()), |rest| ("-", rest));
-        let Some(id) = selection::id_of_spelling(spelled) else { continue };
-        if minus.is_empty() && selection::names_settings(spelled) {
-            notes.push(format!(
-                "{spelled} selects the game {id}; settings that this name implies, such as sticky actions, are not \
-                 applied"
-            ));
-        }
-        *name = format!("{minus}{id}");
-    }
-    let overrides = std::mem::take(&mut environments.game);
-    for (name, settings) in overrides {
-        let id = selection::id_of_spelling(&name).map_or(name.clone(), str::to_owned);
-        let repeated = environments.game.insert(id.clone(), settings).is_some();
-        ensure!(
-            !repeated,
-            "environments.game.{name} is not possible: another section already configures {id}"
-        );
-    }
-    Ok(notes)
 }
 
 /// Fails unless two halves of the environments can take turns.

@@ -43,7 +43,8 @@ impl ByGames {
         if let Some(own) = written.get("environments").and_then(Value::as_table) {
             environments.extend(own.clone());
         }
-        let environments: EnvironmentSettings = Value::Table(environments).try_into()?;
+        let mut environments: EnvironmentSettings = Value::Table(environments).try_into()?;
+        environments.use_ids()?;
         let total = games
             .iter()
             .fold(0, |sum: u64, game| sum.saturating_add(environments.num_envs_of(game) as u64))
@@ -131,6 +132,8 @@ mod tests {
         let first = ale::games()[0].id;
         let one_larger = sizes(57, &format!("environments.game.{first}.num_envs = 300"));
         assert_eq!(one_larger, [2, 16, 14, 57]);
+        let spelled = format!("environments.game.\"ALE/{}-v5\".num_envs = 300", first.to_uppercase());
+        assert_eq!(sizes(57, &spelled), one_larger);
         assert_eq!(sizes(57, "ppo.num_steps = 32")[2], 8);
     }
 }

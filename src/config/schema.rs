@@ -141,6 +141,7 @@ fn value_of_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
 
 /// Fails at the first unknown key.
 fn check_keys(layer: &Table) -> Result<()> {
+    check_quotes(layer)?;
     let known: Vec<String> = keys().iter().flat_map(names).collect();
     for (key, value) in leaves(layer) {
         let (key, game) = without_game(&key);
@@ -172,6 +173,14 @@ fn check_keys(layer: &Table) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Fails at a quoted key with dots. It looks like a path of keys but is a single one.
+fn check_quotes(layer: &Table) -> Result<()> {
+    layer.iter().try_for_each(|(key, value)| {
+        ensure!(!key.contains('.'), "unknown key '\"{key}\"'; write it without quotes: {key}");
+        value.as_table().map_or(Ok(()), check_quotes)
+    })
 }
 
 fn names(keys: &Keys) -> Vec<String> {

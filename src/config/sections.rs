@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use settings::{at_least, between, settings};
 
 use crate::learner::Algorithm;
+use crate::selection;
 
 settings! {
     /// The run as a whole.
@@ -162,6 +164,32 @@ impl EnvironmentSettings {
     /// Returns true if two halves of the environments take turns.
     pub(crate) fn take_turns(&self) -> bool {
         self.halves == Some(true)
+    }
+
+    /// Replaces other spellings of games with their ids. Returns warnings about names that also imply settings.
+    pub(crate) fn use_ids(&mut self) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        for name in &mut self.games {
+            let (minus, spelled) = name.strip_prefix('-').map_or(("", name.as_str()), |rest| ("-", rest));
+            let Some(id) = selection::id_of_spelling(spelled) else { continue };
+            if minus.is_empty() && selection::names_settings(spelled) {
+                notes.push(format!(
+                    "{spelled} selects the game {id}; settings that this name implies, such as sticky actions, are not \
+                     applied"
+                ));
+            }
+            *name = format!("{minus}{id}");
+        }
+        let overrides = std::mem::take(&mut self.game);
+        for (name, settings) in overrides {
+            let id = selection::id_of_spelling(&name).map_or(name.clone(), str::to_owned);
+            let repeated = self.game.insert(id.clone(), settings).is_some();
+            ensure!(
+                !repeated,
+                "environments.game.{name} is not possible: another section already configures {id}"
+            );
+        }
+        Ok(notes)
     }
 
     /// Returns the number of environments of a game.

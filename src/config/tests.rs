@@ -159,6 +159,10 @@ fn errors_name_the_key_and_the_allowed_values() {
     let error = |set| experiment(&["--set", set]).unwrap_err();
     assert!(error("ppo.lerning_rate=1").contains("did you mean 'ppo.learning_rate'?"));
     assert!(error("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
+    assert!(
+        error("\"ppo.gamma\"=0.9")
+            .contains("unknown key '\"ppo.gamma\"'; write it without quotes: ppo.gamma")
+    );
     assert!(error("policy.torsos=impala").contains("did you mean 'policy.torso'?"));
     assert!(
         error("policy.torso=resnet")

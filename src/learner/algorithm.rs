@@ -59,21 +59,29 @@ pub(crate) struct Workload {
     pub(crate) minibatch: usize,
     /// The number of steps of all environments before learning starts.
     pub(crate) learning_starts: u64,
-    /// The size of the stored experience in bytes.
+    /// The size of the experience in memory, in bytes.
     pub(crate) experience: u64,
-    /// The number of steps of all environments that fill it.
+    /// The size of the experience in a checkpoint, in bytes.
+    pub(crate) in_checkpoint: u64,
+    /// The number of steps of all environments after which these sizes are reached.
     pub(crate) capacity: u64,
-    /// True if checkpoints contain the experience.
-    pub(crate) in_checkpoint: bool,
     /// The number of values in a checkpoint for each weight: the weight, its state in the optimiser, a target network.
     pub(crate) values_per_weight: u64,
 }
 
 impl Workload {
-    /// Returns the size of the experience that `steps` steps fill.
+    /// Returns the size of the experience in memory after `steps` steps.
     pub(crate) fn experience_after(&self, steps: u64) -> u64 {
-        let filled = steps.min(self.capacity) as f64 / self.capacity.max(1) as f64;
-        (self.experience as f64 * filled) as u64
+        self.filled_after(steps, self.experience)
+    }
+
+    /// Returns the size of the experience in a checkpoint after `steps` steps.
+    pub(crate) fn in_checkpoint_after(&self, steps: u64) -> u64 {
+        self.filled_after(steps, self.in_checkpoint)
+    }
+
+    fn filled_after(&self, steps: u64, bytes: u64) -> u64 {
+        (bytes as f64 * (steps.min(self.capacity) as f64 / self.capacity.max(1) as f64)) as u64
     }
 }
 

@@ -130,7 +130,8 @@ impl AlgorithmConfig for Sections {
         let size = Dqn::replay_size(&self.dqn, spec, &cluster)?;
         let storage = replay_storage::of(&self.replay, size)?;
         let config = self.dqn.clone();
-        Ok(self.learner(Dqn::from_state_with(state, config, policy, cluster, storage, device)?))
+        let learner = Dqn::from_state_with(state, config, policy, cluster, storage, device);
+        Ok(self.learner(learner.map_err(off_policy::with_remedy)?))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use algorithms::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
-use algorithms::{LearnerError, ReplaySize, SpecError, VectorSpec};
+use algorithms::{LearnerError, ReplayError, ReplaySize, SpecError, VectorSpec};
+use anyhow::Error;
 use rl_env::{Actions, Batch};
 
 use super::algorithm::{Learner, Workload};
@@ -112,6 +113,18 @@ impl<L: ReplayLearner> Learner for OffPolicy<L> {
     }
 }
 
+/// Adds a remedy to the error of a replay that does not fit into memory beside the state from which it is restored. Its
+/// size cannot change.
+pub(super) fn with_remedy(error: LearnerError) -> Error {
+    let is_too_large = matches!(error, LearnerError::Replay(ReplayError::TooLarge { .. }));
+    let error = Error::new(error);
+    if is_too_large {
+        error.context("the checkpoint needs memory as well; add --set replay.folder=DIRECTORY to resume")
+    } else {
+        error
+    }
+}
+
 /// The sizes of the minibatches of a learner with a replay, and how often it learns from one.
 pub(super) struct Minibatches {
     pub(super) batch_size: usize,
@@ -130,13 +143,15 @@ pub(super) struct TrialSizes {
 impl Minibatches {
     /// Returns the amount of learning with a replay of `size`, stored according to `replay`.
     pub(super) fn workload(&self, size: ReplaySize, replay: &ReplaySettings) -> Workload {
+        let in_memory = if replay.folder.is_some() { 0 } else { size.storage_bytes };
+        let stored = size.frame_bytes.saturating_add(size.index_bytes);
         Workload {
             samples_per_step: self.train_ratio * self.batch_size as f64,
             minibatch: self.batch_size,
             learning_starts: self.learning_starts as u64,
-            experience: if replay.folder.is_some() { size.index_bytes } else { size.total_bytes() },
+            experience: in_memory.saturating_add(size.index_bytes),
             capacity: size.steps,
-            in_checkpoint: replay.in_checkpoint,
+            in_checkpoint: if replay.in_checkpoint { stored } else { 0 },
             values_per_weight: 4,
         }
     }
@@ -153,5 +168,20 @@ impl Minibatches {
             buffer_size: (spec.tasks.len() * most * TRIAL_STEPS.max(self.n_step + 2)).max(learning_starts),
             train_ratio: self.train_ratio.min(TRIAL_UPDATES / num_envs as f64),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replay_that_is_too_large_to_restore_has_a_remedy() {
+        let message = |error: LearnerError| format!("{:#}", with_remedy(error));
+        let remedy = "the checkpoint needs memory as well; add --set replay.folder=DIRECTORY to resume: a replay buffer of 8";
+        let too_large = message(ReplayError::TooLarge { steps: 8, wanted: 2, available: 1 }.into());
+        assert!(too_large.starts_with(remedy), "{too_large}");
+        let share = ReplayError::SmallShare { buffer_size: 4, share: 1, task: "pong".to_owned(), least: 2 };
+        assert_eq!(message(share.clone().into()), share.to_string());
     }
 }

@@ -27,7 +27,7 @@ impl Rollouts {
             learning_starts: 0,
             experience: (samples * (spec.observation_space.byte_len() + STEP)) as u64,
             capacity: samples as u64,
-            in_checkpoint: false,
+            in_checkpoint: 0,
             values_per_weight: 3,
         }
     }

@@ -81,8 +81,12 @@ impl AlgorithmConfig for Sections {
 
     fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
         let workload = self.rollouts().workload(spec);
-        let rollouts = if self.ppo.overlap { 2 } else { 1 };
-        Ok(Workload { experience: rollouts * workload.experience, ..workload })
+        if !self.ppo.overlap {
+            return Ok(workload);
+        }
+        // One rollout is collected while the learner learns from the other. A checkpoint contains the finished one.
+        let rollout = workload.experience;
+        Ok(Workload { experience: 2 * rollout, in_checkpoint: rollout, ..workload })
     }
 
     fn trial(&self, spec: &VectorSpec) -> Trial {

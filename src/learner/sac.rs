@@ -125,7 +125,8 @@ impl AlgorithmConfig for Sections {
         let size = Sac::replay_size(&self.sac, spec, &cluster)?;
         let storage = replay_storage::of(&self.replay, size)?;
         let config = self.sac.clone();
-        Ok(self.learner(Sac::from_state_with(state, config, policy, cluster, storage, device)?))
+        let learner = Sac::from_state_with(state, config, policy, cluster, storage, device);
+        Ok(self.learner(learner.map_err(off_policy::with_remedy)?))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {

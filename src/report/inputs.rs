@@ -144,6 +144,17 @@ mod tests {
     }
 
     #[test]
+    fn damaged_records_are_skipped_and_missing_files_named() {
+        let temp = checkpoints();
+        let alone = temp.path().join("alone");
+        fs::write(alone.join(METRICS_FILE), b"\xFF\n{\"frames\": 8}\n").unwrap();
+        assert_eq!(RunHistory::read(&alone).unwrap().frames, 8.0);
+        fs::remove_file(alone.join(CONFIG)).unwrap();
+        let error = found(&temp, &["alone"]).unwrap_err();
+        assert!(error.starts_with("alone is not a readable run: config.toml cannot be read: "), "{error}");
+    }
+
+    #[test]
     fn paths_without_runs_are_errors() {
         let temp = checkpoints();
         let error = |arguments: &[&str]| found(&temp, arguments).unwrap_err();

@@ -58,13 +58,17 @@ impl RunHistory {
     pub(crate) fn read(run_dir: &Path) -> Result<Self> {
         ensure!(run_dir.exists(), "{} does not exist", run_dir.display());
         let unreadable = || format!("{} is not a readable run", run_dir.display());
-        let text = fs::read_to_string(run_dir.join(CONFIG)).with_context(unreadable)?;
+        let text = fs::read_to_string(run_dir.join(CONFIG))
+            .with_context(|| format!("{CONFIG} cannot be read"))
+            .with_context(unreadable)?;
         let experiment =
             config::from_toml(&text).and_then(config::Config::resolve).with_context(unreadable)?;
-        let metrics = match fs::read_to_string(run_dir.join(METRICS_FILE)) {
+        let metrics = match fs::read(run_dir.join(METRICS_FILE)) {
             // The run has only just started.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            metrics => metrics.with_context(unreadable)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            metrics => {
+                metrics.with_context(|| format!("{METRICS_FILE} cannot be read")).with_context(unreadable)?
+            }
         };
         let mut run = Self::new(name(run_dir), experiment)?;
         run.provenance = Provenance::read(run_dir);
@@ -73,8 +77,8 @@ impl RunHistory {
             run.provenance.started = modified(&run_dir.join(CONFIG));
         }
         // The last line of a running run may be incomplete.
-        for record in metrics.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok())
-        {
+        let records = metrics.split(|&byte| byte == b'\n');
+        for record in records.filter_map(|line| serde_json::from_slice::<Map<String, Value>>(line).ok()) {
             run.add(&record);
         }
         Ok(run)

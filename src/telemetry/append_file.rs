@@ -1,4 +1,4 @@
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -33,10 +33,12 @@ impl AppendFile {
         self.length
     }
 
-    /// Continues after an error, and discards everything written since the last flush.
+    /// Continues after an error, and discards everything written since the last flush. Creates the file again if it was
+    /// deleted.
     pub(super) fn recover(&mut self) -> io::Result<()> {
         let file = self.writer.get_ref().try_clone()?;
-        self.continue_in(file)
+        self.continue_in(file)?;
+        self.create_again()
     }
 
     /// Creates the file again if it was deleted, with its contents.
@@ -50,7 +52,11 @@ impl AppendFile {
         deleted.seek(SeekFrom::Start(0))?;
         deleted.read_to_end(&mut contents)?;
         let mut file = OpenOptions::new().create_new(true).read(true).write(true).open(&self.path)?;
-        file.write_all(&contents)?;
+        if let Err(error) = file.write_all(&contents) {
+            // A truncated copy must not pass for the file, so that the next attempt copies again.
+            let _ = fs::remove_file(&self.path);
+            return Err(error);
+        }
         self.continue_in(file)
     }
 
@@ -80,8 +86,6 @@ impl Write for AppendFile {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use tempfile::TempDir;
 
     use super::*;
@@ -101,6 +105,10 @@ mod tests {
         if cfg!(unix) {
             fs::remove_file(&path).unwrap();
             file.create_again().unwrap();
+            // Deleted after an error.
+            file.write_all(b"fo").unwrap();
+            fs::remove_file(&path).unwrap();
+            file.recover().unwrap();
         }
         file.write_all(b"four\n").unwrap();
         file.sync().unwrap();

@@ -1,6 +1,4 @@
-use std::io::{self, IsTerminal};
-
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::cluster;
 use crate::output::notice;
@@ -19,16 +17,17 @@ pub(crate) enum Printer {
 }
 
 impl Printer {
-    /// Creates a printer with a progress bar if standard error is a terminal. Of several processes, only the leader prints.
+    /// Creates a printer, with a progress bar if standard error is a terminal that can draw one (`TERM=dumb` cannot). Of
+    /// several processes, only the leader prints.
     pub(crate) fn new(quiet: bool) -> Self {
         if cluster::is_follower() {
             Self::Silent
         } else if quiet {
             Self::Quiet
-        } else if io::stderr().is_terminal() {
-            Self::Bar(ProgressBar::hidden())
-        } else {
+        } else if ProgressDrawTarget::stderr().is_hidden() {
             Self::Plain
+        } else {
+            Self::Bar(ProgressBar::hidden())
         }
     }
 

@@ -12,6 +12,7 @@ use super::team::SharedState;
 use crate::agent::StoredAgent;
 use crate::checkpoint::{self, Amendment, Checkpoint, CheckpointWriter};
 use crate::cli::ResumeArgs;
+use crate::cluster;
 use crate::config::{self, Change, Config, Experiment};
 use crate::failure::sentence;
 use crate::telemetry::{Printer, Telemetry};
@@ -70,6 +71,11 @@ impl Run {
             printer.say(&format!("from now on, {change}"));
         }
         if !self.changes.is_empty() {
+            ensure!(
+                cluster::peers().is_none() || self.learner.is_idle(),
+                "the run stopped within a rollout, which several processes cannot store with changed settings; resume it \
+                 without changes, or with a single process"
+            );
             self.progress.amendments.push(Amendment {
                 time: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
                 commit: COMMIT.to_owned(),

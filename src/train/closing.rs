@@ -9,6 +9,7 @@ use super::run::{OutputOptions, Run};
 use crate::evaluation;
 use crate::failure::{AtWork, sentence};
 use crate::interrupt::Interrupt;
+use crate::output::quoted;
 use crate::scores::FinalScores;
 use crate::telemetry::{Printer, ProgressLine, Status, Telemetry};
 
@@ -106,11 +107,12 @@ impl Run {
         }
         output.print(&table, printer, out)?;
         self.fail_if_stopped(interrupt)?;
-        let directory = self.directory.display();
         printer.say(&format!(
-            "the run {directory} is finished: it has trained for all of its {} frames; extend it with `ale-train resume \
-             {directory} --total-frames N`",
-            self.progress.moment.frames
+            "the run {} is finished: it has trained for all of its {} frames; extend it with `ale-train resume {} \
+             --total-frames N`",
+            self.directory.display(),
+            self.progress.moment.frames,
+            quoted(&self.directory)
         ));
         Ok(())
     }

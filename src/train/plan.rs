@@ -149,12 +149,15 @@ impl Subject<'_> {
         let activations = after.peak.saturating_sub(before.now);
         let scale = workload.minibatch as f64 / trial.samples as f64;
         let of_minibatch = (activations as f64 * scale.max(1.0)) as u64;
-        let experience =
-            workload.experience_after(self.experiment.total_frames() / self.experiment.frames_per_step());
-        let checkpoint = checkpoint + if workload.in_checkpoint { experience } else { 0 };
+        let steps = self.experiment.total_frames() / self.experiment.frames_per_step();
+        // A resumed run has already loaded the experience of its checkpoint.
+        let loaded = workload.experience_after(self.moment.steps).min(workload.in_checkpoint);
+        let to_come = workload.experience_after(steps).saturating_sub(loaded);
         let evaluation = self.evaluation_bytes(self.learner.spec());
+        // Writing a checkpoint copies everything but the experience.
         let temporary = of_minibatch.max(evaluation).max(2 * checkpoint);
-        let peak = before.now + experience + temporary;
+        let peak = before.now + to_come + temporary;
+        let checkpoint = checkpoint + workload.in_checkpoint_after(steps);
         Memory { peak: peak.max(after.peak), additional: peak.saturating_sub(after.now), checkpoint }
     }
 

@@ -23,6 +23,7 @@ use crate::environments::{Builder, Environments};
 use crate::failure::{AtWork, Interrupted, sentence};
 use crate::interrupt::Interrupt;
 use crate::learner::Learner;
+use crate::output::quoted;
 use crate::scores::Scores;
 use crate::telemetry::{Extent, Forecast, Media, Moment, Printer, ProgressLine, Record, Sample, Telemetry};
 
@@ -248,12 +249,17 @@ impl Run {
                 has_updated = true;
             }
             // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
-            if self.learner.is_idle() && !interrupt.is_requested() {
+            if self.learner.is_idle() && !heard.is_requested() {
                 let has_evaluated = self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, heard)?;
                 if has_evaluated && self.learner.is_complete() {
                     // A signal may have interrupted this evaluation before: the checkpoint then lacks its score.
                     writer.forget_saved();
                 }
+            }
+            // The leader alone decides when a team stops. It stops here, so that a resumed run repeats an evaluation that
+            // the signal interrupted with the same agent.
+            if meets && let Some(signal) = heard.signal() {
+                interrupt.request(signal);
             }
             let is_over = self.learner.is_complete() || (interrupt.is_requested() && collection.is_at_rest());
             let was_lost = has_updated && self.restore_directory(writer, telemetry, printer)?;
@@ -480,7 +486,7 @@ impl Run {
 
     /// Returns the command that continues the run.
     fn again(&self) -> String {
-        format!("`ale-train resume {}`", self.directory.display())
+        format!("`ale-train resume {}`", quoted(&self.directory))
     }
 }
 

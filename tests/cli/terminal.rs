@@ -7,12 +7,12 @@ use tempfile::TempDir;
 
 use super::program::{ALE_TRAIN, skip};
 
-/// Runs a command in a pseudo-terminal of 80 columns and 24 rows and returns everything that it wrote. `None` if `script`,
-/// which makes the pseudo-terminal, is not installed.
-fn in_terminal(arguments: &str) -> Option<String> {
+/// Runs a command in a pseudo-terminal of this type, with 80 columns and 24 rows, and returns everything that it wrote.
+/// `None` if `script`, which makes the pseudo-terminal, is not installed.
+fn in_terminal(term: &str, arguments: &str) -> Option<String> {
     let command = format!("stty cols 80 rows 24; {ALE_TRAIN} {arguments}");
     let mut script = Command::new("script");
-    script.args(["-qec", &command, "/dev/null"]).stdin(Stdio::null());
+    script.args(["-qec", &command, "/dev/null"]).env("TERM", term).stdin(Stdio::null());
     let Ok(output) = script.output() else {
         skip("`script`, which makes pseudo-terminals, is not installed");
         return None;
@@ -29,7 +29,7 @@ fn the_final_scores_are_not_erased_with_the_progress_line() {
         let run = temp.path().join(index.to_string());
         let arguments =
             format!("ppo --games {games} --total-frames 4k --num-threads 1 --run-dir {}", run.display());
-        let Some(text) = in_terminal(&arguments) else { return };
+        let Some(text) = in_terminal("xterm", &arguments) else { return };
         let (progress, scores) = text.rsplit_once("episodes").expect("the head of the table of scores");
         assert!(progress.contains("\x1b[2K"), "the progress line was drawn and erased: {text:?}");
         // Every escape sequence moves the cursor or erases something.
@@ -38,4 +38,15 @@ fn the_final_scores_are_not_erased_with_the_progress_line() {
             assert!(scores.contains(game), "{game}: {scores:?}");
         }
     }
+}
+
+#[test]
+fn a_dumb_terminal_shows_lines_instead_of_a_bar() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let arguments =
+        format!("ppo --games CartPole-v1 --total-frames 4k --num-threads 1 --run-dir {}", run.display());
+    let Some(text) = in_terminal("dumb", &arguments) else { return };
+    assert!(text.contains(" of 4000 frames, "), "{text:?}");
+    assert!(!text.contains('\x1b'), "{text:?}");
 }

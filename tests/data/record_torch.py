@@ -47,6 +47,7 @@ AGENTS = {
     "nature": ("ppo", IMAGES, [*SMALL, "policy.layer_norm=false"]),
     "nature_dqn": ("dqn", IMAGES, SMALL),
     "nature_pqn": ("pqn", IMAGES, SMALL),
+    "data_efficient": ("dqn", IMAGES, [*SMALL, "policy.torso=data_efficient", "dqn.dueling=true", "dqn.noisy=true"]),
     "impala": ("ppo", IMAGES, [*IMPALA, "policy.layer_norm=false"]),
     "impala_normalized": ("ppo", IMAGES, [*IMPALA, "policy.layer_norm=true", "policy.head=shared"]),
     "impala_pqn": ("pqn", IMAGES, IMPALA),

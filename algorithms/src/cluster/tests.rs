@@ -13,7 +13,7 @@ use crate::networks::{NamedWeights, PolicyConfig};
 use crate::ppo::{NormAdv, Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::sac::{Sac, SacConfig};
-use crate::testing::{RandomEnvs, rows_of, spec, spec_of_choices, spec_of_numbers};
+use crate::testing::{RandomEnvs, largest, rows_of, spec, spec_of_choices, spec_of_numbers};
 use crate::{ContinuousActions, Learner, ReplayStorage, Task, ValueScale, VectorSpec};
 
 const NUM_ENVS: usize = 11;
@@ -71,7 +71,7 @@ fn assert_equal_in_clusters<L: Learner>(
     let (of_shards, of_whole) = (alone.torch_weights().unwrap(), whole.torch_weights().unwrap());
     let distance = |left: &NamedWeights, right: &NamedWeights| {
         let pairs = left.values.iter().zip(&right.values);
-        pairs.map(|(left, right)| (left - right).abs() / left.abs().max(1.0)).fold(0.0, f32::max)
+        largest(pairs.map(|(left, right)| (left - right).abs() / left.abs().max(1.0)))
     };
     for (left, right) in of_shards.iter().zip(&of_whole) {
         assert!(distance(left, right) < 2e-3, "{}: {}", left.name, distance(left, right));

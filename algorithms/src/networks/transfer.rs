@@ -175,6 +175,8 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     let is_same = own.algorithm == from.algorithm;
     check(own, from, is_same)?;
     let parameters = weights(&network)?;
+    let is_known = |task: &Task| from.tasks.iter().any(|known| known.name == task.name);
+    let has_known = own.tasks.iter().any(is_known);
     let layers = || source.weights.iter().filter(|weights| weights.is_of_layer());
     let names = network.names(&parameters, is_normalised(layers()));
     let mut used = Vec::new();
@@ -211,7 +213,7 @@ pub(crate) fn transfer<N: Module + TorchNames>(
                 continue;
             }
         };
-        tensors += 1;
+        tensors += usize::from(rows == Rows::Shared || has_known);
         merged.push(with_torch_values(parameter, values, network.feature_map()));
     }
     if let Some(unused) = layers().find(|theirs| is_same && !used.contains(&theirs.name.as_str())) {
@@ -219,8 +221,8 @@ pub(crate) fn transfer<N: Module + TorchNames>(
         let settings = "policy.layer_norm, policy.lstm, policy.game_embedding, dqn.dueling, dqn.noisy";
         return Err(TransferError::Unmatched { layer, network: "the source", settings });
     }
-    let knows = |task: &&Task| is_same && from.tasks.iter().any(|known| known.name == task.name);
-    let fresh_heads = own.tasks.iter().filter(|task| !knows(task)).map(|task| task.name.clone()).collect();
+    let fresh_heads =
+        own.tasks.iter().filter(|task| !(is_same && is_known(task))).map(|task| task.name.clone()).collect();
     let of = merged.len();
     let scales = if is_same {
         own.scales.with_known(&own.tasks, &from.scales, &from.tasks)

@@ -181,6 +181,8 @@ pub(crate) fn replay_size<E: ActionElement>(
         steps,
         storage_bytes: sum(&shares.slots[cluster.own_envs(spec.num_envs())])
             .saturating_mul(stack.frame_bytes as u64),
+        frame_bytes: sum(&shares.steps[cluster.own_envs(spec.num_envs())])
+            .saturating_mul(stack.frame_bytes as u64),
         index_bytes: steps.saturating_mul(of_step as u64).saturating_add(trees),
     })
 }
@@ -345,19 +347,26 @@ impl<E: ActionElement> ReplayBuffer<E> {
         }
     }
 
-    /// Returns true if a step of every task can be drawn.
+    /// Returns true if steps can be drawn.
     pub(crate) fn can_draw(&self) -> bool {
-        (0..self.envs_of.len()).all(|task| self.ready_steps(task) > 0)
+        self.drawable_tasks().next().is_some()
     }
 
-    /// Draws `count` steps. The number of steps per task differs by at most one. `beta` is the exponent of the
-    /// importance weights, from 0 (no correction) to 1 (full correction).
+    /// Returns the tasks with steps that can be drawn. A task whose environments had used up their steps when the replay
+    /// buffer was lost never has any.
+    fn drawable_tasks(&self) -> impl Iterator<Item = usize> {
+        (0..self.envs_of.len()).filter(|&task| self.ready_steps(task) > 0)
+    }
+
+    /// Draws `count` steps. The numbers of steps of the tasks that have any differ by at most one. `beta` is the exponent
+    /// of the importance weights, from 0 (no correction) to 1 (full correction).
     pub(crate) fn draw(&self, count: usize, beta: f32, rng: &mut impl Rng) -> Vec<Draw> {
-        let tasks = self.envs_of.len();
+        let drawable: Vec<usize> = self.drawable_tasks().collect();
+        let tasks = drawable.len();
         let first = if tasks > 1 { rng.random_range(0..tasks) } else { 0 };
         let mut draws = Vec::with_capacity(count);
         for place in 0..tasks.min(count) {
-            let task = (first + place) % tasks;
+            let task = drawable[(first + place) % tasks];
             let share = count / tasks + usize::from(place < count % tasks);
             if self.options.alpha.is_some() {
                 self.draw_by_priority(task, share, beta, rng, &mut draws);

@@ -36,6 +36,9 @@ pub struct ReplaySize {
     pub steps: u64,
     /// The number of bytes of the frames.
     pub storage_bytes: u64,
+    /// The number of bytes of the frames of as many steps, if each adds one. There is room for more, because an episode has
+    /// more frames than steps.
+    pub frame_bytes: u64,
     /// The number of bytes of everything else, which is always in process memory.
     pub index_bytes: u64,
 }
@@ -131,7 +134,8 @@ impl FrameStore {
 mod tests {
     use super::*;
 
-    const SIZE: ReplaySize = ReplaySize { steps: 1_000_000, storage_bytes: 3 << 30, index_bytes: 1 << 30 };
+    const SIZE: ReplaySize =
+        ReplaySize { steps: 1_000_000, storage_bytes: 3 << 30, frame_bytes: 2 << 30, index_bytes: 1 << 30 };
 
     #[test]
     fn too_large_a_buffer_is_an_error_with_both_sizes() {
@@ -148,7 +152,7 @@ mod tests {
 
     #[test]
     fn external_storage_must_be_large_enough() {
-        let size = ReplaySize { steps: 10, storage_bytes: 100, index_bytes: 1 << 40 };
+        let size = ReplaySize { steps: 10, storage_bytes: 100, frame_bytes: 80, index_bytes: 1 << 40 };
         assert!(FrameStore::new(size, ReplayStorage::External(Box::new(vec![0; 100]))).is_ok());
         let refused = FrameStore::new(size, ReplayStorage::External(Box::new(vec![0; 99]))).err();
         assert_eq!(refused, Some(ReplayError::TooLarge { steps: 10, wanted: 100, available: 99 }));

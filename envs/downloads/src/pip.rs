@@ -42,6 +42,9 @@ pub enum PipError {
         /// The message of pip.
         detail: String,
     },
+    /// The user or a signal ended pip.
+    #[error("pip was interrupted")]
+    Interrupted,
     /// pip failed for another reason.
     #[error("{detail}")]
     Failed {
@@ -97,6 +100,10 @@ impl Pip {
 /// Classifies a failure of pip by its output.
 fn explain(python: &str, output: &Output) -> PipError {
     let words = String::from_utf8_lossy(&output.stderr);
+    // No exit status means a signal. After Ctrl-C, pip exits normally.
+    if output.status.code().is_none() || words.contains("Operation cancelled by user") {
+        return PipError::Interrupted;
+    }
     if words.contains("No module named pip") {
         return PipError::NoPip { python: python.to_owned() };
     }
@@ -138,6 +145,8 @@ mod tests {
         assert_eq!(network, PipError::NoNetwork { detail: "NewConnectionError".to_owned() });
         assert_eq!(failure("first\nERROR: no space").to_string(), "ERROR: no space");
         assert_eq!(run("exit 3").unwrap_err().to_string(), "exit status: 3");
+        assert_eq!(failure("ERROR: Operation cancelled by user"), PipError::Interrupted);
+        assert_eq!(run("kill $$"), Err(PipError::Interrupted));
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub enum MujocoError {
         reason: io::Error,
     },
     /// A file of the installation has different contents.
-    #[error("{} is damaged or from another version: its SHA-256 is {found}, expected {expected}", path.display())]
+    #[error("{} is damaged or from another version: its SHA-256 is {found}, expected {expected}; \
+         if it is removed, it is downloaded again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

@@ -33,6 +33,9 @@ const PLATFORM: &str = if cfg!(target_arch = "aarch64") {
 /// The environment variable that names the directory.
 const DIRECTORY_VARIABLE: &str = "ALE_TRAIN_MUJOCO";
 
+/// The beginning of the names of directories for downloads.
+const DOWNLOAD: &str = ".ale-train-download-";
+
 impl Installation {
     /// Returns the user's installation: in `chosen`, else in `ALE_TRAIN_MUJOCO`, else in the user's data directory
     /// (`$XDG_DATA_HOME/ale-train/mujoco` or `~/.local/share/ale-train/mujoco`). Accesses no file.
@@ -41,12 +44,16 @@ impl Installation {
         chosen.map_or_else(directory, |chosen| Ok(chosen.to_owned())).map(Self::new)
     }
 
-    /// Downloads missing and damaged files with the user's pip. Does nothing if there are none. Waits while another
-    /// process downloads into the same directory.
+    /// Downloads missing files with the user's pip. Does nothing if there are none. Waits while another process downloads
+    /// into the same directory.
+    ///
+    /// Never replaces a file: the directory may belong to the user's Python, and a model may have been edited. A file with
+    /// other contents is an error when a task needs it.
     pub fn fetch(&self, pip: &Pip) -> Result<(), MujocoError> {
         let files: Vec<&KnownFile> = std::iter::once(library_file()?).chain(&MODELS).collect();
-        let absent = || files.iter().copied().filter(|file| self.checked(file).is_err());
-        if absent().next().is_none() {
+        let is_missing = |file: &&KnownFile| matches!(self.checked(file), Err(MujocoError::Missing { .. }));
+        let missing = || -> Vec<&KnownFile> { files.iter().copied().filter(is_missing).collect() };
+        if missing().is_empty() {
             return Ok(());
         }
         let unwritable = |reason| MujocoError::Unwritable { path: self.directory().to_owned(), reason };
@@ -54,16 +61,29 @@ impl Installation {
         // Dropping the file releases the lock.
         let lock = File::create(self.directory().join(".lock")).map_err(unwritable)?;
         lock.lock().map_err(unwritable)?;
-        let missing: Vec<&KnownFile> = absent().collect();
+        self.delete_incomplete_downloads().map_err(unwritable)?;
+        let missing = missing();
         if missing.is_empty() {
             return Ok(());
         }
-        let download = tempfile::tempdir_in(self.directory()).map_err(unwritable)?;
+        let download = tempfile::Builder::new().prefix(DOWNLOAD).tempdir_in(self.directory());
+        let download = download.map_err(unwritable)?;
         install(pip, download.path())?;
         let downloaded = Self::new(download.path());
         for file in missing {
             let from = downloaded.checked(file)?;
             self.adopt(&from, file).map_err(unwritable)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what killed processes left behind. No other process downloads meanwhile.
+    fn delete_incomplete_downloads(&self) -> io::Result<()> {
+        for entry in fs::read_dir(self.directory())? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(DOWNLOAD) {
+                fs::remove_dir_all(entry.path())?;
+            }
         }
         Ok(())
     }

@@ -49,6 +49,12 @@ impl Installation {
         Ok(self.0.library.get_or_init(|| library).clone())
     }
 
+    /// Fails unless the library can be loaded and all of Gymnasium's models are there.
+    pub fn check(&self) -> Result<(), MujocoError> {
+        self.library()?;
+        MODELS.iter().try_for_each(|file| self.checked(file).map(drop))
+    }
+
     /// Returns the path of one of Gymnasium's models, or `None` if Gymnasium has no model with this name.
     pub(crate) fn model(&self, name: &str) -> Result<Option<PathBuf>, MujocoError> {
         let file = MODELS.iter().find(|file| file.path.rsplit('/').next() == Some(name));

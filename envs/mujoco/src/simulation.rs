@@ -106,7 +106,7 @@ impl Simulation {
     pub(crate) fn new(model: Arc<Model>) -> Self {
         // SAFETY: the model is valid.
         let raw = unsafe { (model.library().make_data)(model.as_ptr()) };
-        let raw = NonNull::new(raw).expect("MuJoCo ends the process if there is no memory");
+        let raw = NonNull::new(raw).expect("MuJoCo reports an error if there is no memory");
         Self { model, raw }
     }
 

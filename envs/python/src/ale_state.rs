@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 /// A saved state of an `ALEInterface`, which can be pickled. The bytes are not those of ale-py.
-#[pyclass(name = "ALEState", module = "ale_train._native")]
+#[pyclass(subclass, name = "ALEState", module = "ale_train._native")]
 #[derive(Clone, Default)]
 pub(crate) struct AleState(Option<Arc<SavedState>>);
 

@@ -45,9 +45,10 @@ mod _native {
         crate::tasks::all()
     }
 
-    /// Returns the ROM directory, and the ids of the games whose ROM it contains or that are built in.
+    /// Returns the ROM directory, if one is known, the ids of the games whose ROM it contains or that are built in, and the
+    /// reason why there is no directory.
     #[pyfunction]
-    fn rom_store(py: Python<'_>) -> PyResult<(std::path::PathBuf, Vec<&'static str>)> {
+    fn rom_store(py: Python<'_>) -> (Option<std::path::PathBuf>, Vec<&'static str>, Option<String>) {
         py.detach(crate::machine::roms)
     }
 

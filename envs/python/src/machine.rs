@@ -2,24 +2,27 @@
 
 use std::path::PathBuf;
 
-use ale::roms::RomStore;
+use ale::roms::{self, RomStore};
 use mujoco::Installation;
-use pyo3::PyResult;
 
-use crate::errors;
-
-/// Returns the ROM directory, and the ids of the games whose ROM it contains or that are built in.
-pub(crate) fn roms() -> PyResult<(PathBuf, Vec<&'static str>)> {
-    let store = RomStore::locate(None).map_err(|error| errors::of_rom(&error))?;
-    let found = ale::games().iter().map(|game| game.id).filter(|id| store.read(id).is_ok()).collect();
-    Ok((store.directory().to_owned(), found))
+/// Returns the ROM directory, if one is known, the ids of the games whose ROM it contains or that are built in, and the
+/// reason why there is no directory.
+pub(crate) fn roms() -> (Option<PathBuf>, Vec<&'static str>, Option<String>) {
+    let store = RomStore::locate(None);
+    let is_found =
+        |id: &&str| roms::built_in(id).is_some() || store.as_ref().is_ok_and(|store| store.read(id).is_ok());
+    let found = ale::games().iter().map(|game| game.id).filter(is_found).collect();
+    match store {
+        Ok(store) => (Some(store.directory().to_owned()), found, None),
+        Err(error) => (None, found, Some(error.to_string())),
+    }
 }
 
-/// Returns the directory of MuJoCo, if one is known, and the reason why its library cannot be used, if there is one.
+/// Returns the directory of MuJoCo, if one is known, and the reason why it cannot be used, if there is one.
 pub(crate) fn mujoco() -> (Option<PathBuf>, Option<String>) {
     match Installation::locate(None) {
         Ok(installation) => {
-            let reason = installation.library().err().map(|error| error.to_string());
+            let reason = installation.check().err().map(|error| error.to_string());
             (Some(installation.directory().to_owned()), reason)
         }
         Err(error) => (None, Some(error.to_string())),

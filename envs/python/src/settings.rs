@@ -1,4 +1,4 @@
-use ale::roms::{Pip, RomError, RomStore};
+use ale::roms::{self, Pip, RomError};
 use ale::{AleError, AtariOptions, EpisodeRules, Game, game};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -78,10 +78,9 @@ impl Settings {
     /// Returns the groups of environments. Missing ROMs are downloaded with the pip of `python`.
     pub(crate) fn groups(&self, games: &[&'static Game], python: &str) -> Result<Vec<AtariGroup>, RomError> {
         let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
-        let store = RomStore::locate(None)?;
         let mut groups = Vec::new();
         for (index, &game) in games.iter().enumerate() {
-            let rom = store.obtain(game.id, Some(&pip))?;
+            let rom = roms::obtain(game.id, Some(&pip))?;
             let envs: Vec<usize> = (index * self.num_envs..(index + 1) * self.num_envs).collect();
             for alike in envs.chunk_by(|&a, &b| self.variants(a) == self.variants(b)) {
                 let (modes, difficulties) = self.variants(alike[0]);

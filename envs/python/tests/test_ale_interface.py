@@ -311,6 +311,21 @@ def test_pngs_show_the_screen(tmp_path: pathlib.Path) -> None:
     assert_same(*images)
     with pytest.raises(FileNotFoundError):
         load(ale_train, "seaquest").saveScreenPNG(tmp_path / "no" / "such" / "directory.png")
+    if os.path.exists("/dev/full"):
+        with pytest.raises(OSError, match="No space left"):
+            load(ale_train, "seaquest").saveScreenPNG("/dev/full")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_subclasses_have_their_own_arguments(package: Any) -> None:
+    class Game(package.ALEInterface):  # type: ignore[misc]
+        def __init__(self, rom: str, *, seed: int) -> None:
+            super().__init__()
+            self.seed = seed
+
+    assert Game("pong", seed=3).seed == 3
+    with pytest.raises(TypeError):
+        package.ALEInterface("pong")
 
 
 def test_files_of_roms(tmp_path: pathlib.Path) -> None:

@@ -40,6 +40,21 @@ def test_it_prints_json():
     assert sorted(found["roms"]["found"] + found["roms"]["missing"]) == sorted(ale_train.games())
 
 
+def test_the_built_in_game_needs_no_directory_for_roms():
+    alone = {"PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-m", "ale_train", "--json"], capture_output=True, env=alone, check=True)
+    roms = json.loads(done.stdout)["roms"]
+    assert roms["directory"] is None and roms["found"] == ["harvest"]
+    assert roms["problem"].startswith("there is no directory for ROMs")
+    program = (
+        "import ale_train\n"
+        "from ale_train.vector_env import AtariVectorEnv\n"
+        "AtariVectorEnv('harvest', 1).reset()\n"
+        "ale_train.AtariEnv('harvest').reset()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], env=alone, check=True)
+
+
 def test_unknown_commands_are_errors():
     done = run("train")
     assert done.returncode == 2 and "invalid choice: 'train'" in done.stderr

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import signal
+import subprocess
 import sys
 import threading
 import warnings
@@ -100,6 +102,29 @@ def test_a_window_shows_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(shown, other.render().repeat(2, axis=0).repeat(4, axis=1))
     env.close()
     assert not pygame.display.get_init()
+
+
+def test_closing_the_window_ends_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "SDL_VIDEODRIVER", "dummy")
+    env = ale_train.AtariEnv("harvest", render_mode="human")
+    env.reset(seed=1)
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    with pytest.raises(KeyboardInterrupt, match="the window was closed"):
+        env.step(0)
+    assert not pygame.display.get_init()
+
+
+def test_a_window_does_not_catch_signals() -> None:
+    program = (
+        "import os, signal, ale_train\n"
+        "env = ale_train.AtariEnv('harvest', render_mode='human')\n"
+        "env.reset(seed=1)\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "env.step(0)\n"
+        "print('alive')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "SDL_VIDEODRIVER": "dummy"})
+    assert done.returncode == -signal.SIGTERM
 
 
 def test_a_window_needs_pygame(monkeypatch: pytest.MonkeyPatch) -> None:

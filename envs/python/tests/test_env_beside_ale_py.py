@@ -241,6 +241,10 @@ def test_continuous_actions_outside_the_space(game: str) -> None:
 def test_the_analogue_stick_has_the_same_positions() -> None:
     for position in [(x, y, fire) for x in (-1, 0, 1) for y in (-1, 0, 1) for fire in (False, True)]:
         assert ale_train.AtariEnv.map_action_idx(*position).name == ale_py.AtariEnv.map_action_idx(*position).name
+    for wrong in ((-2, 0, False), (0, 2, True)):
+        for package in (ale_train, ale_py):
+            with pytest.raises(LookupError):
+                package.AtariEnv.map_action_idx(*wrong)
 
 
 @pytest.mark.parametrize("game", ["pong", "skiing", "seaquest", "breakout"])

@@ -74,6 +74,23 @@ def test_options_that_the_interface_determines() -> None:
         ale_train.make("CartPole-v1", num_envs=0)
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"max_episode_steps": 0}, ValueError, "^max_episode_steps is 0, "),
+        ({"frame_skip": 0}, ValueError, "^frame_skip is 0, "),
+        ({"reward_clip": "x"}, TypeError, "^reward_clip must be a bool"),
+        ({"gray_scale": "x"}, TypeError, "^gray_scale must be a bool"),
+        ({"zero_discount_on_life_loss": 2}, TypeError, "^zero_discount_on_life_loss must be a bool"),
+        ({"mode": "a"}, TypeError, "^mode must be an int"),
+        ({"difficulty": -2}, ValueError, "^difficulty is -2, "),
+    ],
+)
+def test_errors_name_the_options_of_the_interface(options: dict[str, Any], error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        ale_train.make("Harvest-v5", **options)
+
+
 def test_same_bytes_as_the_vector_environment() -> None:
     env = ale_train.make("Breakout-v5", num_envs=2, seed=5, max_episode_steps=50, reward_clip=True)
     same = AtariVectorEnv("breakout", 2, fill_stack=True, rules="envpool", max_num_frames_per_episode=200)

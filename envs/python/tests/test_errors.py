@@ -47,6 +47,7 @@ CONSTRUCTION: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"game": None}, TypeError, "either game= or games="),
     ({"games": ["pong"]}, TypeError, "either game= or games="),
     ({"game": None, "games": []}, ValueError, "games is empty"),
+    ({"game": None, "games": "pong"}, TypeError, "games must be a list of ids; game='pong' selects one game"),
     ({"foo": 1}, TypeError, "foo"),
     ({"mode": 77}, ValueError, "pong has no mode 77; its modes are"),
     ({"difficulty": [0, 9]}, ValueError, "pong has no difficulty 9"),

@@ -124,6 +124,10 @@ def test_older_names() -> None:
         failing.reset(options={"reset_mask": np.array([True, False])})
     expected = AtariVectorEnv("breakout", 2).reset(seed=7)[1]
     assert np.array_equal(failing.reset()[1]["frame_number"], expected["frame_number"])
+    # The seed does not depend on how the first reset is made.
+    sent = ale_train.VectorAtariEnv("breakout", 2, seed=7)
+    sent.send_reset()
+    assert np.array_equal(np.sort(sent.recv()[4]["frame_number"]), np.sort(expected["frame_number"]))
     with pytest.raises(TypeError, match="two names of the same option"):
         ale_train.VectorAtariEnv("breakout", 1, frame_skip=2, frameskip=2)
     with pytest.raises(GameError):

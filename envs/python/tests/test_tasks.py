@@ -29,6 +29,11 @@ def test_unknown_ids_suggest_the_nearest(make):
         make("Zzzzzz", num_envs=2)
 
 
+def test_games_are_not_tasks() -> None:
+    with pytest.raises(GameError, match="^'ALE/Pong-v5' is the Atari game pong; ale_train.make and"):
+        ale_train.TaskVectorEnv("ALE/Pong-v5", 2)
+
+
 @pytest.mark.parametrize(
     ("actions", "error", "message"),
     [

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p vector --example soak -- NUM_GAMES NUM_ENVS BATCH_SIZE SECONDS`
 //!
-//! Plays the first `NUM_GAMES` single-player games with random actions in `NUM_ENVS` environments in total. `rss_mib` is the
+//! Plays the first `NUM_GAMES` games with random actions in `NUM_ENVS` environments in total. `rss_mib` is the
 //! resident memory; it should not grow after the second line.
 
 use std::error::Error;
@@ -15,8 +15,6 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, Space, VectorEnv};
 use vector::{AtariVectorEnv, PoolOptions};
 
-/// Games without single-player rules.
-const NOT_PLAYABLE: [&str; 4] = ["combat", "joust", "maze_craze", "warlords"];
 /// The number of lines of output.
 const REPORTS: u32 = 20;
 
@@ -25,8 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [num_games, num_envs, batch_size, seconds] = numbers[..] else {
         return Err("usage: soak NUM_GAMES NUM_ENVS BATCH_SIZE SECONDS".into());
     };
-    let playable = games().iter().filter(|game| !NOT_PLAYABLE.contains(&game.id));
-    let chosen = playable.take(num_games).map(|game| Some((game, roms::for_tests(game.id)?)));
+    let chosen = games().iter().take(num_games).map(|game| Some((game, roms::for_tests(game.id)?)));
     let chosen: Vec<_> = chosen.collect::<Option<_>>().ok_or("a ROM is missing")?;
     let options = AtariOptions { repeat_action_probability: 0.25, ..AtariOptions::default() };
     let pool = PoolOptions { batch_size, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };

@@ -5,14 +5,14 @@ use burn::tensor::Device;
 use super::{config, rainbow, restored, step, vectors};
 use crate::dqn::{Distribution, Dqn, DqnConfig};
 use crate::networks::{HeadKind, PolicyConfig};
-use crate::testing::RandomEnvs;
+use crate::testing::{RandomEnvs, largest};
 use crate::{Learner, ValueScale};
 
 /// Returns the largest difference of two sets of values, relative to their size.
 fn difference(values: &[Vec<f32>], others: &[Vec<f32>]) -> f32 {
     let pairs = || values.iter().flatten().zip(others.iter().flatten());
     let size = pairs().map(|(value, _)| value.abs()).fold(1.0, f32::max);
-    pairs().map(|(value, other)| (value - other).abs()).fold(0.0, f32::max) / size
+    largest(pairs().map(|(value, other)| (value - other).abs())) / size
 }
 
 #[test]

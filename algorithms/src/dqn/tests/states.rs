@@ -171,6 +171,27 @@ fn a_lost_replay_buffer_is_refilled_before_learning_continues() {
 }
 
 #[test]
+fn a_refilled_replay_buffer_needs_no_steps_of_environments_that_have_used_up_theirs() {
+    for config in variants() {
+        let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
+        while dqn.updates() < 10 {
+            step(&mut dqn, &mut envs);
+        }
+        let mut other = restored(&dqn, false);
+        for _ in 0..30 {
+            other.act(&envs.batch).unwrap();
+            envs.step();
+            envs.rest(0);
+            other.observe(&envs.batch).unwrap();
+            if other.is_ready() {
+                other.update().unwrap();
+            }
+        }
+        assert!(other.updates() > dqn.updates(), "{} updates", other.updates());
+    }
+}
+
+#[test]
 fn a_stopped_update_of_many_gradient_steps_is_undone_at_every_moment() {
     for config in variants() {
         // Eight gradient steps for each step of an environment.

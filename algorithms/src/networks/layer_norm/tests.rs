@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 
 use super::*;
+use crate::testing::largest;
 
 type Operation = fn(Tensor<2>, Tensor<1>, Tensor<1>, bool) -> Tensor<2>;
 
@@ -43,7 +44,7 @@ fn outputs_and_gradients_equal_those_of_burn() {
         for (name, (fused, expected)) in names.iter().zip(fused.iter().zip(&expected)) {
             assert_eq!(fused.len(), expected.len());
             let size = expected.iter().fold(1.0, |largest: f32, value| largest.max(value.abs()));
-            let error = fused.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let error = largest(fused.iter().zip(expected).map(|(a, b)| (a - b).abs()));
             assert!(error < 2e-5 * size, "{shape:?}, {name}: {error} of {size}");
         }
     }

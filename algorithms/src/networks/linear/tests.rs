@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 
 use super::*;
+use crate::testing::largest;
 
 type Operation = fn(Tensor<2>, Tensor<2>, Tensor<1>, bool) -> Tensor<2>;
 
@@ -139,7 +140,7 @@ fn outputs_and_gradients_equal_those_of_burn() {
             assert_eq!(fused.len(), expected.len());
             // Sums of up to 130 products in another order.
             let size = expected.iter().fold(1.0, |largest: f32, value| largest.max(value.abs()));
-            let error = fused.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            let error = largest(fused.iter().zip(expected).map(|(a, b)| (a - b).abs()));
             assert!(error < 2e-5 * size, "{sizes:?}, {name}: {error} of {size}");
         }
     }

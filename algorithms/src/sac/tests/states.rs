@@ -113,6 +113,27 @@ fn a_lost_replay_buffer_is_refilled_by_the_policy_before_learning_continues() {
 }
 
 #[test]
+fn a_refilled_replay_buffer_needs_no_steps_of_environments_that_have_used_up_theirs() {
+    for settings in variants() {
+        let (mut sac, mut envs) = (learner(settings, vectors()), RandomEnvs::new(vectors()));
+        while sac.updates() < 10 {
+            step(&mut sac, &mut envs);
+        }
+        let mut other = restored(&state_without_replay(&sac).unwrap());
+        for _ in 0..30 {
+            other.act(&envs.batch).unwrap();
+            envs.step();
+            envs.rest(0);
+            other.observe(&envs.batch).unwrap();
+            if other.is_ready() {
+                other.update().unwrap();
+            }
+        }
+        assert!(other.updates() > sac.updates(), "{} updates", other.updates());
+    }
+}
+
+#[test]
 fn settings_that_shape_the_state_are_fixed() {
     let (mut sac, mut envs) = (learner((config(), small()), vectors()), RandomEnvs::new(vectors()));
     while sac.off_policy.steps < 100 {

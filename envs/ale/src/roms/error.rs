@@ -65,7 +65,7 @@ pub enum RomError {
     },
     /// Neither a flag nor the environment names a directory for ROMs.
     #[error(
-        "there is no directory for ROMs because none of ALE_TRAIN_ROMS, XDG_DATA_HOME and HOME is set; choose one with --rom-dir"
+        "there is no directory for ROMs because none of ALE_TRAIN_ROMS, XDG_DATA_HOME and HOME is set; set one of them, or use --rom-dir"
     )]
     NoDirectory,
     /// A file with the name of a zip archive or wheel cannot be read as one.

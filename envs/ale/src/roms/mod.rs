@@ -25,6 +25,7 @@ pub use builtin::built_in;
 pub use digest::Md5Sum;
 pub use downloads::{Pip, PipError};
 pub use error::RomError;
+pub use fetch::obtain;
 pub use import::Imported;
 pub use manifest::{Manifest, RomEntry};
 pub use store::{RomState, RomStore};

@@ -60,7 +60,9 @@ fn damaged_files_are_not_used() {
         let message = error(&Installation::new(directory.path()), "Ant-v5", &[]);
         let start = format!("{} is damaged or from another version: its SHA-256 is ", path.display());
         assert!(message.starts_with(&start), "{message}");
+        assert_eq!(Installation::new(directory.path()).check().unwrap_err().to_string(), message);
     }
+    installation().check().unwrap();
 }
 
 #[test]

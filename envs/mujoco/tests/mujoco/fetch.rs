@@ -52,10 +52,39 @@ fn files_are_announced_checked_and_complete() {
     // Nothing is missing, so that pip is not needed.
     let offline = pip(scripts.path(), "exit 1", |_| ());
     fetched.fetch(&offline).unwrap();
-    fs::write(fetched.directory().join(ANT), "damaged").unwrap();
-    assert!(matches!(fetched.fetch(&offline), Err(MujocoError::Download(_))));
-    fetched.fetch(&pip(scripts.path(), &installs(), |_| ())).unwrap();
+}
+
+#[test]
+fn files_are_never_replaced_and_incomplete_downloads_are_deleted() {
+    let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
+    let fetched = Installation::new(directory.path());
+    let online = pip(scripts.path(), &installs(), |_| ());
+    fetched.fetch(&online).unwrap();
+    let (ant, left) = (directory.path().join(ANT), directory.path().join(".ale-train-download-1"));
+    fs::write(&ant, "edited").unwrap();
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("file"), "").unwrap();
+    fs::remove_file(directory.path().join("gymnasium/envs/mujoco/assets/hopper.xml")).unwrap();
+    fetched.fetch(&online).unwrap();
+    Task::load(&fetched, "Hopper-v5", &[]).unwrap();
+    assert!(matches!(Task::load(&fetched, "Ant-v5", &[]), Err(MujocoError::Damaged { .. })));
+    assert_eq!(fs::read_to_string(&ant).unwrap(), "edited");
+    assert!(!left.exists());
+    fs::remove_file(&ant).unwrap();
+    fetched.fetch(&online).unwrap();
     Task::load(&fetched, "Ant-v5", &[]).unwrap();
+}
+
+#[test]
+fn a_cancelled_download_is_not_tried_again() {
+    let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
+    let script = format!(
+        "echo tried >> {}/tries; echo 'ERROR: Operation cancelled by user' >&2; exit 1",
+        scripts.path().display()
+    );
+    let cancelled = Installation::new(directory.path()).fetch(&pip(scripts.path(), &script, |_| ()));
+    assert!(cancelled.unwrap_err().to_string().ends_with(": pip was interrupted"));
+    assert_eq!(fs::read_to_string(scripts.path().join("tries")).unwrap(), "tried\n");
 }
 
 #[test]

@@ -43,6 +43,11 @@ class Action(enum.IntEnum):
             horizontal: -1 for left, 0, or 1 for right.
             vertical: -1 for down, 0, or 1 for up.
             fire: The button is held.
+
+        Raises:
+            LookupError: A position is not -1, 0 or 1.
         """
+        if not {horizontal, vertical} <= {-1, 0, 1}:
+            raise LookupError(f"the positions of a stick are -1, 0 and 1, got {horizontal} and {vertical}")
         name = ("DOWN", "", "UP")[vertical + 1] + ("LEFT", "", "RIGHT")[horizontal + 1] + ("FIRE" if fire else "")
         return cls[name or "NOOP"]

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def information() -> dict[str, Any]:
     """Returns what ``python -m ale_train`` prints, as data that JSON can represent."""
-    directory, roms = _native.rom_store()
+    directory, roms, no_directory = _native.rom_store()
     mujoco, reason = _native.mujoco_installation()
     architecture, features = _native.processor()
     return {
@@ -48,9 +48,10 @@ def information() -> dict[str, Any]:
         },
         "processor": {"architecture": architecture, "features": features},
         "roms": {
-            "directory": str(directory),
+            "directory": None if directory is None else str(directory),
             "found": roms,
             "missing": [game for game in _native.games() if game not in roms],
+            "problem": no_directory,
         },
         "mujoco": {"directory": None if mujoco is None else str(mujoco), "problem": reason},
     }
@@ -64,6 +65,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     return [
         ", ".join(f"{name} {version}" for name, version in versions.items()),
         f"processor: {processor['architecture']} ({features})",
-        f"ROMs: {len(roms['found'])} of {len(_native.games())} games in {roms['directory']}{missing}",
+        f"ROMs: {len(roms['found'])} of {len(_native.games())} games in {roms['directory'] or 'the package'}{missing}",
+        *([f"ROM directory: {roms['problem']}"] if roms["problem"] else []),
         f"MuJoCo: {mujoco['problem'] or mujoco['directory']}",
     ]

@@ -308,6 +308,8 @@ def _is_analogue(action: Any) -> bool:
 
 def _check_frameskip(frameskip: object) -> None:
     """Requires a positive ``int`` or a range of positive ones."""
+    if isinstance(frameskip, list):
+        raise error.Error("Invalid frameskip type: <class 'list'>. It must be an int or a tuple of two.")
     if not isinstance(frameskip, tuple):
         return check_frameskip(frameskip)
     if len(frameskip) != 2:

@@ -8,7 +8,6 @@ the same interface, and the behaviour of Gymnasium's environments.
 from __future__ import annotations
 
 import dataclasses
-import operator
 import pprint
 import warnings
 from collections.abc import Callable, Sequence
@@ -206,27 +205,32 @@ class Config:
 
     def make(self) -> AtariVectorEnv:
         """Creates the environments."""
+        # Checked here because errors of the vector environment name its own options.
+        max_episode_steps = arguments.integer("max_episode_steps", self.max_episode_steps, 1)
+        frame_skip = arguments.integer("frame_skip", self.frame_skip, 1)
+        mode = arguments.integer("mode", self.mode, -1)
+        difficulty = arguments.integer("difficulty", self.difficulty, -1)
         return AtariVectorEnv(
             self.task,
             self.num_envs,
             batch_size=self.batch_size,
             num_threads=self.num_threads,
             thread_affinity_offset=self.thread_affinity_offset,
-            max_num_frames_per_episode=min(self.max_episode_steps * self.frame_skip, arguments.LARGEST),
+            max_num_frames_per_episode=min(max_episode_steps * frame_skip, arguments.LARGEST),
             repeat_action_probability=self.repeat_action_probability,
             full_action_space=self.full_action_space,
             img_height=self.img_height,
             img_width=self.img_width,
-            grayscale=self.gray_scale,
+            grayscale=arguments.flag("gray_scale", self.gray_scale),
             stack_num=self.stack_num,
-            frameskip=operator.index(self.frame_skip),
+            frameskip=frame_skip,
             noop_max=self.noop_max,
             episodic_life=self.episodic_life,
-            life_loss_info=self.zero_discount_on_life_loss,
-            reward_clipping=self.reward_clip,
+            life_loss_info=arguments.flag("zero_discount_on_life_loss", self.zero_discount_on_life_loss),
+            reward_clipping=arguments.flag("reward_clip", self.reward_clip),
             use_fire_reset=self.use_fire_reset,
-            mode=None if self.mode < 0 else self.mode,
-            difficulty=None if self.difficulty < 0 else self.difficulty,
+            mode=None if mode < 0 else mode,
+            difficulty=None if difficulty < 0 else difficulty,
             fill_stack=True,
             rules="envpool",
             extra_info=True,

@@ -51,11 +51,15 @@ def task_of(name: str) -> str:
     """Returns the id of a task given with or without the prefix ``ale_train/``, in upper or lower case.
 
     Raises:
-        GameError: The task is unknown.
+        GameError: The task is unknown, or an Atari game.
     """
     found = _tasks().get(_bare_task(name))
     if found is None:
-        raise unknown_environment(name)
+        try:
+            game = game_of(name)
+        except GameError:
+            raise unknown_environment(name) from None
+        raise GameError(f"{name!r} is the Atari game {game}; ale_train.make and ale_train.make_vec accept games and tasks")
     return found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ale_train import arguments
 from ale_train.names import game_of
 from ale_train.vector_env import AtariVectorEnv
 
@@ -19,7 +20,7 @@ class VectorAtariEnv(AtariVectorEnv):
     """``AtariVectorEnv`` with the parameter names of ale-py's older guide.
 
     ``frame_skip`` is ``frameskip``, ``fire_reset`` is ``use_fire_reset``, and ``max_episode_steps``, which counts
-    emulated frames, is ``max_num_frames_per_episode``. ``seed`` is used by the first ``reset`` without a seed. The game
+    emulated frames, is ``max_num_frames_per_episode``. ``seed`` is used by the first reset if that has no seed. The game
     may be written ``"Breakout"`` or ``"ms_pacman"``. All other parameters are those of ``AtariVectorEnv``.
     """
 
@@ -29,24 +30,12 @@ class VectorAtariEnv(AtariVectorEnv):
                 if name in options:
                     raise TypeError(f"{older} and {name} are two names of the same option; use one of them")
                 options[name] = options.pop(older)
+        self._seed = seed
         super().__init__(game_of(game), num_envs, **options)
-        self._first_seed = seed
 
-    def reset(
-        self, *, seed: int | np.ndarray | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Starts new episodes.
-
-        Args:
-            seed: As for ``AtariVectorEnv.reset``; None in the first reset stands for the seed of the constructor.
-            options: As for ``AtariVectorEnv.reset``.
-        """
-        if seed is not None:
-            return super().reset(seed=seed, options=options)
-        results = super().reset(seed=self._first_seed, options=options)
-        # Only now: if the call fails, the next one needs the seed.
-        self._first_seed = None
-        return results
+    def _first_seeds(self) -> list[int]:
+        given, random = arguments.seeds(self._seed, self.num_envs), super()._first_seeds()
+        return [other if seed is None else seed for seed, other in zip(given, random, strict=True)]
 
 
 def make_atari_vector_env(
@@ -69,7 +58,7 @@ def make_atari_vector_env(
         frameskip: Emulated frames per step.
         repeat_action_probability: Probability that a frame repeats the previous action (sticky actions).
         full_action_space: Use all legal actions instead of the minimal set.
-        seed: Seed of the first reset without a seed.
+        seed: Seed of the first reset, if that has none.
         options: Other parameters of ``AtariVectorEnv``, such as ``img_height`` or ``stack_num``.
     """
     kinds: dict[str, dict[str, Any]] = {

@@ -131,6 +131,8 @@ class AtariVectorEnv(VectorEnv):
             raise TypeError("AtariVectorEnv requires either game= or games=")
         if num_envs is None:
             raise TypeError("AtariVectorEnv requires num_envs")
+        if isinstance(games, str):
+            raise TypeError(f"games must be a list of ids; game={games!r} selects one game")
         ids = [game] if game is not None else list(games or ())
         arguments.check_games(ids)
         arguments.check_frameskip(frameskip)
@@ -146,7 +148,7 @@ class AtariVectorEnv(VectorEnv):
             "modes": arguments.variants("mode", mode, self.num_envs),
             "difficulties": arguments.variants("difficulty", difficulty, self.num_envs),
             "extra_info": game is None if extra_info is None else arguments.flag("extra_info", extra_info),
-            "first_seeds": arguments.random_seeds(self.num_envs),
+            "first_seeds": self._first_seeds(),
             "batch_size": self.batch_size,
             "num_threads": max(operator.index(num_threads), 0),
             "thread_affinity_offset": thread_affinity_offset if operator.index(thread_affinity_offset) >= 0 else None,
@@ -199,6 +201,10 @@ class AtariVectorEnv(VectorEnv):
         self.ale = ALEVectorInterface(self)
         # As in ale-py, the action space has the size of a batch. With several games it covers all environments.
         self._make_action_spaces(self.num_envs if game is None else self.batch_size)
+
+    def _first_seeds(self) -> list[int]:
+        """Returns the seed of each environment, used where the first reset has none."""
+        return arguments.random_seeds(self.num_envs)
 
     def reset(
         self, *, seed: int | np.ndarray | None = None, options: dict[str, Any] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from gymnasium.error import DependencyNotInstalled
 
@@ -31,16 +33,24 @@ class Window:
         self._clock = pygame.time.Clock()
 
     def show(self, screen: np.ndarray) -> None:
-        """Shows a screen of shape ``(height, width, 3)`` and waits for the time of the next frame."""
+        """Shows a screen of shape ``(height, width, 3)`` and waits for the time of the next frame.
+
+        Raises:
+            KeyboardInterrupt: The user has closed the window.
+        """
         pygame = self._pygame
         if self._window is None:
+            # Otherwise SDL turns SIGINT and SIGTERM into events, and the program no longer ends.
+            os.environ.setdefault("SDL_NO_SIGNAL_HANDLERS", "1")
             pygame.display.init()
             height, width = screen.shape[:2]
             self._window = pygame.display.set_mode((width * SCALE[0], height * SCALE[1]))
             pygame.display.set_caption(self._title)
         image = pygame.surfarray.make_surface(screen.swapaxes(0, 1))
         pygame.transform.scale(image, self._window.get_size(), self._window)
-        pygame.event.pump()
+        if pygame.event.get(pygame.QUIT):
+            self.close()
+            raise KeyboardInterrupt("the window was closed")
         pygame.display.flip()
         self._clock.tick(FRAMES_PER_SECOND)
 

@@ -38,25 +38,18 @@ pub(super) fn from_file(path: &Path) -> PyResult<PoweredGame> {
 
 /// Returns a game by its id. A missing ROM is downloaded with the pip of `python`.
 pub(super) fn from_store(id: &str, python: &str) -> PyResult<PoweredGame> {
-    powered(id, || obtain(id, python))
+    powered(id, || roms::obtain(id, Some(&pip(python))).map_err(|error| errors::of_rom(&error)))
 }
 
 /// Returns the path of a game's ROM. A missing ROM is downloaded with the pip of `python`.
 pub(crate) fn rom_path(id: &str, python: &str) -> PyResult<PathBuf> {
-    let (store, pip) = store(python)?;
-    store.file(id, Some(&pip)).map_err(|error| errors::of_rom(&error))
+    let path = RomStore::locate(None).and_then(|store| store.file(id, Some(&pip(python))));
+    path.map_err(|error| errors::of_rom(&error))
 }
 
-fn obtain(id: &str, python: &str) -> PyResult<Arc<[u8]>> {
-    let (store, pip) = store(python)?;
-    store.obtain(id, Some(&pip)).map_err(|error| errors::of_rom(&error))
-}
-
-/// Returns the user's ROMs, and the pip of `python`, which downloads missing ones.
-fn store(python: &str) -> PyResult<(RomStore, Pip)> {
-    let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
-    let store = RomStore::locate(None).map_err(|error| errors::of_rom(&error))?;
-    Ok((store, pip))
+/// Returns the pip of `python`, which downloads missing ROMs.
+fn pip(python: &str) -> Pip {
+    Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python)
 }
 
 fn powered(id: &str, image: impl FnOnce() -> PyResult<Arc<[u8]>>) -> PyResult<PoweredGame> {

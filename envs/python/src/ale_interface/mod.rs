@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 use crate::ale_state::AleState;
 use crate::errors;
@@ -100,9 +100,20 @@ pub(crate) struct AleInterface(Mutex<Emulator>);
 // The names are ale-py's, and PyO3 passes arguments by value.
 #[allow(non_snake_case, clippy::needless_pass_by_value, clippy::unused_self)]
 impl AleInterface {
+    /// Subclasses may pass arguments to their `__init__`.
     #[new]
-    fn new() -> Self {
-        Self(Mutex::default())
+    #[classmethod]
+    #[pyo3(signature = (*arguments, **options))]
+    fn new(
+        class: &Bound<'_, PyType>,
+        arguments: &Bound<'_, PyTuple>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let has_arguments = !arguments.is_empty() || options.is_some_and(|options| !options.is_empty());
+        if has_arguments && class.is(class.py().get_type::<Self>()) {
+            return Err(PyTypeError::new_err("ALEInterface takes no arguments"));
+        }
+        Ok(Self(Mutex::default()))
     }
 
     /// Accepts ale-py's message levels. The emulator writes no messages.

@@ -1,7 +1,6 @@
 //! Screens and RAM as NumPy arrays.
 
-use std::fs::File;
-use std::io::BufWriter;
+use std::fs;
 use std::path::Path;
 
 use ale::{Ale, RAM, SCREEN_WIDTH};
@@ -100,11 +99,15 @@ impl View {
 
 /// Writes the screen to a PNG file. Pixels are doubled in width, as in ale-py.
 pub(super) fn save_png(ale: &Ale, path: &Path) -> PyResult<()> {
-    let file = File::create(path).map_err(|error| errors::of_file(path, &error))?;
-    let mut encoder = png::Encoder::new(BufWriter::new(file), 2 * SCREEN_WIDTH as u32, ale.height() as u32);
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, 2 * SCREEN_WIDTH as u32, ale.height() as u32);
     encoder.set_color(png::ColorType::Rgb);
     let pixels: Vec<u8> =
         ale.screen_rgb().as_chunks::<3>().0.iter().flat_map(|pixel| [*pixel; 2]).flatten().collect();
-    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels));
-    written.map_err(|error| errors::of_file(path, &error.into()))
+    let encoded = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(&pixels)?;
+        writer.finish()
+    });
+    let written = encoded.map_err(Into::into).and_then(|()| fs::write(path, &file));
+    written.map_err(|error| errors::of_file(path, &error))
 }

@@ -14,7 +14,7 @@ pub(crate) fn load(id: &str, given: &Given, python: &str) -> PyResult<Task> {
         given.iter().map(|(name, value)| Ok((name, converted(id, name, value)?))).collect::<PyResult<_>>()?;
     let installation = installation().map_err(|error| of_mujoco(&error))?;
     let found = match Task::load(&installation, id, &arguments) {
-        Err(MujocoError::Missing { .. } | MujocoError::Damaged { .. }) => {
+        Err(MujocoError::Missing { .. }) => {
             let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
             installation.fetch(&pip).and_then(|()| Task::load(&installation, id, &arguments))
         }
