@@ -8,16 +8,17 @@ use std::sync::LazyLock;
 
 use algorithms::VectorSpec;
 use algorithms::cluster::Cluster;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use burn::tensor::Device;
 use rl_env::ResetSeeds;
 use tempfile::TempDir;
 
-use crate::agent::StoredAgent;
+use crate::agent::{StoredAgent, TrainedAgent, exported};
 use crate::checkpoint::{Checkpoint, FILES, Progress};
 use crate::cli::Global;
 use crate::config;
 use crate::environments::{Builder, Overrides};
+use crate::tensors::Precision;
 use crate::trace;
 
 /// Reads an experiment in TOML. A valid one must survive a round trip through `to_toml`.
@@ -52,6 +53,14 @@ pub fn checkpoint(data: &[u8]) {
     if damaged != crate::checkpoint::CONFIG {
         let _ = open(files);
     }
+}
+
+/// Reads a damaged file of `ale-train export`, as `eval` does. The first byte chooses the agent, the others damage it.
+pub fn agent(data: &[u8]) {
+    let Some((&choice, damage)) = data.split_first() else { return };
+    let (mut file, experiment) = AGENTS[usize::from(choice) % AGENTS.len()].clone();
+    apply(damage, &mut file);
+    let _ = play(&file, &experiment);
 }
 
 /// Reads the manifest of a checkpoint.
@@ -115,6 +124,32 @@ fn base(experiment: &str) -> Result<Files> {
     FILES.into_iter().map(|name| Ok((name, fs::read(directory.path().join(name))?))).collect()
 }
 
+/// The exported agent of each checkpoint, with its experiment.
+static AGENTS: LazyLock<Vec<(Vec<u8>, String)>> =
+    LazyLock::new(|| BASES.iter().map(|base| export(base).expect("an agent")).collect());
+
+fn export(base: &Files) -> Result<(Vec<u8>, String)> {
+    let mut files = base.clone();
+    let checkpoint = Checkpoint::from_files(|name| Ok(files.remove(name).unwrap_or_default()))?;
+    let agent = TrainedAgent::from(StoredAgent::new(PathBuf::from("checkpoint"), checkpoint)?);
+    let directory = TempDir::new()?;
+    let path = directory.path().join("agent");
+    agent.write(agent.exported()?, &path, Precision::F32, HashMap::new())?;
+    Ok((fs::read(path)?, agent.experiment.to_toml()?))
+}
+
+/// Opens the file of an agent and lets the agent act once.
+fn play(file: &[u8], experiment: &str) -> Result<()> {
+    let agent = exported::parse(Path::new("agent"), file)?;
+    // The sizes in a configuration are limited only by the machine.
+    ensure!(agent.experiment.to_toml()? == experiment, "another experiment");
+    let builder = builder(&agent.experiment)?;
+    let mut environments = builder.build_one_of_each()?;
+    environments.reset(ResetSeeds::From(1))?;
+    agent.player(&builder, false, 1)?.act(environments.batch())?;
+    Ok(())
+}
+
 fn builder(experiment: &config::Experiment) -> Result<Builder> {
     let global = Global { rom_dir: None, offline: true, quiet: true };
     Builder::new(experiment, &Overrides { num_threads: Some(1), ..Overrides::default() }, &global)
@@ -130,7 +165,7 @@ fn open(mut files: Files) -> Result<()> {
     let policy = agent.experiment.policy.clone();
     let state = &agent.checkpoint.learner;
     let mut learner = algorithm.restore(state, policy, &spec, Cluster::default(), &Device::flex())?;
-    anyhow::ensure!(*learner.spec() == spec, "another specification");
+    ensure!(*learner.spec() == spec, "another specification");
     environments.restore(&agent.checkpoint.environments)?;
     let actions = learner.act(environments.batch())?;
     let batch = environments.step(actions)?;
@@ -164,12 +199,51 @@ mod tests {
 
     use super::*;
 
-    /// An undamaged checkpoint can be opened, so that the fuzz target reaches the code that it tests.
+    /// Undamaged checkpoints and agents can be opened, so that the fuzz targets reach the code that they test.
     #[test]
     fn every_base_opens() {
         for base in &*BASES {
             open(base.clone()).unwrap();
         }
+        for (file, experiment) in &*AGENTS {
+            play(file, experiment).unwrap();
+        }
+    }
+
+    /// Agents whose header was edited once made the program panic or abort.
+    #[test]
+    fn edited_headers_of_agents_are_errors() {
+        let edits = [
+            ("task_ids = [0]", "task_ids = [ ]"),
+            ("task_ids = [0]", "task_ids = [9]"),
+            ("\"tasks\":[{", "\"tasks\":[],\"x\":[{"),
+            ("shape = [4]", "shape = [400000000000]"),
+            ("shape = [3]", "shape = [400000000000]"),
+            ("shape = [4, 36, 36]", "shape = [4, 400000000, 36]"),
+        ];
+        let mut made = 0;
+        for (file, experiment) in &*AGENTS {
+            for (from, to) in edits {
+                let Some(edited) = with_header(file, from, to) else { continue };
+                assert!(play(&edited, experiment).is_err(), "{from} to {to}");
+                made += 1;
+            }
+        }
+        assert!(made >= 20, "{made} edits");
+    }
+
+    /// Replaces text in the header of a safetensors file, if it is there.
+    fn with_header(file: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
+        let (length, rest) = file.split_at(8);
+        let (header, tensors) = rest.split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
+        // The values of the metadata are JSON strings.
+        let escaped = |text: &str| text.replace('"', "\\\"");
+        let header = str::from_utf8(header).unwrap();
+        let found =
+            [from.to_owned(), escaped(from)].into_iter().find(|from| header.contains(from.as_str()))?;
+        let to = if found == from { to.to_owned() } else { escaped(to) };
+        let header = header.replacen(&found, &to, 1);
+        Some([&(header.len() as u64).to_le_bytes(), header.as_bytes(), tensors].concat())
     }
 
     /// A fuzz target found an observation space so large that the network did not fit into memory.
@@ -194,6 +268,7 @@ mod tests {
             let mut data = vec![0; rng.random_range(0..20)];
             rng.fill_bytes(&mut data);
             checkpoint(&data);
+            agent(&data);
             actions(&data);
             configuration(&data);
             manifest(&data);

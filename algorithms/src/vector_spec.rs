@@ -297,9 +297,9 @@ impl VectorSpec {
         Ok(self)
     }
 
-    /// Returns true if every environment has a task and every task an environment, and if a state of `state_len` bytes
-    /// could hold a network for the observations. Returns false for a damaged specification.
-    pub(crate) fn is_consistent(&self, state_len: usize) -> bool {
+    /// Returns true if there are environments, each of which has a task, if every task has an environment, and if a state of
+    /// `state_len` bytes could hold a network for the observations. Returns false for a damaged specification.
+    pub fn is_consistent(&self, state_len: usize) -> bool {
         // A linear layer has at least one weight for each element, and a convolution with its strides and the
         // layer after it have at least a few for each block of 16 by 16 pixels.
         let (shape, most): (&[usize], _) = match &self.observation_space {
@@ -309,6 +309,7 @@ impl VectorSpec {
         };
         let elements = shape.iter().try_fold(1_usize, |elements, &extent| elements.checked_mul(extent));
         elements.is_some_and(|elements| elements <= most)
+            && !self.task_ids.is_empty()
             && self.tasks.iter().all(|task| task.is_consistent(self.shared_outputs))
             && check_kind(&self.tasks).is_ok()
             && self.task_ids.iter().all(|&task| task < self.tasks.len())
@@ -458,6 +459,12 @@ mod tests {
             |space: Space, state_len| spec(space, AutoresetMode::NextStep).is_consistent(state_len);
         assert!(is_consistent(Space::floats(3, -1.0, 1.0), 1000));
         assert!(is_consistent(Space::bytes([4, 84, 84]), 2000));
+        let no_environments = VectorSpec {
+            tasks: Vec::new(),
+            task_ids: Vec::new(),
+            ..spec(Space::bytes([4, 84, 84]), AutoresetMode::NextStep)
+        };
+        assert!(!no_environments.is_consistent(2000));
         for space in [Space::floats(1 << 40, -1.0, 1.0), Space::bytes([4, 1 << 20, 1 << 20])] {
             assert!(!is_consistent(space, 1_000_000));
         }

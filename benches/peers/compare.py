@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from pathlib import Path
 
 import kinds
 import report
@@ -71,7 +72,7 @@ def options():
     parser.add_argument("--rounds", type=positive(int), default=5, help="rounds after the discarded first one [default: 5]")
     parser.add_argument("--seconds", type=positive(float), default=2.0, help="duration of each measurement [default: 2]")
     parser.add_argument(
-        "--json", metavar="FILE", type=argparse.FileType("w"), help="write all measurements to FILE"
+        "--json", metavar="FILE", type=Path, help="write all measurements to FILE"
     )
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -146,10 +147,12 @@ def main():
                 process.close()
     except KeyboardInterrupt:
         print("interrupted; these are the measurements so far", file=sys.stderr)
-    report.tables(measured)
-    report.summary(measured)
-    if chosen.json:
-        report.write_json(measured, chosen)
+    finally:
+        # What has been measured before a failure, too.
+        report.tables(measured)
+        report.summary(measured)
+        if chosen.json:
+            report.write_json(measured, chosen)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import report
 
@@ -55,7 +56,8 @@ def their_ppo(game, threads, seconds, mode):
     import ale_py.vector_env
     from torch_ppo import EPOCHS, STEPS, Ppo
 
-    envs = ale_py.vector_env.AtariVectorEnv(game, NUM_ENVS, num_threads=threads, episodic_life=True)
+    # As in training by ale-train, a lost life ends the episode but does not reset the game.
+    envs = ale_py.vector_env.AtariVectorEnv(game, NUM_ENVS, num_threads=threads, life_loss_info=True)
     ppo = Ppo(NUM_ENVS, int(envs.single_action_space.n), mode)
     observations, _ = envs.reset(seed=1)
 
@@ -156,15 +158,14 @@ def options():
     parser.add_argument("--threads", default="1,2", help="[default: 1,2]")
     parser.add_argument("--rounds", type=int, default=2, help="rounds after the discarded first one [default: 2]")
     parser.add_argument("--seconds", type=float, default=5.0, help="duration of each measurement [default: 5]")
-    parser.add_argument("--json", metavar="FILE", type=argparse.FileType("w"), help="write all measurements to FILE")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write all measurements to FILE")
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--theirs", nargs=5, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def measure(chosen, directory):
-    """Returns, for each measurement, the rates of all sides in every round but the first."""
-    rates = {}
+def measure(chosen, directory, rates):
+    """Adds to ``rates``, for each measurement, the rates of all sides in every round but the first."""
     for threads in map(int, chosen.threads.split(",")):
         for kind in chosen.kinds.split(","):
             for round_ in range(chosen.rounds + 1):
@@ -175,7 +176,6 @@ def measure(chosen, directory):
                 for side, measurements in found.items() if round_ else []:
                     for name, rate in measurements.items():
                         rates.setdefault(f"{name} {threads}", {}).setdefault(side, []).append(rate)
-    return rates
 
 
 def table(rates):
@@ -191,23 +191,30 @@ def main():
     chosen = options()
     if chosen.theirs:
         return theirs(*chosen.theirs)
-    with tempfile.TemporaryDirectory() as directory:
-        rates = measure(chosen, directory)
-    table(rates)
-    if chosen.json:
-        versions = {package: importlib.metadata.version(package) for package in ["ale-py", "numpy", "torch"]}
-        found = {
-            "commit": report.command(["git", "rev-parse", "HEAD"]),
-            "changed_files": report.command(["git", "status", "--porcelain", "--untracked-files=no"]).splitlines(),
-            "processor": report.processor(),
-            "game": chosen.game,
-            "rounds": chosen.rounds,
-            "seconds": chosen.seconds,
-            "versions": versions,
-            "rates": rates,
-        }
-        json.dump(found, chosen.json, indent=1)
-        chosen.json.write("\n")
+    rates = {}
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            measure(chosen, directory, rates)
+    finally:
+        # What has been measured before a failure, too.
+        table(rates)
+        if chosen.json:
+            write_json(chosen, rates)
+
+
+def write_json(chosen, rates):
+    versions = {package: importlib.metadata.version(package) for package in ["ale-py", "numpy", "torch"]}
+    found = {
+        "commit": report.command(["git", "rev-parse", "HEAD"]),
+        "changed_files": report.command(["git", "status", "--porcelain", "--untracked-files=no"]).splitlines(),
+        "processor": report.processor(),
+        "game": chosen.game,
+        "rounds": chosen.rounds,
+        "seconds": chosen.seconds,
+        "versions": versions,
+        "rates": rates,
+    }
+    chosen.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -106,37 +106,33 @@ def geometric_mean(ratios):
 
 def write_json(measured, chosen):
     packages = ["ale-py", "envpool", "gymnasium", "jax", "numpy"]
-    json.dump(
-        {
-            "commit": command(["git", "rev-parse", "HEAD"]),
-            "changed_files": command(["git", "status", "--porcelain", "--untracked-files=no"]).splitlines(),
-            "processor": processor(),
-            "cores": os.cpu_count(),
-            "system": platform.platform(),
-            "python": platform.python_version(),
-            "versions": {package: importlib.metadata.version(package) for package in packages},
-            "rounds": chosen.rounds,
-            "seconds": chosen.seconds,
-            "works": [
-                {
-                    "kind": one.work.kind,
-                    "games": list(one.work.games),
-                    "shape": str(one.work.shape) if one.work.shape else None,
-                    "view": str(one.work.view) if one.work.view else None,
-                    "unit": one.work.unit,
-                    "rates": one.rates,
-                    "ratios": {
-                        ours: {peer: dataclasses.asdict(ratio) for peer, ratio in one.ratios(ours).items()}
-                        for ours in one.ours()
-                    },
-                }
-                for one in measured
-            ],
-        },
-        chosen.json,
-        indent=1,
-    )
-    chosen.json.write("\n")
+    found = {
+        "commit": command(["git", "rev-parse", "HEAD"]),
+        "changed_files": command(["git", "status", "--porcelain", "--untracked-files=no"]).splitlines(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {package: importlib.metadata.version(package) for package in packages},
+        "rounds": chosen.rounds,
+        "seconds": chosen.seconds,
+        "works": [
+            {
+                "kind": one.work.kind,
+                "games": list(one.work.games),
+                "shape": str(one.work.shape) if one.work.shape else None,
+                "view": str(one.work.view) if one.work.view else None,
+                "unit": one.work.unit,
+                "rates": one.rates,
+                "ratios": {
+                    ours: {peer: dataclasses.asdict(ratio) for peer, ratio in one.ratios(ours).items()}
+                    for ours in one.ours()
+                },
+            }
+            for one in measured
+        ],
+    }
+    chosen.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 def command(words):

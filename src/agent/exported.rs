@@ -5,7 +5,7 @@ use std::path::Path;
 
 use algorithms::VectorSpec;
 use algorithms::networks::{NetworkDescription, TrainedNetwork};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -34,11 +34,14 @@ pub(super) fn read(path: &Path) -> Result<TrainedAgent> {
 }
 
 /// Opens the contents of a file. Errors name the file `path`.
-pub(super) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
+pub(crate) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
     let (weights, metadata) = tensors::parse(path, file)?;
     let contents = Contents { path, metadata };
     let description: NetworkDescription = contents.json(NETWORK)?;
     let spec: VectorSpec = contents.parse(ENVIRONMENTS, |text| Ok(toml::from_str(text)?))?;
+    // Weights of 16 bits take half as much space as in a state.
+    let is_consistent = spec.is_consistent(file.len().saturating_mul(2)) && spec.tasks == description.tasks;
+    ensure!(is_consistent, "{}: its network and its environments do not match", unusable(path));
     let experiment = config::from_toml(contents.text(EXPERIMENT)?).and_then(Config::resolve);
     let network = TrainedNetwork { description, weights };
     Ok(TrainedAgent {

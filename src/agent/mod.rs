@@ -3,7 +3,7 @@
 //! * `stored` opens checkpoints, also to continue their training.
 //! * `exported` reads and writes files.
 
-mod exported;
+pub(crate) mod exported;
 mod stored;
 
 use std::path::{Path, PathBuf};

@@ -104,7 +104,8 @@ pub(crate) struct BenchEnvArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Measures samples per second of acting (in batches of all environments) and of updating (a transition counts once \
-for each minibatch that contains it), and steps per second of the whole loop, with the settings of a preset. On a \
+for each minibatch that contains it), and steps per second of the whole loop, with the settings of a preset except \
+its games and number of environments, which --games and --num-envs set. On a \
 device other than the CPU, it also counts kernel launches, copies to the device and waits for copies from it, per act \
 and per update. The warm-up lasts until the first update: --set dqn.learning_starts=1000 makes it short.
 

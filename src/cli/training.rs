@@ -25,7 +25,7 @@ pub(crate) struct ExperimentArgs {
     /// TOML file that describes the experiment, instead of a preset
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Set one key of the experiment, for example ppo.learning_rate=1e-4; may be repeated
+    /// Set one key of the experiment, for example environments.reward_clipping=false; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", add = complete::keys())]
     pub(crate) set: Vec<String>,
     #[arg(long, value_name = "N", value_parser = number::of_key::<u64>("experiment.total_frames"), help = help("experiment.total_frames"))]
@@ -59,7 +59,7 @@ pub(crate) struct ResumeArgs {
     /// Total number of frames to train for, including those already trained
     #[arg(long, value_name = "N", value_parser = number::of_key::<u64>("experiment.total_frames"))]
     pub(crate) total_frames: Option<u64>,
-    /// Change one key of the run from this point on, for example ppo.learning_rate=1e-4; may be repeated
+    /// Change one key of the run from this point on, for example environments.reward_clipping=false; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", add = complete::keys())]
     pub(crate) set: Vec<String>,
     /// Number of threads for emulation and learning; 0 means one per core [default: as in the experiment]

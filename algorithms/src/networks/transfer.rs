@@ -358,6 +358,9 @@ fn combine(
         Rows::OfComponents => return combine_components(ours, theirs, own_tasks, their_tasks),
         Rows::OfTasks | Rows::OfActions => {}
     }
+    if ours.shape.len() != theirs.shape.len() {
+        return None;
+    }
     // The number of rows of a task, and of one of its parts: an action, or without actions the whole task.
     let block = |weights: &NamedWeights, tasks: &[Task]| {
         let parts = if rows == Rows::OfActions { max_outputs(tasks).max(1) } else { 1 };

@@ -60,8 +60,10 @@ impl Installation {
         fs::create_dir_all(self.directory()).map_err(unwritable)?;
         // Dropping the file releases the lock.
         let lock = File::create(self.directory().join(".lock")).map_err(unwritable)?;
-        lock.lock().map_err(unwritable)?;
-        self.delete_incomplete_downloads().map_err(unwritable)?;
+        // On a file system without locks, two processes may both download; each file is moved into place atomically.
+        if lock.lock().is_ok() {
+            self.delete_incomplete_downloads().map_err(unwritable)?;
+        }
         let missing = missing();
         if missing.is_empty() {
             return Ok(());

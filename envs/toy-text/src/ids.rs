@@ -78,6 +78,7 @@ mod tests {
             let value = optimal_return(id).unwrap();
             println!("{id}: {value}");
             assert!(value.is_finite());
+            assert_eq!(optimal_return(id), Some(value), "another rounding");
         }
         assert_eq!(optimal_return("Ant-v5"), None);
     }

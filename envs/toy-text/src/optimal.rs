@@ -1,6 +1,6 @@
 //! The largest expected returns, by dynamic programming.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::blackjack::{BEST, DEALER_STANDS, Hand, reward};
 use crate::{Blackjack, BlackjackRules, Tabular, Taxi};
@@ -84,8 +84,8 @@ fn dealer_hands(hand: Hand) -> Vec<(Hand, f64)> {
         let hands = dealer_hands(hand.with(card));
         hands.into_iter().map(move |(hand, of_hand)| (hand, probability * of_hand))
     });
-    // Hands with the same payoff are merged.
-    let mut merged: HashMap<(u32, bool), (Hand, f64)> = HashMap::new();
+    // Hands with the same payoff are merged, in an order that does not change the rounding of sums from run to run.
+    let mut merged: BTreeMap<(u32, bool), (Hand, f64)> = BTreeMap::new();
     for (hand, probability) in drawn {
         merged.entry((hand.score(), hand.is_natural())).or_insert((hand, 0.0)).1 += probability;
     }

@@ -101,8 +101,8 @@ pub enum RomError {
 fn nothing_among(files: usize) -> String {
     match files {
         0 => "has no files".to_owned(),
-        1 => "is not a known ROM and contains none".to_owned(),
-        _ => format!("has {files} files, none of which is a known ROM"),
+        1 => "has no known ROM (directories, zip archives and wheels are searched; unpack other archives first)".to_owned(),
+        _ => format!("has {files} files, none of which is a known ROM (archives inside archives are not searched)"),
     }
 }
 

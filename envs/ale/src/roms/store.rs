@@ -121,15 +121,14 @@ impl RomStore {
             .map_err(|reason| RomError::Unwritable { path: self.directory.clone(), reason })
     }
 
-    /// Waits until no other process downloads into this directory. Dropping the returned file releases the lock.
+    /// Waits until no other process downloads into this directory. Dropping the returned file releases the lock. On a file
+    /// system without locks, two processes may both download; each image is written atomically.
     pub(super) fn lock(&self) -> Result<File, RomError> {
         self.create_directory()?;
-        let lock = || -> io::Result<File> {
-            let file = File::create(self.directory.join(".lock"))?;
-            file.lock()?;
-            Ok(file)
-        };
-        lock().map_err(|reason| RomError::Unwritable { path: self.directory.clone(), reason })
+        let file = File::create(self.directory.join(".lock"))
+            .map_err(|reason| RomError::Unwritable { path: self.directory.clone(), reason })?;
+        let _ = file.lock();
+        Ok(file)
     }
 }
 

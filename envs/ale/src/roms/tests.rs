@@ -189,6 +189,20 @@ mod downloads {
     }
 
     #[test]
+    fn a_complete_store_is_not_written() {
+        let temp = TempDir::new().unwrap();
+        let store = store(temp.path());
+        store.import(&zip(temp.path().join("ale.whl"), &[("a", ALPHA), ("b", BETA)])).unwrap();
+        // As on a read-only file system, the file of the lock cannot be created.
+        let lock = store.directory().join(".lock");
+        fs::create_dir(&lock).unwrap();
+        let pip = python(temp.path(), "exit 1");
+        assert_eq!(store.fetch(&pip).unwrap().already_present, store.manifest().len());
+        fs::remove_file(store.path("beta")).unwrap();
+        assert!(matches!(store.fetch(&pip), Err(RomError::Unwritable { .. })));
+    }
+
+    #[test]
     fn falls_back_to_the_wheel_of_another_platform() {
         let temp = TempDir::new().unwrap();
         let wheel = zip(temp.path().join("ale.whl"), &[("a", ALPHA), ("b", BETA)]);

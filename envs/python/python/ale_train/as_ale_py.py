@@ -21,7 +21,8 @@ def install_as_ale_py() -> None:
     """Makes ``import ale_py`` import this package, and registers ale-py's environments with Gymnasium.
 
     Call it before other modules import ``ale_py``, since a module that has imported it keeps it. ale-py may be
-    installed or not. ``ALEVectorInterface`` and sound do not exist here and raise errors that say so.
+    installed or not. ``ALEVectorInterface`` cannot be imported (``AtariVectorEnv.ale`` has its methods), and there
+    is no sound; both raise errors that say so.
     """
     for name in [name for name in sys.modules if name.partition(".")[0] == "ale_py"]:
         del sys.modules[name]
