@@ -30,7 +30,7 @@ def test_unknown_ids_suggest_the_nearest(make):
 
 
 def test_games_are_not_tasks() -> None:
-    with pytest.raises(GameError, match="^'ALE/Pong-v5' is the Atari game pong; ale_train.make and"):
+    with pytest.raises(GameError, match="^'ALE/Pong-v5' is the Atari game pong; ale_train.make and make_vec"):
         ale_train.TaskVectorEnv("ALE/Pong-v5", 2)
 
 

@@ -59,7 +59,7 @@ def task_of(name: str) -> str:
             game = game_of(name)
         except GameError:
             raise unknown_environment(name) from None
-        raise GameError(f"{name!r} is the Atari game {game}; ale_train.make and ale_train.make_vec accept games and tasks")
+        raise GameError(f"{name!r} is the Atari game {game}; ale_train.make and make_vec accept games and tasks")
     return found
 
 
