@@ -25,8 +25,9 @@ use crate::{DeviceCalls, Learner, LearnerError, VectorSpec};
 /// Largest deviation of a value on a device from that on the CPU, relative to the value plus 1. Deviations arise
 /// because sums are computed in another order.
 const TOLERANCE: f32 = 1e-4;
-/// The same for the simulated device.
-const SIMULATED_TOLERANCE: f32 = 1e-6;
+/// The same for the simulated device, after two updates of PPO or PQN and after twelve gradient steps of DQN.
+const SIMULATED_TOLERANCE: f32 = 2e-6;
+const SIMULATED_TOLERANCE_OF_DQN: f32 = 2e-5;
 
 /// A device that this build supports: its name, its type, and the function that opens it.
 type Known = (&'static str, burn::tensor::DeviceType, fn() -> Device);
@@ -85,10 +86,10 @@ impl Trace {
     }
 }
 
-/// Compares the traces of the simulated device and of other devices with that of the CPU.
-fn assert_near(traces: &[Trace], expected: &Trace) {
+/// Compares the traces of the simulated device, with its own tolerance, and of other devices with that of the CPU.
+fn assert_near(traces: &[Trace], expected: &Trace, of_simulated: f32) {
     let (simulated, others) = traces.split_first().unwrap();
-    simulated.assert_is(expected, SIMULATED_TOLERANCE);
+    simulated.assert_is(expected, of_simulated);
     others.iter().for_each(|trace| trace.assert_is(expected, TOLERANCE));
 }
 
@@ -166,7 +167,7 @@ fn ppo_acts_and_learns_as_on_the_cpu() {
             trace.weights = flat(ppo.torch_weights().unwrap());
             trace
         });
-        assert_near(&traces, &expected);
+        assert_near(&traces, &expected, SIMULATED_TOLERANCE);
     }
 }
 
@@ -184,7 +185,7 @@ fn pqn_acts_and_learns_as_on_the_cpu() {
             trace.weights = flat(pqn.torch_weights().unwrap());
             trace
         });
-        assert_near(&traces, &expected);
+        assert_near(&traces, &expected, SIMULATED_TOLERANCE);
     }
 }
 
@@ -222,7 +223,7 @@ fn dqn_acts_and_learns_as_on_the_cpu() {
             trace.weights = flat(dqn.torch_weights().unwrap());
             trace
         });
-        assert_near(&traces, &expected);
+        assert_near(&traces, &expected, SIMULATED_TOLERANCE_OF_DQN);
     }
 }
 
