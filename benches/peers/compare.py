@@ -76,6 +76,8 @@ def options():
     )
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.json and not chosen.json.parent.is_dir():
+        parser.error(f"argument --json: the directory {chosen.json.parent} does not exist")
     driven = {"python": kinds.OURS, "rust": work.RUST_KINDS}
     chosen.kinds = [kind for kind in chosen.kinds if any(kind in driven[driver] for driver in chosen.drivers)]
     chosen.games = work.atari57() if chosen.games == ["atari57"] else chosen.games or work.GAMES

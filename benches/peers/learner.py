@@ -161,7 +161,10 @@ def options():
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all measurements to FILE")
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--theirs", nargs=5, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    if chosen.json and not chosen.json.parent.is_dir():
+        parser.error(f"argument --json: the directory {chosen.json.parent} does not exist")
+    return chosen
 
 
 def measure(chosen, directory, rates):

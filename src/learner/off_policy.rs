@@ -4,12 +4,13 @@ use std::io::Write;
 
 use algorithms::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 use algorithms::{LearnerError, ReplayError, ReplaySize, SpecError, VectorSpec};
-use anyhow::Error;
+use anyhow::{Error, anyhow};
 use rl_env::{Actions, Batch};
 
 use super::algorithm::{Learner, Workload};
 use super::player::Player;
 use super::replay_storage::ReplaySettings;
+use crate::quantity::{bytes, count};
 use crate::telemetry::Sample;
 
 pub(super) const MEMORY_REMEDY: &str = "use a smaller replay (buffer_size), keep it in a file (replay.folder) or use smaller \
@@ -113,15 +114,18 @@ impl<L: ReplayLearner> Learner for OffPolicy<L> {
     }
 }
 
-/// Adds a remedy to the error of a replay that does not fit into memory beside the state from which it is restored. Its
-/// size cannot change.
+/// Explains the error of a replay that does not fit into memory beside the state from which it is restored. Its size cannot
+/// change.
 pub(super) fn with_remedy(error: LearnerError) -> Error {
-    let is_too_large = matches!(error, LearnerError::Replay(ReplayError::TooLarge { .. }));
-    let error = Error::new(error);
-    if is_too_large {
-        error.context("the checkpoint needs memory as well; add --set replay.folder=DIRECTORY to resume")
-    } else {
-        error
+    match error {
+        LearnerError::Replay(ReplayError::TooLarge { steps, wanted, available }) => anyhow!(
+            "restoring the replay buffer of {} steps needs {} beside the checkpoint, but {} are available; add --set \
+             replay.folder=DIRECTORY",
+            count(steps),
+            bytes(wanted),
+            bytes(available)
+        ),
+        other => other.into(),
     }
 }
 
@@ -178,9 +182,13 @@ mod tests {
     #[test]
     fn a_replay_that_is_too_large_to_restore_has_a_remedy() {
         let message = |error: LearnerError| format!("{:#}", with_remedy(error));
-        let remedy = "the checkpoint needs memory as well; add --set replay.folder=DIRECTORY to resume: a replay buffer of 8";
-        let too_large = message(ReplayError::TooLarge { steps: 8, wanted: 2, available: 1 }.into());
-        assert!(too_large.starts_with(remedy), "{too_large}");
+        let too_large =
+            ReplayError::TooLarge { steps: 2_000_000, wanted: 8_000_000_000, available: 7_000_000_000 };
+        assert_eq!(
+            message(too_large.into()),
+            "restoring the replay buffer of 2M steps needs 8.0 GB beside the checkpoint, but 7.0 GB are available; add --set \
+             replay.folder=DIRECTORY"
+        );
         let share = ReplayError::SmallShare { buffer_size: 4, share: 1, task: "pong".to_owned(), least: 2 };
         assert_eq!(message(share.clone().into()), share.to_string());
     }

@@ -249,7 +249,8 @@ impl Run {
                 has_updated = true;
             }
             // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
-            if self.learner.is_idle() && !heard.is_requested() {
+            let is_stopping = heard.is_requested() || interrupt.is_requested();
+            if self.learner.is_idle() && !is_stopping {
                 let has_evaluated = self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, heard)?;
                 if has_evaluated && self.learner.is_complete() {
                     // A signal may have interrupted this evaluation before: the checkpoint then lacks its score.

@@ -1,6 +1,6 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use thiserror::Error;
 
@@ -42,7 +42,7 @@ pub enum PipError {
         /// The message of pip.
         detail: String,
     },
-    /// The user or a signal ended pip.
+    /// The user or a request to stop ended pip.
     #[error("pip was interrupted")]
     Interrupted,
     /// pip failed for another reason.
@@ -97,11 +97,23 @@ impl Pip {
     }
 }
 
+/// Returns true if a request to stop ended a process: SIGHUP, SIGINT or SIGTERM.
+#[cfg(unix)]
+fn is_stopped(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    matches!(status.signal(), Some(1 | 2 | 15))
+}
+
+#[cfg(not(unix))]
+fn is_stopped(_: ExitStatus) -> bool {
+    false
+}
+
 /// Classifies a failure of pip by its output.
 fn explain(python: &str, output: &Output) -> PipError {
     let words = String::from_utf8_lossy(&output.stderr);
-    // No exit status means a signal. After Ctrl-C, pip exits normally.
-    if output.status.code().is_none() || words.contains("Operation cancelled by user") {
+    // After Ctrl-C, pip exits normally.
+    if is_stopped(output.status) || words.contains("Operation cancelled by user") {
         return PipError::Interrupted;
     }
     if words.contains("No module named pip") {
@@ -147,6 +159,7 @@ mod tests {
         assert_eq!(run("exit 3").unwrap_err().to_string(), "exit status: 3");
         assert_eq!(failure("ERROR: Operation cancelled by user"), PipError::Interrupted);
         assert_eq!(run("kill $$"), Err(PipError::Interrupted));
+        assert!(run("kill -9 $$").unwrap_err().to_string().starts_with("signal: 9"));
     }
 
     #[test]

@@ -60,9 +60,12 @@ impl Installation {
         fs::create_dir_all(self.directory()).map_err(unwritable)?;
         // Dropping the file releases the lock.
         let lock = File::create(self.directory().join(".lock")).map_err(unwritable)?;
-        // On a file system without locks, two processes may both download; each file is moved into place atomically.
-        if lock.lock().is_ok() {
-            self.delete_incomplete_downloads().map_err(unwritable)?;
+        match lock.lock() {
+            Ok(()) => self.delete_incomplete_downloads().map_err(unwritable)?,
+            // Ctrl-C in Python.
+            Err(reason) if reason.kind() == io::ErrorKind::Interrupted => return Err(unwritable(reason)),
+            // On a file system without locks, two processes may both download; each file is moved into place atomically.
+            Err(_) => {}
         }
         let missing = missing();
         if missing.is_empty() {

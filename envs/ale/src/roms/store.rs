@@ -125,10 +125,13 @@ impl RomStore {
     /// system without locks, two processes may both download; each image is written atomically.
     pub(super) fn lock(&self) -> Result<File, RomError> {
         self.create_directory()?;
-        let file = File::create(self.directory.join(".lock"))
-            .map_err(|reason| RomError::Unwritable { path: self.directory.clone(), reason })?;
-        let _ = file.lock();
-        Ok(file)
+        let unwritable = |reason| RomError::Unwritable { path: self.directory.clone(), reason };
+        let file = File::create(self.directory.join(".lock")).map_err(unwritable)?;
+        match file.lock() {
+            // Ctrl-C in Python.
+            Err(reason) if reason.kind() == io::ErrorKind::Interrupted => Err(unwritable(reason)),
+            _ => Ok(file),
+        }
     }
 }
 

@@ -93,7 +93,7 @@ def rom_store() -> tuple[Path | None, list[str], str | None]:
     the reason why there is no directory."""
 
 def mujoco_installation() -> tuple[Path | None, str | None]:
-    """Returns the directory of MuJoCo, if one is known, and the reason why its library cannot be used, if any."""
+    """Returns the directory of MuJoCo, if one is known, and the reason why it cannot be used, if any."""
 
 def processor() -> tuple[str, list[str]]:
     """Returns the architecture of the processor, and its features for which there are kernels."""

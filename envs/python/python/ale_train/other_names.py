@@ -20,8 +20,8 @@ class VectorAtariEnv(AtariVectorEnv):
     """``AtariVectorEnv`` with the parameter names of ale-py's older guide.
 
     ``frame_skip`` is ``frameskip``, ``fire_reset`` is ``use_fire_reset``, and ``max_episode_steps``, which counts
-    emulated frames, is ``max_num_frames_per_episode``. ``seed`` is used by the first reset if that has no seed. The game
-    may be written ``"Breakout"`` or ``"ms_pacman"``. All other parameters are those of ``AtariVectorEnv``.
+    emulated frames, is ``max_num_frames_per_episode``. ``seed`` is used by the first reset if that has no seed. The
+    game may be written ``"Breakout"`` or ``"ms_pacman"``. All other parameters are those of ``AtariVectorEnv``.
     """
 
     def __init__(self, game: str, num_envs: int, *, seed: int | np.ndarray | None = None, **options: Any) -> None:

@@ -51,6 +51,8 @@ class Window:
         if pygame.event.get(pygame.QUIT):
             self.close()
             raise KeyboardInterrupt("the window was closed")
+        # Nobody reads them, and a full queue would drop the next events.
+        pygame.event.clear(pygame.MOUSEMOTION)
         pygame.display.flip()
         self._clock.tick(FRAMES_PER_SECOND)
 

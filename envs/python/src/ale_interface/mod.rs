@@ -100,7 +100,7 @@ pub(crate) struct AleInterface(Mutex<Emulator>);
 // The names are ale-py's, and PyO3 passes arguments by value.
 #[allow(non_snake_case, clippy::needless_pass_by_value, clippy::unused_self)]
 impl AleInterface {
-    /// Subclasses may pass arguments to their `__init__`.
+    /// Subclasses may have an `__init__` with arguments.
     #[new]
     #[classmethod]
     #[pyo3(signature = (*arguments, **options))]
@@ -110,7 +110,9 @@ impl AleInterface {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let has_arguments = !arguments.is_empty() || options.is_some_and(|options| !options.is_empty());
-        if has_arguments && class.is(class.py().get_type::<Self>()) {
+        let init = intern!(class.py(), "__init__");
+        let takes_none = class.getattr(init)?.is(&class.py().get_type::<PyAny>().getattr(init)?);
+        if has_arguments && takes_none {
             return Err(PyTypeError::new_err("ALEInterface takes no arguments"));
         }
         Ok(Self(Mutex::default()))
