@@ -106,7 +106,7 @@ mod tests {
             fs::remove_file(&path).unwrap();
             file.create_again().unwrap();
             // Deleted after an error.
-            file.write_all(b"fo").unwrap();
+            file.write_all(b"lost").unwrap();
             fs::remove_file(&path).unwrap();
             file.recover().unwrap();
         }
