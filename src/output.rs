@@ -1,5 +1,6 @@
 //! Output of the program: results on standard output, everything else on standard error.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
@@ -42,7 +43,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 /// Returns a path as an argument of a command line, quoted for a shell if necessary.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
-    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |quoted| quoted.into_owned())
+    shlex::try_quote(&text).map_or_else(|_| text.to_string(), Cow::into_owned)
 }
 
 #[cfg(test)]

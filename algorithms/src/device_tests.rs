@@ -90,7 +90,9 @@ impl Trace {
 fn assert_near(traces: &[Trace], expected: &Trace, of_simulated: f32) {
     let (simulated, others) = traces.split_first().unwrap();
     simulated.assert_is(expected, of_simulated);
-    others.iter().for_each(|trace| trace.assert_is(expected, TOLERANCE));
+    for trace in others {
+        trace.assert_is(expected, TOLERANCE);
+    }
 }
 
 fn near(what: &str, values: &[f32], expected: &[f32], tolerance: f32) {
