@@ -75,9 +75,28 @@ impl RandomEnvs {
         self.observe();
     }
 
+    /// Makes `steps` steps in which the environments of a task rest, with the updates that become due.
+    pub(crate) fn step_while_resting<L: Learner>(
+        &mut self,
+        learner: &mut L,
+        task: usize,
+        steps: usize,
+        update: impl Fn(&mut L),
+    ) {
+        for _ in 0..steps {
+            learner.act(&self.batch).unwrap();
+            self.step();
+            self.rest(task);
+            learner.observe(&self.batch).unwrap();
+            if learner.is_ready() {
+                update(learner);
+            }
+        }
+    }
+
     /// Turns the last step of the environments of a task into a row that is no transition, as environments that have used
     /// up their steps return.
-    pub(crate) fn rest(&mut self, task: usize) {
+    fn rest(&mut self, task: usize) {
         for env in (0..self.batch.len()).filter(|&env| self.spec.task_ids[env] == task) {
             self.batch.autoreset[env] = true;
             (self.batch.terminated[env], self.batch.truncated[env]) = (false, false);

@@ -178,15 +178,9 @@ fn a_refilled_replay_buffer_needs_no_steps_of_environments_that_have_used_up_the
             step(&mut dqn, &mut envs);
         }
         let mut other = restored(&dqn, false);
-        for _ in 0..30 {
-            other.act(&envs.batch).unwrap();
-            envs.step();
-            envs.rest(0);
-            other.observe(&envs.batch).unwrap();
-            if other.is_ready() {
-                other.update().unwrap();
-            }
-        }
+        envs.step_while_resting(&mut other, 0, 30, |dqn| {
+            dqn.update().unwrap();
+        });
         assert!(other.updates() > dqn.updates(), "{} updates", other.updates());
     }
 }

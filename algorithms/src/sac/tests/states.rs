@@ -120,15 +120,9 @@ fn a_refilled_replay_buffer_needs_no_steps_of_environments_that_have_used_up_the
             step(&mut sac, &mut envs);
         }
         let mut other = restored(&state_without_replay(&sac).unwrap());
-        for _ in 0..30 {
-            other.act(&envs.batch).unwrap();
-            envs.step();
-            envs.rest(0);
-            other.observe(&envs.batch).unwrap();
-            if other.is_ready() {
-                other.update().unwrap();
-            }
-        }
+        envs.step_while_resting(&mut other, 0, 30, |sac| {
+            sac.update().unwrap();
+        });
         assert!(other.updates() > sac.updates(), "{} updates", other.updates());
     }
 }
