@@ -1,4 +1,4 @@
-//! The repository contains no commercial ROMs, and its tables of games and ROMs agree.
+//! The repository contains no commercial ROMs, and its tables of games, ROMs and licences agree.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -72,4 +72,25 @@ fn tracked_files() -> Vec<PathBuf> {
     let names = String::from_utf8(listed.stdout).expect("file names are UTF-8");
     assert!(!names.is_empty(), "git tracks no files");
     names.split_terminator('\0').map(|name| Path::new(ROOT).join(name)).collect()
+}
+
+#[test]
+fn the_licences_of_releases_are_those_that_dependencies_may_have() {
+    let read = |path: &str| -> toml::Table {
+        let text = fs::read_to_string(Path::new(ROOT).join(path)).expect("a readable file");
+        text.parse().expect("TOML")
+    };
+    let names = |list: &toml::Value| -> BTreeSet<String> {
+        list.as_array()
+            .expect("a list")
+            .iter()
+            .map(|name| name.as_str().expect("a name").to_owned())
+            .collect()
+    };
+    let deny = read("deny.toml");
+    let mut allowed = names(&deny["licenses"]["allow"]);
+    for exception in deny["licenses"]["exceptions"].as_array().expect("a list") {
+        allowed.extend(names(&exception["allow"]));
+    }
+    assert_eq!(names(&read(".ci/licenses.toml")["accepted"]), allowed);
 }

@@ -31,12 +31,11 @@ from maturin import (  # noqa: E402, F401 - hooks of the backend
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Licences by their names in the wheel.
-LICENSES = {
-    "LICENSE-MIT": "LICENSE-MIT",
-    "LICENSE-APACHE": "LICENSE-APACHE",
-    "LICENSE-DejaVuSans": "src/font/DejaVuSans.LICENSE",
-}
+
+def licenses() -> dict[str, Path]:
+    """Returns the licences by their names in the wheel. ``.ci/licenses`` adds those of other crates."""
+    ours = {path.name: path for path in ROOT.glob("LICENSE-*")}
+    return ours | {"LICENSE-DejaVuSans": ROOT / "src/font/DejaVuSans.LICENSE"}
 
 
 def build_wheel(
@@ -56,10 +55,10 @@ def build_wheel(
         program = build_program(built / "program", options)
         run(sys.executable, "-m", "wheel", "unpack", "--dest", built, built / name)
         (contents,) = built.glob("ale_train-*/")
-        (licenses,) = (path / "licenses" for path in contents.glob("*.dist-info"))
-        licenses.mkdir(exist_ok=True)
-        for license_name, path in LICENSES.items():
-            shutil.copy(ROOT / path, licenses / license_name)
+        (directory,) = (path / "licenses" for path in contents.glob("*.dist-info"))
+        directory.mkdir(exist_ok=True)
+        for license_name, path in licenses().items():
+            shutil.copy(path, directory / license_name)
         scripts = contents / f"{contents.name}.data" / "scripts"
         scripts.mkdir(parents=True)
         shutil.move(program, scripts)
