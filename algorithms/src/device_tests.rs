@@ -24,7 +24,7 @@ use crate::{DeviceCalls, Learner, LearnerError, VectorSpec};
 
 /// Largest deviation of a value on a device from that on the CPU, relative to the value plus 1. Deviations arise
 /// because sums are computed in another order.
-const TOLERANCE: f32 = 1e-4;
+pub(crate) const TOLERANCE: f32 = 1e-4;
 /// The same for the simulated device, after two updates of PPO or PQN and after twelve gradient steps of DQN.
 const SIMULATED_TOLERANCE: f32 = 2e-6;
 const SIMULATED_TOLERANCE_OF_DQN: f32 = 2e-5;
@@ -42,7 +42,7 @@ const KNOWN: &[Known] = &[
 ];
 
 /// Returns the devices of this build that the machine has, or the one that `ALE_TRAIN_TEST_DEVICE` names, which it must have.
-fn gpus() -> Vec<Device> {
+pub(crate) fn gpus() -> Vec<Device> {
     let wanted = std::env::var("ALE_TRAIN_TEST_DEVICE").ok();
     let mut gpus = Vec::new();
     for (name, kind, open) in KNOWN {

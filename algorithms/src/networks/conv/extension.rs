@@ -1,4 +1,6 @@
-//! The fused convolution as an extension of burn's flex backend, with its own backward pass.
+//! The fused convolution as an extension of burn's backends, with its own backward pass.
+
+use std::fmt::Debug;
 
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
@@ -7,13 +9,13 @@ use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
-use burn::tensor::Tensor;
+use burn::tensor::{DType, Device, Tensor};
 
 use super::geometry::{Geometry, Window};
 use super::{backward, forward};
-use crate::networks::flex::{register, slice, tensor};
+use crate::networks::flex::{slice, tensor};
 
-/// [`Conv::forward`](super::Conv::forward) on flex. Tracks gradients if the arguments do.
+/// [`Conv::forward`](super::Conv::forward). Tracks gradients if the arguments do.
 pub(super) fn conv(
     input: Tensor<4>,
     weight: Tensor<4>,
@@ -21,13 +23,19 @@ pub(super) fn conv(
     window: Window,
     rectify: bool,
 ) -> Tensor<4> {
+    let dtype = input.dtype();
+    // The CPU computes in 32 bits. Only tests use other formats there.
+    if input.device() == Device::flex() && dtype != DType::F32 {
+        let (input, weight, bias) = (input.cast(DType::F32), weight.cast(DType::F32), bias.cast(DType::F32));
+        return conv(input, weight, bias, window, rectify).cast(dtype);
+    }
     let (input, weight, bias) = (input.into_dispatch(), weight.into_dispatch(), bias.into_dispatch());
     Tensor::from_dispatch(<Dispatch as FusedConv>::fused_conv(input, weight, bias, window, rectify))
 }
 
 /// Backends with a fused convolution.
-#[backend_extension(Flex, Autodiff)]
-trait FusedConv: Backend {
+#[backend_extension(Flex, Cube: cfg(any(feature = "cuda", feature = "wgpu")), Autodiff)]
+pub(super) trait FusedConv: Backend {
     /// Convolves an input `[images, height, width, inputs]` with a weight `[kernel, kernel, inputs, outputs]`
     /// and a bias `[outputs]`.
     fn fused_conv(
@@ -39,6 +47,39 @@ trait FusedConv: Backend {
     ) -> FloatTensor<Self>;
 }
 
+/// Backends that compute the gradients of the fused convolution.
+pub(super) trait FusedConvGradients: FusedConv {
+    /// What the backward pass needs of the input.
+    type Saved: Clone + Debug + Send;
+
+    /// Convolves an input, like [`FusedConv::fused_conv`].
+    fn forward(
+        input: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        window: Window,
+        rectify: bool,
+    ) -> (FloatTensor<Self>, Self::Saved);
+
+    /// Computes the gradients of all arguments; that of the input only if `of_input` is true.
+    fn gradients(
+        saved: Self::Saved,
+        weight: FloatTensor<Self>,
+        output: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        geometry: Geometry,
+        rectify: bool,
+        of_input: bool,
+    ) -> Results<FloatTensor<Self>>;
+}
+
+/// The gradients of a convolution's arguments.
+pub(super) struct Results<T> {
+    pub(super) input: Option<T>,
+    pub(super) weight: T,
+    pub(super) bias: T,
+}
+
 impl FusedConv for Flex {
     fn fused_conv(
         input: FlexTensor,
@@ -47,14 +88,54 @@ impl FusedConv for Flex {
         window: Window,
         rectify: bool,
     ) -> FlexTensor {
-        let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
-        let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
-        let output = forward::forward(geometry, slice(&input), slice(&weight), slice(&bias), rectify);
-        tensor(output, geometry.output_shape())
+        Self::forward(input, weight, bias, window, rectify).0
     }
 }
 
-impl<C: CheckpointStrategy> FusedConv for Autodiff<Flex, C> {
+impl FusedConvGradients for Flex {
+    type Saved = FlexTensor;
+
+    fn forward(
+        input: FlexTensor,
+        weight: FlexTensor,
+        bias: FlexTensor,
+        window: Window,
+        rectify: bool,
+    ) -> (FlexTensor, FlexTensor) {
+        let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
+        let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
+        let output = forward::forward(geometry, slice(&input), slice(&weight), slice(&bias), rectify);
+        (tensor(output, geometry.output_shape()), input)
+    }
+
+    fn gradients(
+        input: FlexTensor,
+        weight: FlexTensor,
+        output: FlexTensor,
+        gradient: FlexTensor,
+        geometry: Geometry,
+        rectify: bool,
+        of_input: bool,
+    ) -> Results<FlexTensor> {
+        let (input_shape, weight_shape) = (input.shape(), weight.shape());
+        let (weight, gradient) = (weight.to_contiguous(), gradient.to_contiguous());
+        let backward = backward::Backward {
+            input: slice(&input),
+            weight: slice(&weight),
+            output: slice(&output),
+            gradient: slice(&gradient),
+            rectified: rectify,
+        };
+        let result = backward.run(geometry, of_input);
+        Results {
+            input: result.input.map(|values| tensor(values, input_shape.dims::<4>())),
+            weight: tensor(result.weight, weight_shape.dims::<4>()),
+            bias: tensor(result.bias, [geometry.outputs]),
+        }
+    }
+}
+
+impl<B: FusedConvGradients, C: CheckpointStrategy> FusedConv for Autodiff<B, C> {
     fn fused_conv(
         input: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -65,11 +146,12 @@ impl<C: CheckpointStrategy> FusedConv for Autodiff<Flex, C> {
         let (input, input_node) = input.into_parts();
         let (weight, weight_node) = weight.into_parts();
         let (bias, bias_node) = bias.into_parts();
-        let output = Flex::fused_conv(input.clone(), weight.clone(), bias, window, rectify);
+        let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
+        let (output, saved) = B::forward(input, weight.clone(), bias, window, rectify);
         let nodes = [input_node, weight_node, bias_node];
         match FusedConvBackward.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(preparation) => {
-                let forward = Forward { input, weight, output: output.clone(), window, rectify };
+                let forward = Forward { saved, weight, output: output.clone(), geometry, rectify };
                 preparation.finish(forward, output)
             }
             OpsKind::UnTracked(preparation) => preparation.finish(output),
@@ -77,42 +159,34 @@ impl<C: CheckpointStrategy> FusedConv for Autodiff<Flex, C> {
     }
 }
 
-/// Tensors of the forward pass that the backward pass needs.
+/// What the backward pass needs of the forward pass.
 #[derive(Clone, Debug)]
-struct Forward {
-    input: FlexTensor,
-    weight: FlexTensor,
-    output: FlexTensor,
-    window: Window,
+struct Forward<S, T> {
+    saved: S,
+    weight: T,
+    output: T,
+    geometry: Geometry,
     rectify: bool,
 }
 
 #[derive(Debug)]
 struct FusedConvBackward;
 
-impl Backward<Flex, 3> for FusedConvBackward {
-    type State = Forward;
+impl<B: FusedConvGradients> Backward<B, 3> for FusedConvBackward {
+    type State = Forward<B::Saved, FloatTensor<B>>;
 
-    fn backward(self, ops: Ops<Forward, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
-        let gradient = gradients.consume::<Flex>(&ops.node).to_contiguous();
-        let Forward { input, weight, output, window, rectify } = ops.state;
-        let (input_shape, weight_shape) = (input.shape().dims(), weight.shape().dims());
-        let geometry = Geometry::new(input_shape, weight_shape, window);
-        let (input, weight) = (input.to_contiguous(), weight.to_contiguous());
-        let backward = backward::Backward {
-            input: slice(&input),
-            weight: slice(&weight),
-            output: slice(&output),
-            gradient: slice(&gradient),
-            rectified: rectify,
-        };
+    fn backward(self, ops: Ops<Self::State, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
+        let gradient = gradients.consume::<B>(&ops.node);
+        let Forward { saved, weight, output, geometry, rectify } = ops.state;
         let [input_node, weight_node, bias_node] = ops.parents.map(|parent| parent.map(|node| node.id));
         // The first layer's input is an observation, which has no gradient.
-        let result = backward.run(geometry, input_node.is_some());
-        if let Some(gradient) = result.input {
-            register(gradients, input_node, gradient, input_shape);
+        let results =
+            B::gradients(saved, weight, output, gradient, geometry, rectify, input_node.is_some());
+        let results = [(input_node, results.input), (weight_node, Some(results.weight)), (bias_node, Some(results.bias))];
+        for (node, gradient) in results {
+            if let (Some(node), Some(gradient)) = (node, gradient) {
+                gradients.register::<B>(node, gradient);
+            }
         }
-        register(gradients, weight_node, result.weight, weight_shape);
-        register(gradients, bias_node, result.bias, [geometry.outputs]);
     }
 }

@@ -1,7 +1,7 @@
-//! Convolutions: a fused operation on the CPU, products of matrices elsewhere.
+//! Convolutions, with a fused bias and ReLU.
 //!
 //! burn's CPU convolution converts to another layout and back, and prepares its patches again for each tile. The
-//! operation here keeps channels last, reads the images in place, and fuses bias and ReLU:
+//! operation here keeps channels last and reads the images in place:
 //!
 //! * `geometry`: the sizes of a convolution
 //! * `padded`: zeros around images
@@ -9,19 +9,26 @@
 //! * `forward`, `backward`, `input_gradient`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
 //!
-//! `columns` implements the products of matrices for other devices.
+//! burn's convolutions for GPUs need autotuning, which compiles dozens of kernels for every shape. On these devices the
+//! operation is a product of matrices:
+//!
+//! * `device`: the passes over a batch
+//! * `kernels`: kernels for copies, biases and ReLU
 
 mod backward;
-mod columns;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod device;
 mod extension;
 mod forward;
 mod geometry;
 mod input_gradient;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod kernels;
 mod padded;
 mod patches;
 
 use burn::module::{Module, Param};
-use burn::tensor::{DType, Device, Tensor};
+use burn::tensor::Tensor;
 
 use super::precision::cast_like;
 use geometry::Window;
@@ -53,11 +60,7 @@ impl Conv {
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let (weight, bias) = (cast_like(self.weight.val(), &input), cast_like(self.bias.val(), &input));
         let window = Window { stride: self.stride, padding: self.padding };
-        if input.device() == Device::flex() && input.dtype() == DType::F32 {
-            extension::conv(input, weight, bias, window, self.rectify)
-        } else {
-            columns::conv(input, weight, bias, window, self.rectify)
-        }
+        extension::conv(input, weight, bias, window, self.rectify)
     }
 }
 

@@ -1,10 +1,10 @@
-//! Compares both operations with burn's convolution, and the fused one with finite differences and with itself on different
-//! numbers of threads.
+//! Compares the operation with burn's convolution, on the CPU and on devices, and on the CPU with finite differences and
+//! with itself on different numbers of threads.
 
-use burn::tensor::TensorData;
 use burn::tensor::activation::relu;
 use burn::tensor::module::conv2d;
 use burn::tensor::ops::ConvOptions;
+use burn::tensor::{Device, TensorData};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
@@ -45,9 +45,9 @@ const SIZES: [Sizes; 11] = [
 ];
 
 /// Returns an input, a weight and a bias that track gradients.
-fn arguments(sizes: Sizes) -> (Tensor<4>, Tensor<4>, Tensor<1>) {
+fn arguments(sizes: Sizes, device: &Device) -> (Tensor<4>, Tensor<4>, Tensor<1>) {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
-    let device = Device::flex().autodiff();
+    let device = device.clone().autodiff();
     let mut values = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-1.0..1.0)).collect() };
     let weight = [sizes.kernel, sizes.kernel, sizes.input[3], sizes.outputs];
     let data = |values, shape: &[usize]| TensorData::new(values, shape.to_vec());
@@ -72,9 +72,14 @@ fn loss(output: Tensor<4>) -> Tensor<1> {
 
 type Operation = fn(Tensor<4>, Tensor<4>, Tensor<1>, Window, bool) -> Tensor<4>;
 
-/// Returns the output and the gradients of input, weight and bias.
+/// Returns the output and the gradients of input, weight and bias on the CPU.
 fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
-    let (input, weight, bias) = arguments(sizes);
+    run_on(&Device::flex(), sizes, conv, rectify)
+}
+
+/// Like [`run`] on any device.
+fn run_on(device: &Device, sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
+    let (input, weight, bias) = arguments(sizes, device);
     let output = conv(input.clone(), weight.clone(), bias.clone(), sizes.window(), rectify);
     let gradients = loss(output.clone()).backward();
     let gradient = |tensor: Option<Tensor<4>>| host(tensor.unwrap());
@@ -100,29 +105,38 @@ fn burn_conv(
     output.permute([0, 2, 3, 1])
 }
 
-fn check_equal_to_burn(conv: Operation) {
+/// Compares the operation on a device with burn's convolution on the CPU. Sums of up to 37 * 81 products are added in
+/// another order; `tolerance` is relative to the largest value.
+fn check_equal_to_burn(device: &Device, tolerance: f32) {
     for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
-        let [found, expected] = [run(sizes, conv, rectify), run(sizes, burn_conv, rectify)];
+        let found = run_on(device, sizes, extension::conv, rectify);
+        let expected = run(sizes, burn_conv, rectify);
         for (what, (found, expected)) in
             ["output", "input", "weight", "bias"].iter().zip(found.iter().zip(&expected))
         {
             assert_eq!(found.len(), expected.len());
-            // Sums of up to 37 * 81 products in another order.
             let scale = expected.iter().fold(1.0, |largest: f32, number| largest.max(number.abs()));
             let error = largest(found.iter().zip(expected).map(|(a, b)| (a - b).abs()));
-            assert!(error < 2e-5 * scale, "{sizes:?}, {what}: {error} of {scale}");
+            assert!(error < tolerance * scale, "{sizes:?}, {what}: {error} of {scale}");
         }
     }
 }
 
 #[test]
 fn outputs_and_gradients_equal_those_of_burn() {
-    check_equal_to_burn(extension::conv);
+    check_equal_to_burn(&Device::flex(), 2e-5);
 }
 
-#[test]
-fn products_of_columns_equal_the_convolution_of_burn() {
-    check_equal_to_burn(columns::conv);
+mod device_tests {
+    use super::check_equal_to_burn;
+    use crate::device_tests::{TOLERANCE, gpus};
+
+    #[test]
+    fn convolutions_equal_those_of_burn_on_the_cpu() {
+        for device in gpus() {
+            check_equal_to_burn(&device, TOLERANCE);
+        }
+    }
 }
 
 #[test]
@@ -134,7 +148,7 @@ fn gradients_equal_finite_differences() {
 }
 
 fn check_gradients(sizes: Sizes, rectify: bool) {
-    let (input, weight, bias) = arguments(sizes);
+    let (input, weight, bias) = arguments(sizes, &Device::flex());
     let [_, of_input, of_weight, of_bias] = run(sizes, extension::conv, rectify);
     let value = |input: &Tensor<4>, weight: &Tensor<4>, bias: &Tensor<1>| -> f64 {
         let output = extension::conv(input.clone(), weight.clone(), bias.clone(), sizes.window(), rectify);
@@ -185,7 +199,7 @@ fn results_are_bit_identical_on_one_two_and_three_threads() {
 
 #[test]
 fn no_gradient_is_computed_for_an_untracked_input() {
-    let (input, weight, bias) = arguments(SIZES[5]);
+    let (input, weight, bias) = arguments(SIZES[5], &Device::flex());
     let constant = input.detach().set_require_grad(false);
     let output = extension::conv(constant.clone(), weight.clone(), bias, SIZES[5].window(), true);
     let gradients = loss(output).backward();
