@@ -5,7 +5,7 @@ use burn::tensor::{Device, Tensor};
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
 use crate::host::indices;
-use crate::networks::{ByteShifts, ObservationLayout, PackedRows, RowTasks, on_cpu};
+use crate::networks::{FrameStacks, ObservationLayout, PackedRows, RowTasks, on_cpu};
 use crate::{JointActions, LearnerError, SpecError, Task, TaskActions, VectorSpec};
 
 /// Rows of a batch, ready for a network.
@@ -45,39 +45,58 @@ pub(crate) struct BatchReader {
 /// Network inputs that stay on the device.
 #[derive(Clone, Debug)]
 struct OnDevice {
-    shifts: ByteShifts,
     /// One row for each task.
     tasks: RowTasks,
-    /// The first groups of environments that were read, with their tasks. The same environments act together every
-    /// time, so later reads find their group in this list.
+    /// The first groups of environments that were read. The same environments act together every time, so later reads
+    /// find their group in this list.
     groups: Arc<Mutex<Vec<Group>>>,
 }
 
-/// Environments that act together, with their tasks.
-type Group = (Vec<usize>, RowTasks);
+/// Environments that act together.
+#[derive(Debug)]
+struct Group {
+    envs: Vec<usize>,
+    tasks: RowTasks,
+    /// Their last observations.
+    last: Option<FrameStacks>,
+}
 
-/// The largest number of groups of environments whose tasks stay on the device.
+/// The largest number of groups of environments whose tasks and observations stay on the device.
 const GROUPS: usize = 8;
 
 impl OnDevice {
     fn new(tasks: &[Task], device: &Device) -> Self {
         let tasks = RowTasks::new(0..tasks.len(), tasks, device);
-        Self { shifts: ByteShifts::new(device), tasks, groups: Arc::default() }
+        Self { tasks, groups: Arc::default() }
     }
 
-    /// Returns the tasks of `envs`. `task_ids` holds the tasks of all environments.
-    fn rows(&self, envs: &[usize], task_ids: &[usize], device: &Device) -> RowTasks {
+    /// Uploads one observation of the given layout for each element of `envs`, and returns their tasks too. `task_ids` holds
+    /// the tasks of all environments.
+    fn read(
+        &self,
+        layout: ObservationLayout,
+        observations: &[&[u8]],
+        envs: &[usize],
+        task_ids: &[usize],
+        device: &Device,
+    ) -> (PackedRows, RowTasks) {
         let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, rows)) = groups.iter().find(|(known, _)| known == envs) {
-            return rows.clone();
+        if let Some(group) = groups.iter_mut().find(|group| group.envs == envs) {
+            let packed = FrameStacks::upload(&mut group.last, layout, observations, device);
+            return (packed, group.tasks.clone());
         }
         let tasks: Vec<usize> = envs.iter().map(|&env| task_ids[env]).collect();
         let task_ids = indices(tasks.iter().copied(), device);
-        let rows = self.tasks.select(tasks, task_ids);
-        if groups.len() < GROUPS {
-            groups.push((envs.to_vec(), rows.clone()));
-        }
-        rows
+        let tasks = self.tasks.select(tasks, task_ids);
+        let mut last = None;
+        let packed = if groups.len() < GROUPS {
+            let packed = FrameStacks::upload(&mut last, layout, observations, device);
+            groups.push(Group { envs: envs.to_vec(), tasks: tasks.clone(), last });
+            packed
+        } else {
+            PackedRows::new(layout, observations.iter().copied(), device)
+        };
+        (packed, tasks)
     }
 }
 
@@ -156,9 +175,9 @@ impl BatchReader {
             let tasks = RowTasks::new(envs.iter().map(|&env| self.task_ids[env]), &self.tasks, device);
             return ReadRows { observations: layout.tensor(observations, device), tasks, packed: None };
         };
-        let tasks = on_device.rows(envs, &self.task_ids, device);
-        let packed = PackedRows::new(*layout, observations, device);
-        ReadRows { observations: packed.unpack(*layout, &on_device.shifts), tasks, packed: Some(packed) }
+        let observations: Vec<&[u8]> = observations.collect();
+        let (packed, tasks) = on_device.read(*layout, &observations, envs, &self.task_ids, device);
+        ReadRows { observations: packed.unpack(*layout), tasks, packed: Some(packed) }
     }
 
     pub(crate) fn num_envs(&self) -> usize {

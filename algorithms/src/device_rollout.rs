@@ -64,7 +64,7 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::networks::{ByteShifts, ObservationLayout};
+    use crate::networks::ObservationLayout;
 
     #[test]
     fn entries_are_selected_regardless_of_arrival_order() {
@@ -80,7 +80,7 @@ mod tests {
             rollout.push(second.into_iter(), rows([102, 153]));
             rollout.join();
             let picked = rollout.select(rollout.rows(&[0, 1, 2, 3]));
-            picked.unpack(layout, &ByteShifts::new(&Device::flex())).try_into_vec_as().unwrap()
+            picked.unpack(layout).try_into_vec_as().unwrap()
         };
         assert_eq!(picked([0, 2], [1, 3]), [0.0, 0.4, 0.2, 0.6]);
         assert_eq!(picked([3, 1], [0, 2]), [0.4, 0.2, 0.6, 0.0]);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use burn::module::Module;
-use burn::tensor::{Device, Int, Tensor};
+use burn::tensor::{Int, Tensor};
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +16,7 @@ use crate::device_rollout::DeviceRollout;
 use crate::error::in_order;
 use crate::gradient::{Gradient, GradientVectors, ShardGradient};
 use crate::halt::Halt;
-use crate::networks::{ByteShifts, NamedWeights, ObservationLayout, PackedRows, on_cpu};
+use crate::networks::{NamedWeights, ObservationLayout, PackedRows, on_cpu};
 use crate::packed_observations::PackedObservations;
 use crate::replay::frame_bytes;
 use crate::rollout::{Rollout, rows_with_final_values, split};
@@ -34,7 +34,7 @@ pub(crate) struct OnPolicy<N> {
     pub(crate) plan: RolloutPlan,
     pub(crate) rollout: Rollout,
     /// The observations of the rollout on the device, if that is not the CPU.
-    uploaded: Option<Uploaded>,
+    uploaded: Option<DeviceRollout>,
     /// The value of each environment's observation after its last step of the rollout.
     pub(crate) last_values: Vec<f32>,
     pub(crate) action_rng: ChaCha8Rng,
@@ -44,18 +44,6 @@ pub(crate) struct OnPolicy<N> {
     /// The processes that train this learner together. All fields are the same in each of them, except the observations
     /// of the rollout and, before an update, its steps.
     pub(crate) cluster: Cluster,
-}
-
-/// The observations of a rollout on a device.
-struct Uploaded {
-    rollout: DeviceRollout,
-    shifts: ByteShifts,
-}
-
-impl Uploaded {
-    fn new(entries: usize, device: &Device) -> Self {
-        Self { rollout: DeviceRollout::new(entries), shifts: ByteShifts::new(device) }
-    }
 }
 
 /// The fields that an update changes before it is complete, with their values before the update.
@@ -101,10 +89,7 @@ impl<N: Module> OnPolicy<N> {
                 spec.max_choices(),
                 spec.max_components(),
             ),
-            uploaded: on_device.then(|| {
-                let device = training.device.clone().without_autodiff();
-                Uploaded::new(spec.num_envs() * plan.num_steps, &device)
-            }),
+            uploaded: on_device.then(|| DeviceRollout::new(spec.num_envs() * plan.num_steps)),
             last_values: vec![0.0; spec.num_envs()],
             action_rng: Stream::Actions.rng(seed),
             shuffle_rng: Stream::Minibatches.rng(seed),
@@ -245,7 +230,7 @@ impl<N: Module> OnPolicy<N> {
     pub(crate) fn store(&mut self, packed: Option<PackedRows>, batch: &Batch) {
         self.rollout.store_observations(batch);
         if let (Some(uploaded), Some(rows)) = (&mut self.uploaded, packed) {
-            uploaded.rollout.push(batch.env_ids.iter().map(|&env| self.rollout.entry(env)), rows);
+            uploaded.push(batch.env_ids.iter().map(|&env| self.rollout.entry(env)), rows);
         }
     }
 
@@ -253,7 +238,7 @@ impl<N: Module> OnPolicy<N> {
     pub(crate) fn begin_update(&mut self) -> Result<BeforeUpdate<N>, LearnerError> {
         in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
         self.exchange()?;
-        self.uploaded.iter_mut().for_each(|uploaded| uploaded.rollout.join());
+        self.uploaded.iter_mut().for_each(DeviceRollout::join);
         Ok(BeforeUpdate { training: self.training.mark(), shuffle_rng: self.shuffle_rng.clone() })
     }
 
@@ -270,13 +255,13 @@ impl<N: Module> OnPolicy<N> {
 
     /// Returns the observations of the rollout that are on the device, if that is not the CPU.
     pub(crate) fn uploaded(&self) -> Option<&DeviceRollout> {
-        self.uploaded.as_ref().map(|uploaded| &uploaded.rollout)
+        self.uploaded.as_ref()
     }
 
     /// Returns uploaded observations by their [rows](DeviceRollout::rows), `[rows, length]`, on the autodiff device.
     pub(crate) fn uploaded_observations(&self, rows: Tensor<1, Int>) -> Tensor<2> {
-        let Uploaded { rollout, shifts } = self.uploaded.as_ref().expect("the network is on a device");
-        Tensor::from_inner(rollout.select(rows).unpack(self.layout, shifts))
+        let rollout = self.uploaded().expect("the network is on a device");
+        Tensor::from_inner(rollout.select(rows).unpack(self.layout))
     }
 
     /// Returns the rows of entries among the uploaded observations, `[entries]`.
@@ -375,7 +360,7 @@ impl<N: Module> OnPolicy<N> {
     /// Clears the rollout for the next one.
     pub(crate) fn finish_update(&mut self) {
         self.rollout.clear();
-        self.uploaded.iter_mut().for_each(|uploaded| uploaded.rollout.clear());
+        self.uploaded.iter_mut().for_each(DeviceRollout::clear);
         self.updates += 1;
     }
 
@@ -384,7 +369,7 @@ impl<N: Module> OnPolicy<N> {
         std::mem::swap(&mut self.rollout, &mut from.rollout);
         std::mem::swap(&mut self.uploaded, &mut from.uploaded);
         from.rollout.clear();
-        from.uploaded.iter_mut().for_each(|uploaded| uploaded.rollout.clear());
+        from.uploaded.iter_mut().for_each(DeviceRollout::clear);
         self.last_values.clone_from(&from.last_values);
     }
 
@@ -447,7 +432,7 @@ impl<N: Module> OnPolicy<N> {
 
     /// Uploads the observations of a restored rollout to the device.
     fn upload_again(&mut self) {
-        let Some(Uploaded { rollout: uploaded, .. }) = &mut self.uploaded else { return };
+        let Some(uploaded) = &mut self.uploaded else { return };
         let entries = self.rollout.begun();
         if entries.is_empty() {
             return;

@@ -3,10 +3,11 @@
 use burn::tensor::Device;
 
 mod actor_critic;
-mod bias;
 mod body;
 mod conv;
 mod convolutions;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod device;
 mod flex;
 mod groups;
 mod heads;
@@ -45,7 +46,7 @@ pub use lstm::{LstmState, Sequences};
 pub use mask::{ILLEGAL_LOGIT, illegal_actions, mask_logits};
 pub use noisy::{Dense, LayerNoise, NoisyLinear};
 pub use observation::ObservationLayout;
-pub(crate) use packed::{ByteShifts, PackedRows};
+pub(crate) use packed::{FrameStacks, PackedRows};
 pub use policy_config::{Deviation, HeadKind, PolicyConfig, TorsoKind};
 pub use precision::Precision;
 pub use q_network::{Noise, QNetwork, QNetworkOptions};

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use rl_env::{Dtype, Space};
 
 use super::convolutions::MIN_SIDE;
-use super::{ByteShifts, NamedWeights, PackedRows, on_cpu};
+use super::{NamedWeights, PackedRows, on_cpu};
 use crate::SpecError;
 
 /// Conversion of the bytes of an observation row into the inputs of a torso.
@@ -80,7 +80,7 @@ impl ObservationLayout {
     /// converted on the device if that is not the CPU.
     pub fn tensor<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>, device: &Device) -> Tensor<2> {
         if !on_cpu(device) {
-            return PackedRows::new(self, rows, device).unpack(self, &ByteShifts::new(device));
+            return PackedRows::new(self, rows, device).unpack(self);
         }
         let (shape, values) = self.decode_all(rows);
         Tensor::from_data(TensorData::new(values, shape), device)

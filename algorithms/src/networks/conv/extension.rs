@@ -180,9 +180,12 @@ impl<B: FusedConvGradients> Backward<B, 3> for FusedConvBackward {
         let Forward { saved, weight, output, geometry, rectify } = ops.state;
         let [input_node, weight_node, bias_node] = ops.parents.map(|parent| parent.map(|node| node.id));
         // The first layer's input is an observation, which has no gradient.
-        let results =
-            B::gradients(saved, weight, output, gradient, geometry, rectify, input_node.is_some());
-        let results = [(input_node, results.input), (weight_node, Some(results.weight)), (bias_node, Some(results.bias))];
+        let results = B::gradients(saved, weight, output, gradient, geometry, rectify, input_node.is_some());
+        let results = [
+            (input_node, results.input),
+            (weight_node, Some(results.weight)),
+            (bias_node, Some(results.bias)),
+        ];
         for (node, gradient) in results {
             if let (Some(node), Some(gradient)) = (node, gradient) {
                 gradients.register::<B>(node, gradient);

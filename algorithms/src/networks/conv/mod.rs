@@ -13,7 +13,7 @@
 //! operation is a product of matrices:
 //!
 //! * `device`: the passes over a batch
-//! * `kernels`: kernels for copies, biases and ReLU
+//! * `kernels`: kernels for patches and their gradients
 
 mod backward;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

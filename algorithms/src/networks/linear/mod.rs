@@ -1,12 +1,15 @@
-//! Fully connected layers with an optional ReLU: a fused operation on the CPU, burn's elsewhere.
+//! Fully connected layers with an optional ReLU.
 //!
 //! burn adds biases and rectifies in separate passes over the outputs, and its matrix product copies both factors. Here
 //! inputs are read in place. So are weights, unless there are enough rows to make packing worthwhile.
 //!
 //! * `forward`, `backward`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
+//! * `device`: the passes over a batch on devices
 
 mod backward;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod device;
 mod extension;
 mod forward;
 #[cfg(test)]
@@ -14,10 +17,9 @@ mod tests;
 
 use burn::module::Param;
 use burn::nn::Linear;
+use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
-use burn::tensor::{DType, Device, Tensor};
 
-use super::bias::add_bias;
 use super::precision::cast_like;
 
 /// Applies a fully connected layer to `[rows, inputs]`: `[rows, outputs]` in the same format. Sets negative outputs to 0 if
@@ -34,21 +36,11 @@ pub(super) fn affine(
     rectify: bool,
 ) -> Tensor<2> {
     let weight = cast_like(weight, &input);
-    match bias.map(|bias| cast_like(bias, &input)) {
-        Some(bias) if input.device() == Device::flex() && input.dtype() == DType::F32 => {
-            extension::linear(input, weight, bias, rectify)
-        }
-        bias => composed(input, weight, bias, rectify),
+    if let Some(bias) = bias {
+        let bias = cast_like(bias, &input);
+        return extension::linear(input, weight, bias, rectify);
     }
-}
-
-/// Computes the same with burn's operations, on any device.
-fn composed(input: Tensor<2>, weight: Tensor<2>, bias: Option<Tensor<1>>, rectify: bool) -> Tensor<2> {
     let output = input.matmul(weight);
-    let output = match bias {
-        Some(bias) => add_bias(output, bias),
-        None => output,
-    };
     if rectify { relu(output) } else { output }
 }
 

@@ -1,8 +1,15 @@
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod kernel;
+mod stacks;
+mod unpack;
+
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rayon::prelude::*;
 
 use super::ObservationLayout;
 use crate::host::{count_upload, floats, indices};
+pub(crate) use stacks::FrameStacks;
+use unpack::Planes;
 
 /// Bytes per word.
 const BYTES: usize = 4;
@@ -17,17 +24,6 @@ pub(crate) enum PackedRows {
     Bytes(Tensor<2, Int>),
     /// `[rows, length]`.
     Floats(Tensor<2>),
-}
-
-/// The positions of the bytes in a word, on a device.
-#[derive(Clone, Debug)]
-pub(crate) struct ByteShifts(Tensor<1, Int>);
-
-impl ByteShifts {
-    pub(crate) fn new(device: &Device) -> Self {
-        count_upload();
-        Self(Tensor::from_data([0, 8, 16, 24], (device, DType::I32)))
-    }
 }
 
 impl PackedRows {
@@ -45,8 +41,7 @@ impl PackedRows {
         let shape = [rows.len(), layout.row_bytes().div_ceil(BYTES)];
         let mut words = vec![0; shape[0] * shape[1]];
         words.par_chunks_exact_mut(shape[1]).zip(rows).for_each(|(words, row)| pack(row, words));
-        count_upload();
-        Self::Bytes(Tensor::from_data(TensorData::new(words, shape), (device, DType::I32)))
+        Self::Bytes(upload_words(words, shape, device))
     }
 
     /// Selects rows by their indices.
@@ -82,25 +77,24 @@ impl PackedRows {
     }
 
     /// Unpacks the rows to `[rows, length]`, like [`ObservationLayout::tensor`].
-    pub(crate) fn unpack(&self, layout: ObservationLayout, shifts: &ByteShifts) -> Tensor<2> {
+    pub(crate) fn unpack(&self, layout: ObservationLayout) -> Tensor<2> {
         let words = match self {
             Self::Bytes(words) => words.clone(),
             Self::Floats(floats) => return floats.clone(),
         };
-        let [rows, count] = words.dims();
-        let shifts = shifts.0.clone().reshape([1, 1, BYTES]);
-        let bytes = words.unsqueeze_dim::<3>(2).bitwise_right_shift(shifts);
-        let values = bytes.bitwise_and_scalar(255).float().div_scalar(255.0);
-        let length = layout.length();
-        let values = values.reshape([rows, count * BYTES]).narrow(1, 0, length);
-        match layout {
-            ObservationLayout::Images { channels, height, width } => {
-                let images = values.reshape([rows, channels, height, width]);
-                images.permute([0, 2, 3, 1]).reshape([rows, length])
-            }
-            ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => values,
-        }
+        let (channels, pixels) = match layout {
+            ObservationLayout::Images { channels, height, width } => (channels, height * width),
+            ObservationLayout::Bytes { length } | ObservationLayout::Floats { length } => (1, length),
+        };
+        let planes = Planes { words: words.dims()[1], channels, pixels };
+        unpack::unpack(words, planes)
     }
+}
+
+/// Uploads words to `device`.
+fn upload_words(words: Vec<i32>, shape: [usize; 2], device: &Device) -> Tensor<2, Int> {
+    count_upload();
+    Tensor::from_data(TensorData::new(words, shape), (device, DType::I32))
 }
 
 /// Packs the bytes of a row into words. The last word is padded with zeros.
@@ -148,11 +142,7 @@ mod tests {
             let rows = rows(layout, 5);
             let slices = || rows.iter().map(Vec::as_slice);
             let packed = PackedRows::new(layout, slices(), &device);
-            assert_eq!(
-                host(packed.unpack(layout, &ByteShifts::new(&device))),
-                host(layout.tensor(slices(), &device)),
-                "{layout:?}"
-            );
+            assert_eq!(host(packed.unpack(layout)), host(layout.tensor(slices(), &device)), "{layout:?}");
         }
     }
 
@@ -166,7 +156,7 @@ mod tests {
             let picked = all.select(all.indices([4, 0, 0].into_iter()));
             let expected = [&rows[4], &rows[0], &rows[0]].map(Vec::as_slice);
             let expected = layout.tensor(expected.into_iter(), &device);
-            assert_eq!(host(picked.unpack(layout, &ByteShifts::new(&device))), host(expected), "{layout:?}");
+            assert_eq!(host(picked.unpack(layout)), host(expected), "{layout:?}");
         }
     }
 }
