@@ -258,7 +258,7 @@ fn count_calls<L: Learner>(learner: &mut L, spec: &VectorSpec, update: impl Fn(&
 }
 
 /// Asserts the waits of all steps, the uploads and launches of steps that only act, and the calls of the update.
-/// `launches` are the numbers of kernels in WGSL; with fusion there are fewer.
+/// `launches` are the numbers of kernels in WGSL.
 fn assert_counts(counts: &Counts, uploads: u64, uploads_of_update: u64, launches: [u64; 2]) {
     println!("{counts:?}");
     let Counts { steps, update } = counts;

@@ -1,5 +1,5 @@
 //! The number of kernels that the calling thread has launched on devices. Only cubecl, on which all of burn's devices
-//! except the CPU are built, knows this number: because of fusion it differs from the number of tensor operations.
+//! except the CPU are built, knows this number: it differs from the number of tensor operations.
 
 /// Returns the number of kernels that this thread has launched since its first call of this function.
 pub(crate) fn of_thread() -> u64 {

@@ -50,14 +50,11 @@ impl FrameStacks {
         let Some(frames) = Frames::of(layout) else {
             return PackedRows::new(layout, rows.iter().copied(), device);
         };
-        let words = match last {
-            Some(last) => last.advance(frames, rows, device),
-            None => {
-                let words = whole(rows.iter().copied(), device);
-                *last = Some(Self { host: rows.concat(), oldest: 0, device: words.clone() });
-                words
-            }
-        };
+        if let Some(last) = last {
+            return PackedRows::Bytes(last.advance(frames, rows, device));
+        }
+        let words = whole(rows.iter().copied(), device);
+        *last = Some(Self { host: rows.concat(), oldest: 0, device: words.clone() });
         PackedRows::Bytes(words)
     }
 
