@@ -279,8 +279,8 @@ fn ppo_waits_for_a_device_once_per_act_and_once_per_update() {
     // starts. A minibatch uploads its rows, its advantages and the groups of rows by task and, with an LSTM, hidden
     // states, cells, episode starts and the rows that are transitions. Each update uploads the targets.
     for (policy, uploads, of_minibatch, launches) in [
-        (PolicyConfig::default(), 2, 3, [[43, 5583], [81, 8351]]),
-        (recurrent, 5, 6, [[77, 32_035], [115, 34_803]]),
+        (PolicyConfig::default(), 2, 3, [[43, 5583], [49, 6927]]),
+        (recurrent, 5, 6, [[77, 32_035], [83, 33_379]]),
     ] {
         for (spec, launches) in [vectors(), images()].into_iter().zip(launches) {
             let spec = VectorSpec { autoreset_mode: AutoresetMode::SameStep, ..spec };
