@@ -49,7 +49,7 @@ pub(super) trait FusedConv: Backend {
 
 /// Backends that compute the gradients of the fused convolution.
 pub(super) trait FusedConvGradients: FusedConv {
-    /// What the backward pass needs of the input.
+    /// The form of the input that the backward pass reads.
     type Saved: Clone + Debug + Send;
 
     /// Convolves an input, like [`FusedConv::fused_conv`].
@@ -159,7 +159,7 @@ impl<B: FusedConvGradients, C: CheckpointStrategy> FusedConv for Autodiff<B, C> 
     }
 }
 
-/// What the backward pass needs of the forward pass.
+/// Tensors and sizes of the forward pass that the backward pass reads.
 #[derive(Clone, Debug)]
 struct Forward<S, T> {
     saved: S,

@@ -37,11 +37,7 @@ impl PackedRows {
             let (shape, values) = layout.decode_all(rows);
             return Self::Floats(floats(values, shape, device));
         }
-        let rows: Vec<&[u8]> = rows.collect();
-        let shape = [rows.len(), layout.row_bytes().div_ceil(BYTES)];
-        let mut words = vec![0; shape[0] * shape[1]];
-        words.par_chunks_exact_mut(shape[1]).zip(rows).for_each(|(words, row)| pack(row, words));
-        Self::Bytes(upload_words(words, shape, device))
+        Self::Bytes(upload_rows(rows, layout.row_bytes().div_ceil(BYTES), device))
     }
 
     /// Selects rows by their indices.
@@ -89,6 +85,19 @@ impl PackedRows {
         let planes = Planes { words: words.dims()[1], channels, pixels };
         unpack::unpack(words, planes)
     }
+}
+
+/// Packs rows into `words` words each and uploads them to `device`.
+fn upload_rows<'a>(
+    rows: impl ExactSizeIterator<Item = &'a [u8]>,
+    words: usize,
+    device: &Device,
+) -> Tensor<2, Int> {
+    let rows: Vec<&[u8]> = rows.collect();
+    let shape = [rows.len(), words];
+    let mut words = vec![0; shape[0] * shape[1]];
+    words.par_chunks_exact_mut(shape[1]).zip(rows).for_each(|(words, row)| pack(row, words));
+    upload_words(words, shape, device)
 }
 
 /// Uploads words to `device`.

@@ -1,7 +1,7 @@
 use burn::tensor::{Device, Int, Tensor};
 use rayon::prelude::*;
 
-use super::{BYTES, PackedRows, pack, upload_words};
+use super::{BYTES, PackedRows, pack, upload_rows, upload_words};
 use crate::host::indices;
 use crate::networks::ObservationLayout;
 
@@ -53,7 +53,7 @@ impl FrameStacks {
         if let Some(last) = last {
             return PackedRows::Bytes(last.advance(frames, rows, device));
         }
-        let words = whole(rows.iter().copied(), device);
+        let words = upload_rows(rows.iter().copied(), layout.row_bytes() / BYTES, device);
         *last = Some(Self { host: rows.concat(), oldest: 0, device: words.clone() });
         PackedRows::Bytes(words)
     }
@@ -86,7 +86,7 @@ impl FrameStacks {
         let mut stacks = Tensor::cat(vec![older, newest], 1);
         let begins: Vec<usize> = (0..rows.len()).filter(|&row| !continues[row]).collect();
         if !begins.is_empty() {
-            let first = whole(begins.iter().map(|&row| rows[row]), device);
+            let first = upload_rows(begins.iter().map(|&row| rows[row]), count * words, device);
             // The places of the rows in the stacks followed by the observations that continue none.
             let mut places: Vec<usize> = (0..rows.len()).collect();
             for (place, &row) in begins.iter().enumerate() {
@@ -97,15 +97,6 @@ impl FrameStacks {
         self.device = stacks.clone();
         stacks
     }
-}
-
-/// Uploads whole rows, which consist of whole words.
-fn whole<'a>(rows: impl ExactSizeIterator<Item = &'a [u8]>, device: &Device) -> Tensor<2, Int> {
-    let rows: Vec<&[u8]> = rows.collect();
-    let shape = [rows.len(), rows.first().map_or(0, |row| row.len() / BYTES)];
-    let mut words = vec![0; shape[0] * shape[1]];
-    words.par_chunks_exact_mut(shape[1].max(1)).zip(rows).for_each(|(words, row)| pack(row, words));
-    upload_words(words, shape, device)
 }
 
 #[cfg(test)]
