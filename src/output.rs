@@ -32,7 +32,12 @@ fn named(error: io::Error) -> io::Error {
 
 /// Writes a line to standard error. Errors, such as a full disk, are ignored.
 pub(crate) fn notice(line: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = write_line(&mut io::stderr().lock(), line);
+}
+
+/// Writes a line at once: the processes of a job share standard error, and parts of their lines would mix.
+fn write_line(output: &mut impl Write, line: impl Display) -> io::Result<()> {
+    output.write_all(format!("{line}\n").as_bytes())
 }
 
 /// Returns a number with its noun: `1 thread`, `2 threads`.
@@ -49,6 +54,28 @@ pub(crate) fn quoted(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Keeps each write.
+    #[derive(Default)]
+    struct Writes(Vec<Vec<u8>>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_are_written_at_once() {
+        let mut writes = Writes::default();
+        write_line(&mut writes, format_args!("rank {} of {}", 1, 2)).expect("memory");
+        assert_eq!(writes.0, [b"rank 1 of 2\n"]);
+    }
 
     #[test]
     fn paths_in_commands_are_quoted_if_necessary() {
