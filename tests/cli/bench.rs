@@ -24,6 +24,16 @@ fn invalid_benchmarks_are_rejected_at_once() {
         (&["learner", "--seconds", "nan"], "it must be a number above 0"),
         (&["env", "--num-envs", "0"], "--num-envs 0 is invalid: it must be in 1..=65536"),
         (&["learner", "--num-threads", "-1"], "--num-threads -1 is invalid: it must be in 0..=1024"),
+        (
+            &["learner", "--set", "environments.num_envs=4"],
+            "--set environments.num_envs has no effect here; use --num-envs",
+        ),
+        (
+            &["learner", "--set", "environments.games=['pong']"],
+            "--set environments.games has no effect here; use --games",
+        ),
+        (&["learner", "--set", "experiment.num_threads = 2"], "use --num-threads"),
+        (&["learner", "--set", "experiment.device=wgpu"], "use --device"),
         (&["env", "--batch-size", "0"], "--batch-size 0 is invalid: it must be 1 or more"),
         (
             &["env", "--num-envs", "2", "--batch-size", "3"],
@@ -109,6 +119,15 @@ fn the_learner_benchmark_takes_the_algorithm_from_a_preset() {
     for rate in ["act_samples_per_second", "update_samples_per_second", "steps_per_second"] {
         assert!(is_positive(&report[rate]), "{report}");
     }
+}
+
+#[test]
+fn the_learner_benchmark_changes_settings_of_the_preset() {
+    let rows = |minibatches: &str| {
+        let set = format!("ppo.num_minibatches={minibatches}");
+        bench(&["learner", "--num-envs", "1", "--set", &set])["minibatch_size"].clone()
+    };
+    assert_eq!(["2", "8"].map(rows), [64, 16]);
 }
 
 #[test]

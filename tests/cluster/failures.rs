@@ -234,6 +234,7 @@ fn an_error_of_all_processes_is_reported_once() {
         training(&mut mpirun(2), &run, &halves),
         "environments.halves = true is not possible with several processes",
     );
+    says(mpirun(2).args(["bench", "env"]), "only training, `resume` and `bench cluster` use several");
     assert!(!run.exists());
 }
 
