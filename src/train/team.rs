@@ -34,6 +34,8 @@ pub(super) struct Team {
     speeds: Vec<(u64, Duration)>,
     /// The request to stop that all processes agree on.
     agreed: Interrupt,
+    /// False until the first meeting.
+    has_met: bool,
 }
 
 /// The report of a process at a meeting, which covers the time since the last meeting.
@@ -60,7 +62,8 @@ impl Team {
     pub(super) fn new(heard: &Interrupt) -> Self {
         let peers = cluster::peers();
         let agreed = if peers.is_some() { Interrupt::default() } else { heard.clone() };
-        Self { peers, log: Log::default(), collecting: Duration::ZERO, speeds: Vec::new(), agreed }
+        let (log, collecting) = (Log::default(), Duration::ZERO);
+        Self { peers, log, collecting, speeds: Vec::new(), agreed, has_met: false }
     }
 
     pub(super) fn is_alone(&self) -> bool {
@@ -89,14 +92,16 @@ impl Team {
     }
 
     /// Returns true if the processes meet now: they [exchange](Self::exchange) news, update the learner if it is ready, and
-    /// learn the decision of the leader. All of them get the same answer.
+    /// learn the decision of the leader. All of them get the same answer. They meet before the first step too, because a
+    /// resumed run may begin with an evaluation that a signal interrupts.
     pub(super) fn meets(&self, learner: &dyn Learner) -> bool {
-        let is_time = learner.is_idle() && self.log.batches() >= PATIENCE;
+        let is_time = learner.is_idle() && (!self.has_met || self.log.batches() >= PATIENCE);
         !self.is_alone() && (learner.is_ready() || learner.is_complete() || is_time)
     }
 
     /// Exchanges the news since the last meeting, with the signal that this process `heard`. Returns the log of all processes.
     pub(super) fn exchange(&mut self, heard: &Interrupt) -> Result<Log> {
+        self.has_met = true;
         let signal = heard.signal().map(|signal| signal as u8);
         let own = News { log: mem::take(&mut self.log), collecting: mem::take(&mut self.collecting), signal };
         let Some(peers) = self.peers else { return Ok(own.log) };

@@ -21,11 +21,15 @@ pub(crate) fn signal(process: u32, name: &str) {
 }
 
 pub(crate) fn wait_for_update(job: &mut Child, run: &Path) {
+    wait_for_updates(job, run, 1);
+}
+
+pub(crate) fn wait_for_updates(job: &mut Child, run: &Path, count: usize) {
     let deadline = Instant::now() + Duration::from_mins(2);
     let updates =
-        || fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| text.matches("_loss").count());
-    while updates() == 0 {
-        assert!(Instant::now() < deadline, "no update in two minutes");
+        || fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| text.matches("charts/SPS").count());
+    while updates() < count {
+        assert!(Instant::now() < deadline, "{} updates in two minutes", updates());
         assert!(job.try_wait().expect("a process").is_none(), "the job ended early: make it longer");
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -7,8 +7,9 @@ mod failures;
 mod program;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
 use safetensors::SafeTensors;
@@ -314,6 +315,47 @@ fn a_stopped_run_continues_with_another_number_of_processes() {
         let (expected, resumed) = (outcome(&whole), outcome(&parts));
         assert!(resumed == expected, "the runs differ, {settings:?}");
     }
+}
+
+#[test]
+fn an_evaluation_interrupted_twice_is_repeated() {
+    let temp = TempDir::new().expect("a directory");
+    let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
+    // 1024 steps between two updates: the first evaluation follows the sixth.
+    let training_of_cart_pole = ["ppo", "--games", "CartPole-v1", "--total-frames", "9000"];
+    let rollouts = ["--num-envs", "8", "--set", "ppo.num_steps=128"];
+    let evaluation = ["--set", "evaluation.interval_frames=6000", "--set", "evaluation.episodes=3000"];
+    let settings = [&training_of_cart_pole[..], &rollouts, &evaluation].concat();
+    succeed(training(&mut mpirun(2), &whole, &settings));
+
+    let interrupt = |job: &mut Command, is_evaluating: &dyn Fn(&mut Child)| {
+        let mut job = job.spawn().expect("a job");
+        is_evaluating(&mut job);
+        failures::signal(job.id(), "-TERM");
+        let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
+        assert_eq!(status.code(), Some(143), "{}", text(&stderr));
+        let (_, _, curves) = outcome(&parts);
+        let count = |tag: &str| curves.iter().filter(|record| record.get(tag).is_some()).count();
+        assert_eq!((count("losses/policy_loss"), count("evaluation/return")), (6, 0));
+    };
+    let forwarding = |job: &mut Command| {
+        job.args(["--forward-signals", "15"]);
+        launch(job, 2, &[ALE_TRAIN]);
+    };
+    let mut job = Command::new("mpirun");
+    forwarding(&mut job);
+    interrupt(training(&mut job, &parts, &settings), &|job| {
+        failures::wait_for_updates(job, &parts, 6);
+    });
+    let mut job = Command::new("mpirun");
+    forwarding(&mut job);
+    interrupt(job.arg("resume").arg(&parts), &|job| {
+        let mut lines = BufReader::new(job.stderr.as_mut().expect("a pipe")).lines();
+        assert!(lines.any(|line| line.expect("a line").starts_with("PPO on CartPole-v1")));
+    });
+    succeed(mpirun(2).arg("resume").arg(&parts));
+    let (expected, resumed) = (outcome(&whole), outcome(&parts));
+    assert!(resumed == expected, "the runs differ");
 }
 
 /// Returns the exported weights of a run, in the order of their names.
