@@ -12,8 +12,10 @@ mod hyperparameters;
 mod measurement;
 mod plan;
 mod run;
+mod saving;
 mod tally;
 mod team;
+mod training;
 
 use std::fs;
 use std::io::Write;

@@ -1,31 +1,25 @@
+//! A run from its plan to its final scores.
+
 use std::fs::File;
 use std::io::Write;
-use std::mem;
 use std::path::PathBuf;
-use std::time::Instant;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Result};
 use burn::tensor::Device;
-use rl_env::ResetSeeds;
 
-use super::clock::Clock;
-use super::collection::Collection;
-use super::divergence;
-use super::health::Health;
-use super::hyperparameters;
 use super::plan::Subject;
-use super::tally::Tally;
-use super::team::{Decision, SharedState, Team};
-use crate::checkpoint::{self, Checkpoint, CheckpointWriter, Presence, Progress};
+use super::team::Team;
+use super::training::Services;
+use crate::checkpoint::{self, CheckpointWriter, Progress};
 use crate::cluster;
 use crate::config::{Change, Experiment};
 use crate::environments::{Builder, Environments};
-use crate::failure::{AtWork, Interrupted, sentence};
+use crate::failure::{AtWork, Interrupted};
 use crate::interrupt::Interrupt;
 use crate::learner::Learner;
 use crate::output::quoted;
 use crate::scores::Scores;
-use crate::telemetry::{Extent, Forecast, Media, Moment, Printer, ProgressLine, Record, Sample, Telemetry};
+use crate::telemetry::{Extent, Forecast, Media, Printer, ProgressLine, Telemetry};
 
 /// The message that the first signal prints.
 pub(super) const STOPPING: &str =
@@ -113,10 +107,12 @@ impl Run {
         self.record_changes(&mut telemetry, &mut writer, &printer)
             .context(AtWork { doing: "the run cannot continue" })?;
         writer.remember_files();
-        let mut team = Team::new(&interrupt);
-        self.train(&mut team, &mut telemetry, &mut writer, &interrupt, &printer)
-            .context(AtWork { doing: "training failed" })?;
-        self.fail_if_stopped(team.interrupt())?;
+        let team = Team::new(&interrupt);
+        let agreed = team.interrupt().clone();
+        let services =
+            Services { telemetry: &mut telemetry, writer: &mut writer, heard: &interrupt, printer: &printer };
+        self.train(team, services).context(AtWork { doing: "training failed" })?;
+        self.fail_if_stopped(&agreed)?;
         let mut table = Vec::new();
         if self.learner.is_complete() {
             // The checkpoint is written, and a resumed run repeats the evaluation.
@@ -202,284 +198,6 @@ impl Run {
         Ok(())
     }
 
-    /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end. `heard`
-    /// is the request to stop that this process received; the processes of a team stop together.
-    fn train(
-        &mut self,
-        team: &mut Team,
-        telemetry: &mut Telemetry,
-        writer: &mut CheckpointWriter,
-        heard: &Interrupt,
-        printer: &Printer,
-    ) -> Result<()> {
-        if self.is_finished() {
-            return Ok(());
-        }
-        let interrupt = &team.interrupt().clone();
-        let mut clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
-        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
-        let mut tally = Tally::new(
-            self.environments.tasks(),
-            self.environments.task_ids(),
-            &self.progress.recent_returns,
-            self.experiment.budgets.steps_of_games(rounds),
-        );
-        let mut health = Health::new(&self.experiment, printer.clone());
-        health.replay(&self.directory);
-        self.show_beginning(telemetry)?;
-        let mut collection = self.start_environments()?;
-        if matches!(self.initial_state, InitialState::Transferred) {
-            // The seed alone does not reproduce these weights.
-            self.note_progress(&clock, &tally, telemetry);
-            self.save(team, writer)?;
-        }
-        let mut evaluations = self.evaluations();
-        loop {
-            let meets = team.meets(self.learner.as_ref());
-            if meets {
-                let samples = clock.count_log(&mut tally, &team.exchange(heard)?);
-                record_episodes(samples, &clock, &mut health, telemetry);
-            }
-            // Updates first, because a run may have stopped just before one. With overlap, two updates are due at the
-            // end.
-            let mut has_updated = false;
-            while self.learner.is_ready()
-                && self.update(team, &mut clock, &mut tally, &mut health, telemetry, heard)?
-            {
-                has_updated = true;
-            }
-            // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
-            let is_stopping = heard.is_requested() || interrupt.is_requested();
-            if self.learner.is_idle() && !is_stopping {
-                let has_evaluated = self.evaluate_if_due(&mut evaluations, &mut clock, telemetry, heard)?;
-                if has_evaluated && self.learner.is_complete() {
-                    // A signal may have interrupted this evaluation before: the checkpoint then lacks its score.
-                    writer.forget_saved();
-                }
-            }
-            // The leader alone decides when a team stops. It stops here, so that a resumed run repeats an evaluation that
-            // the signal interrupted with the same agent.
-            if meets && let Some(signal) = heard.signal() {
-                interrupt.request(signal);
-            }
-            let is_over = self.learner.is_complete() || (interrupt.is_requested() && collection.is_at_rest());
-            let was_lost = has_updated && self.restore_directory(writer, telemetry, printer)?;
-            let is_due = (has_updated && writer.is_due(clock.moment.frames))
-                || (self.learner.is_idle() && writer.is_due_by_time())
-                || was_lost;
-            let is_due = is_due && (meets || team.is_alone());
-            // An agent with non-finite outputs fails in its next step, with a more detailed error.
-            let saves = is_due && !is_over && self.check_agent().is_ok();
-            if meets {
-                let saves = saves || (is_over && !writer.has(&clock.moment));
-                team.tell(Decision { saves, ends: is_over })?;
-            }
-            if saves {
-                self.show_weights(&clock.moment, telemetry)?;
-                self.note_progress(&clock, &tally, telemetry);
-                let saved = self.save(team, writer).and_then(|()| writer.remove_old());
-                if let Err(error) = saved {
-                    let error = self.unless_diverged(error)?;
-                    // By the next time, a full disk may have space again.
-                    printer.warn(&format!("{}; training continues", sentence(&error)));
-                }
-            }
-            if is_over {
-                break;
-            }
-            self.step(team, &mut collection, &mut clock, &mut tally, &mut health, telemetry)?;
-        }
-        self.restore_directory(writer, telemetry, printer)?;
-        self.check_agent()?;
-        if !interrupt.is_requested() {
-            self.show_weights(&clock.moment, telemetry)?;
-        }
-        self.note_progress(&clock, &tally, telemetry);
-        if !writer.has(&self.progress.moment) {
-            self.save(team, writer).or_else(|error| Err(self.unless_diverged(error)?))?;
-            if let Err(error) = writer.remove_old() {
-                printer.warn(&sentence(&error));
-            }
-        }
-        Ok(())
-    }
-
-    /// Shows the settings at the beginning of the curves of a new run.
-    fn show_beginning(&self, telemetry: &mut Telemetry) -> Result<()> {
-        if matches!(self.initial_state, InitialState::Restored { .. }) {
-            return Ok(());
-        }
-        for media in [hyperparameters::text(&self.experiment)?, hyperparameters::session(&self.experiment)?] {
-            telemetry.show(&Moment::default(), &media);
-        }
-        Ok(())
-    }
-
-    /// Resets the environments, or restores them as they were.
-    pub(super) fn start_environments(&mut self) -> Result<Collection> {
-        match &self.initial_state {
-            InitialState::Fresh | InitialState::Transferred => {
-                self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
-            }
-            InitialState::Restored { environments, .. } => {
-                self.environments.restore(environments)?;
-            }
-        }
-        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
-        let collection = Collection::begin(self.environments.as_mut())?;
-        for (env, steps) in self.experiment.budgets.steps_left(rounds).enumerate() {
-            self.environments.limit_steps(env, steps)?;
-        }
-        Ok(collection)
-    }
-
-    /// Steps the environments and records the episodes that end.
-    fn step(
-        &mut self,
-        team: &mut Team,
-        collection: &mut Collection,
-        clock: &mut Clock,
-        tally: &mut Tally,
-        health: &mut Health,
-        telemetry: &mut Telemetry,
-    ) -> Result<()> {
-        let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
-        let stops = team.interrupt().is_requested();
-        let began = Instant::now();
-        let batch = collection.step(environments, learner, &mut clock.phases, stops);
-        let batch = batch.map_err(|error| match error.downcast() {
-            Ok(error) => divergence::report(error, &self.directory),
-            Err(error) => error,
-        })?;
-        match batch {
-            None => {}
-            Some(batch) if team.is_alone() => {
-                let samples = clock.count(tally, batch);
-                record_episodes(samples, clock, health, telemetry);
-            }
-            Some(batch) => team.note(batch, began.elapsed()),
-        }
-        Ok(())
-    }
-
-    /// Updates the learner and records its metrics. Returns false if a signal arrives before the end: the update is
-    /// then still due. A team always completes the update.
-    fn update(
-        &mut self,
-        team: &mut Team,
-        clock: &mut Clock,
-        tally: &mut Tally,
-        health: &mut Health,
-        telemetry: &mut Telemetry,
-        heard: &Interrupt,
-    ) -> Result<bool> {
-        let began = Instant::now();
-        let samples = self.learner.update_unless(&|| team.is_alone() && heard.is_requested());
-        let samples = samples.map_err(|error| divergence::report(error, &self.directory))?;
-        let Some(mut samples) = samples else { return Ok(false) };
-        clock.phases.learning += began.elapsed();
-        clock.moment.updates = self.learner.updates();
-        if !samples.is_empty() {
-            samples.extend(clock.samples());
-            samples.extend(clock.phases.take_samples());
-            if self.experiment.distributed.report_ranks {
-                samples.extend(team.take_speeds());
-            }
-            samples.extend(tally.recent_samples(&self.experiment.games));
-            samples.extend(tally.frames(self.experiment.frames_per_step()));
-            let flags = health.check(clock.moment.updates, &samples);
-            samples.extend(flags);
-            telemetry.record(&Record { moment: clock.moment, samples });
-            telemetry.flush();
-        }
-        Ok(true)
-    }
-
-    /// Records histograms of the weights of each layer.
-    fn show_weights(&self, moment: &Moment, telemetry: &mut Telemetry) -> Result<()> {
-        for weights in self.learner.torch_weights()? {
-            let values = weights.values.into_iter().map(f64::from).collect();
-            let tag = format!("weights/{}", weights.name);
-            telemetry.show(moment, &Media::Histogram { tag, values });
-        }
-        Ok(())
-    }
-
-    /// Creates the directory of the run again if it was deleted; curves keep their contents. Returns true if so. Fails if
-    /// another run has taken its place.
-    fn restore_directory(
-        &self,
-        writer: &mut CheckpointWriter,
-        telemetry: &mut Telemetry,
-        printer: &Printer,
-    ) -> Result<bool> {
-        let directory = self.directory.display();
-        match writer.presence() {
-            Presence::Present => Ok(false),
-            Presence::Missing => {
-                printer.warn(&format!(
-                    "the run directory {directory} was deleted or moved; it is created again, with a new checkpoint, \
-                     but older checkpoints are lost"
-                ));
-                writer.create_directory_again()?;
-                telemetry.create_again();
-                Ok(true)
-            }
-            Presence::Replaced => bail!("the run directory {directory} now contains another run"),
-        }
-    }
-
-    fn note_progress(&mut self, clock: &Clock, tally: &Tally, telemetry: &mut Telemetry) {
-        let score = if self.evaluations().is_used() {
-            self.progress.evaluation.as_ref().map(|evaluation| evaluation.score)
-        } else {
-            tally.score(&self.experiment.games)
-        };
-        self.progress = Progress {
-            moment: clock.moment,
-            recent_returns: tally.recent_returns(),
-            score,
-            evaluation: self.progress.evaluation.take(),
-            amendments: mem::take(&mut self.progress.amendments),
-            telemetry: telemetry.positions(),
-        };
-    }
-
-    /// Fails if the outputs of the network for the current observations are not finite, which finite weights do not rule
-    /// out. Such an agent is not saved.
-    fn check_agent(&self) -> Result<()> {
-        let player = self.learner.player(self.learner.spec(), true, self.experiment.run.seed)?;
-        match player.readings(self.environments.batch()) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(divergence::report(error, &self.directory)),
-        }
-    }
-
-    fn save(&self, team: &Team, writer: &mut CheckpointWriter) -> Result<()> {
-        let learner = SharedState::new(self.learner.as_ref());
-        let saved = writer.write(&Checkpoint {
-            config: self.experiment.to_toml()?,
-            progress: self.progress.clone(),
-            learner: &learner,
-            environments: team.snapshot(self.environments.as_ref())?,
-        });
-        // The other processes write the learner in any case, so this one must take part even after a failure such as a
-        // full disk.
-        if !team.is_alone() {
-            learner.take_part()?;
-        }
-        saved
-    }
-
-    /// Returns a failure to save, or fails if its cause is that the learner diverged: its state includes an update in
-    /// progress.
-    fn unless_diverged(&self, failure: Error) -> Result<Error> {
-        match divergence::cause_of(&failure) {
-            Some(error) => Err(divergence::report(error, &self.directory)),
-            None => Ok(failure),
-        }
-    }
-
     pub(super) fn fail_if_stopped(&self, interrupt: &Interrupt) -> Result<()> {
         let Some(signal) = interrupt.signal() else { return Ok(()) };
         Err(Interrupted { signal, again: Some(self.again()) }.into())
@@ -488,14 +206,5 @@ impl Run {
     /// Returns the command that continues the run.
     fn again(&self) -> String {
         format!("`ale-train resume {}`", quoted(&self.directory))
-    }
-}
-
-/// Records the samples of episodes that ended.
-fn record_episodes(samples: Vec<Sample>, clock: &Clock, health: &mut Health, telemetry: &mut Telemetry) {
-    telemetry.status().advance(clock.moment);
-    if !samples.is_empty() {
-        health.check(clock.moment.updates, &samples);
-        telemetry.record(&Record { moment: clock.moment, samples });
     }
 }

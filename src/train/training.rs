@@ -1,0 +1,215 @@
+//! The training loop of a process that trains alone or leads a team.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use rl_env::ResetSeeds;
+
+use super::clock::Clock;
+use super::collection::Collection;
+use super::divergence;
+use super::health::Health;
+use super::hyperparameters;
+use super::run::{InitialState, Run};
+use super::tally::Tally;
+use super::team::{Decision, Team};
+use crate::checkpoint::CheckpointWriter;
+use crate::interrupt::Interrupt;
+use crate::interval::Interval;
+use crate::telemetry::{Moment, Printer, Record, Sample, Telemetry};
+
+/// The services of the process that the training loop uses.
+pub(super) struct Services<'a> {
+    pub(super) telemetry: &'a mut Telemetry,
+    pub(super) writer: &'a mut CheckpointWriter,
+    /// The request to stop that this process received; the processes of a team stop together.
+    pub(super) heard: &'a Interrupt,
+    pub(super) printer: &'a Printer,
+}
+
+/// The state of the training loop. Checkpoints contain what is needed to create it again.
+pub(super) struct Training<'a> {
+    pub(super) team: Team,
+    pub(super) clock: Clock,
+    pub(super) tally: Tally,
+    pub(super) services: Services<'a>,
+    collection: Collection,
+    evaluations: Interval,
+    health: Health,
+}
+
+impl Training<'_> {
+    /// Records the samples of episodes that ended.
+    fn record_episodes(&mut self, samples: Vec<Sample>) {
+        let moment = self.clock.moment;
+        self.services.telemetry.status().advance(moment);
+        if !samples.is_empty() {
+            self.health.check(moment.updates, &samples);
+            self.services.telemetry.record(&Record { moment, samples });
+        }
+    }
+
+    /// Returns true if this process, or the team, was asked to stop.
+    fn is_stopping(&self) -> bool {
+        self.services.heard.is_requested() || self.team.interrupt().is_requested()
+    }
+}
+
+impl Run {
+    /// Trains until the budget is used up or a signal arrives, with checkpoints during training and at its end.
+    pub(super) fn train(&mut self, team: Team, services: Services<'_>) -> Result<()> {
+        if self.is_finished() {
+            return Ok(());
+        }
+        let mut training = self.begin(team, services)?;
+        while self.prepare_step(&mut training)? {
+            self.step(&mut training)?;
+        }
+        self.save_at_end(&mut training)
+    }
+
+    /// Starts the environments and the curves.
+    fn begin<'a>(&mut self, team: Team, services: Services<'a>) -> Result<Training<'a>> {
+        let clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
+        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
+        let tally = Tally::new(
+            self.environments.tasks(),
+            self.environments.task_ids(),
+            &self.progress.recent_returns,
+            self.experiment.budgets.steps_of_games(rounds),
+        );
+        let mut health = Health::new(&self.experiment, services.printer.clone());
+        health.replay(&self.directory);
+        self.show_beginning(services.telemetry)?;
+        let collection = self.start_environments()?;
+        let evaluations = self.evaluations();
+        let mut training = Training { team, clock, tally, services, collection, evaluations, health };
+        if matches!(self.initial_state, InitialState::Transferred) {
+            // The seed alone does not reproduce these weights.
+            self.save(&mut training)?;
+        }
+        Ok(training)
+    }
+
+    /// Prepares a step with what is due before it: a meeting of the team, updates, an evaluation and a checkpoint.
+    /// Returns false if training is over.
+    fn prepare_step(&mut self, training: &mut Training<'_>) -> Result<bool> {
+        let meets = training.team.meets(self.learner.as_ref());
+        if meets {
+            let log = training.team.exchange(training.services.heard)?;
+            let samples = training.clock.count_log(&mut training.tally, &log);
+            training.record_episodes(samples);
+        }
+        // Updates first, because a run may have stopped just before one. With overlap, two updates are due at the
+        // end.
+        let mut has_updated = false;
+        while self.learner.is_ready() && self.update(training)? {
+            has_updated = true;
+        }
+        // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
+        if self.learner.is_idle() && !training.is_stopping() {
+            let Training { evaluations, clock, services, .. } = training;
+            let has_evaluated =
+                self.evaluate_if_due(evaluations, clock, services.telemetry, services.heard)?;
+            if has_evaluated && self.learner.is_complete() {
+                // A signal may have interrupted this evaluation before: the checkpoint then lacks its score.
+                services.writer.forget_saved();
+            }
+        }
+        // The leader alone decides when a team stops. It stops here, so that a resumed run repeats an evaluation that
+        // the signal interrupted with the same agent.
+        if meets && let Some(signal) = training.services.heard.signal() {
+            training.team.interrupt().request(signal);
+        }
+        let is_stopped = training.team.interrupt().is_requested() && training.collection.is_at_rest();
+        let is_over = self.learner.is_complete() || is_stopped;
+        let may_save = !is_over && (meets || training.team.is_alone());
+        // An agent with non-finite outputs fails in its next step, with a more detailed error.
+        let saves = may_save && self.is_checkpoint_due(training, has_updated)? && self.check_agent().is_ok();
+        if meets {
+            let saves = saves || (is_over && !training.services.writer.has(&training.clock.moment));
+            training.team.tell(Decision { saves, ends: is_over })?;
+        }
+        if saves {
+            self.save_if_possible(training)?;
+        }
+        Ok(!is_over)
+    }
+
+    /// Shows the settings at the beginning of the curves of a new run.
+    fn show_beginning(&self, telemetry: &mut Telemetry) -> Result<()> {
+        if matches!(self.initial_state, InitialState::Restored { .. }) {
+            return Ok(());
+        }
+        for media in [hyperparameters::text(&self.experiment)?, hyperparameters::session(&self.experiment)?] {
+            telemetry.show(&Moment::default(), &media);
+        }
+        Ok(())
+    }
+
+    /// Resets the environments, or restores them as they were.
+    pub(super) fn start_environments(&mut self) -> Result<Collection> {
+        match &self.initial_state {
+            InitialState::Fresh | InitialState::Transferred => {
+                self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
+            }
+            InitialState::Restored { environments, .. } => {
+                self.environments.restore(environments)?;
+            }
+        }
+        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
+        let collection = Collection::begin(self.environments.as_mut())?;
+        for (env, steps) in self.experiment.budgets.steps_left(rounds).enumerate() {
+            self.environments.limit_steps(env, steps)?;
+        }
+        Ok(collection)
+    }
+
+    /// Steps the environments and records the episodes that end.
+    fn step(&mut self, training: &mut Training<'_>) -> Result<()> {
+        let (environments, learner) = (self.environments.as_mut(), self.learner.as_mut());
+        let Training { team, collection, clock, tally, .. } = training;
+        let stops = team.interrupt().is_requested();
+        let began = Instant::now();
+        let batch = collection.step(environments, learner, &mut clock.phases, stops);
+        let batch = batch.map_err(|error| match error.downcast() {
+            Ok(error) => divergence::report(error, &self.directory),
+            Err(error) => error,
+        })?;
+        match batch {
+            None => {}
+            Some(batch) if team.is_alone() => {
+                let samples = clock.count(tally, batch);
+                training.record_episodes(samples);
+            }
+            Some(batch) => team.note(batch, began.elapsed()),
+        }
+        Ok(())
+    }
+
+    /// Updates the learner and records its metrics. Returns false if a signal arrives before the end: the update is
+    /// then still due. A team always completes the update.
+    fn update(&mut self, training: &mut Training<'_>) -> Result<bool> {
+        let Training { team, clock, tally, health, services, .. } = training;
+        let began = Instant::now();
+        let samples = self.learner.update_unless(&|| team.is_alone() && services.heard.is_requested());
+        let samples = samples.map_err(|error| divergence::report(error, &self.directory))?;
+        let Some(mut samples) = samples else { return Ok(false) };
+        clock.phases.learning += began.elapsed();
+        clock.moment.updates = self.learner.updates();
+        if !samples.is_empty() {
+            samples.extend(clock.samples());
+            samples.extend(clock.phases.take_samples());
+            if self.experiment.distributed.report_ranks {
+                samples.extend(team.take_speeds());
+            }
+            samples.extend(tally.recent_samples(&self.experiment.games));
+            samples.extend(tally.frames(self.experiment.frames_per_step()));
+            let flags = health.check(clock.moment.updates, &samples);
+            samples.extend(flags);
+            services.telemetry.record(&Record { moment: clock.moment, samples });
+            services.telemetry.flush();
+        }
+        Ok(true)
+    }
+}
