@@ -71,6 +71,7 @@ mod tests {
                 id if of_tasks.contains(&id) => 6,
                 // The games of Atari 100k.
                 "der" | "otrainbow" | "drq" => 26,
+                "ppo_atari_cleanrl" => 3,
                 _ => 49,
             };
             assert!(
@@ -90,7 +91,7 @@ mod tests {
             let games = games.iter().copied().collect();
             PUBLISHED.columns(&games).iter().map(|column| column.name.as_str()).collect()
         };
-        assert_eq!(names(&["pong", "harvest"]).len(), 7);
+        assert_eq!(names(&["pong", "harvest"]).len(), 8);
         assert_eq!(
             names(&["surround"]),
             ["PPO, CleanRL", "PPO, OpenAI Baselines", "Rainbow, Hessel et al. 2018"]

@@ -87,8 +87,9 @@ mod tests {
         history.evaluation = Some(14.6);
         let page = html(&parts(vec![run])).unwrap();
         for row in [
-            // Return, human-normalised, random, human; PPO twice, DQN, Rainbow.
-            "14.6</td><td>1.000</td><td>-20.7</td><td>14.6</td><td>20.4</td><td>20.4</td><td>18.9</td><td>20.9</td>",
+            // Return, human-normalised, random, human; PPO three times, DQN, Rainbow.
+            "14.6</td><td>1.000</td><td>-20.7</td><td>14.6</td><td>20.4</td><td>20.4 &plusmn; 0.2</td><td>20.4</td>\
+             <td>18.9</td><td>20.9</td>",
             // (18.9 + 20.7) / (14.6 + 20.7), and an optimality gap of 0.
             "DQN, Mnih et al. 2015</td><td>1</td><td>1.122</td><td>1.122</td><td>1.122</td><td>0.000</td>",
         ] {
