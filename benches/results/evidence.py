@@ -38,6 +38,8 @@ QUARTERS = {
 SINGLE_GAMES = {"pong-ppo": 18}
 # The preset that trains any Atari game in an hour on one core.
 HOUR = "fast-ppo"
+# The preset with CleanRL's settings of PPO.
+TEN_MILLION = "atari-ppo"
 # Presets of continuous control, with the columns of published scores to compare with.
 CONTINUOUS = {
     "mujoco-ppo": "ppo_continuous_cleanrl",
@@ -119,6 +121,21 @@ def hour_lines(published):
         errors = ", ".join(f"{standard_error(result['agent'][0]['returns']):.1f}" for result in results)
         cells = [game, ", ".join(map(number, means(results, "agent"))), errors]
         cells += [number(statistics.fmean(means(results, "random"))), number(published[game]["ppo_cleanrl"])]
+        yield f"| {' | '.join(cells)} |"
+
+
+def ten_million_lines(published):
+    """Returns a row for each run of the preset with CleanRL's settings."""
+    yield "| game | seed | last 100 episodes of training | CleanRL's PPO, in training | after training | standard error | random player |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for run in sorted(RUNS.glob(f"{TEN_MILLION}-*-s*")):
+        results, records = results_of(run), records_of(run)
+        agent = results["agent"][0]
+        game, column = agent["game"], "ppo_atari_cleanrl"
+        recent = [record["charts/recent_return"] for record in records if "charts/recent_return" in record]
+        theirs = f"{published['scores'][game][column]} ± {published['deviations'][game][column]}"
+        cells = [game, run.name.rsplit("-s", 1)[1], number(recent[-1]), theirs, number(statistics.fmean(agent["returns"]))]
+        cells += [f"{standard_error(agent['returns']):.1f}", number(means([results], "random")[0])]
         yield f"| {' | '.join(cells)} |"
 
 
@@ -214,6 +231,7 @@ def main():
         quarter_lines(options.program),
         single_game_lines(),
         hour_lines(published_scores()["scores"]),
+        ten_million_lines(published_scores()),
         atari_100k.lines(listed(options.program, "--games", "atari100k"), published_scores()["scores"]),
         continuous_lines(published_scores()),
         together_lines(),
