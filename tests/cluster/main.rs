@@ -146,6 +146,13 @@ fn mpirun_of(processes: usize, program: &[&str]) -> Command {
     command
 }
 
+/// Returns the launcher of two processes to which it forwards SIGTERM, and SIGUSR1 as Slurm sends it.
+fn forwarding_mpirun() -> Command {
+    let mut command = Command::new("mpirun");
+    launch(command.args(["--forward-signals", "SIGUSR1,15"]), 2, &[ALE_TRAIN]);
+    command
+}
+
 /// Adds the processes to a launcher.
 fn launch<'a>(launcher: &'a mut Command, processes: usize, program: &[&str]) -> &'a mut Command {
     // Tests may run as root, and on fewer cores than processes.
@@ -297,10 +304,7 @@ fn a_stopped_run_continues_with_another_number_of_processes() {
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         succeed(training(&mut mpirun(2), &whole, settings));
 
-        let mut job = Command::new("mpirun");
-        job.args(["--forward-signals", "SIGUSR1,15"]);
-        let mut stopped =
-            training(launch(&mut job, 2, &[ALE_TRAIN]), &parts, settings).spawn().expect("a job");
+        let mut stopped = training(&mut forwarding_mpirun(), &parts, settings).spawn().expect("a job");
         failures::wait_for_update(&mut stopped, &parts);
         failures::signal(stopped.id(), signal);
         let signalled = Instant::now();
@@ -338,18 +342,10 @@ fn an_evaluation_interrupted_twice_is_repeated() {
         let count = |tag: &str| curves.iter().filter(|record| record.get(tag).is_some()).count();
         assert_eq!((count("losses/policy_loss"), count("evaluation/return")), (6, 0));
     };
-    let forwarding = |job: &mut Command| {
-        job.args(["--forward-signals", "15"]);
-        launch(job, 2, &[ALE_TRAIN]);
-    };
-    let mut job = Command::new("mpirun");
-    forwarding(&mut job);
-    interrupt(training(&mut job, &parts, &settings), &|job| {
+    interrupt(training(&mut forwarding_mpirun(), &parts, &settings), &|job| {
         failures::wait_for_updates(job, &parts, 6);
     });
-    let mut job = Command::new("mpirun");
-    forwarding(&mut job);
-    interrupt(job.arg("resume").arg(&parts), &|job| {
+    interrupt(forwarding_mpirun().arg("resume").arg(&parts), &|job| {
         let mut lines = BufReader::new(job.stderr.as_mut().expect("a pipe")).lines();
         assert!(lines.any(|line| line.expect("a line").starts_with("PPO on CartPole-v1")));
     });
