@@ -27,7 +27,7 @@ RESULTS = Path(__file__).parent
 ROOT = RESULTS.parents[1]
 RUNS = RESULTS / "runs"
 RUN = "many-ppo-seed11"
-# Runs of a quarter of its frames.
+# Runs of a quarter of its frames: the names without the seeds.
 QUARTERS = {
     "own advantages and value scales of each game (the default)": "atari57-quarter-balanced",
     "one scale of advantages, none of values": "atari57-quarter-unbalanced",
@@ -87,13 +87,17 @@ def game_lines(games):
 
 
 def quarter_lines(program):
-    """Returns a row for each comparison of settings."""
-    yield "| balance and heads | median | interquartile mean | optimality gap | above the random player |"
-    yield "| --- | --- | --- | --- | --- |"
-    for name, run in QUARTERS.items():
-        games = load(program, run)
-        cells = [f"{aggregate([game['score'] for game in games]):.3f}" for aggregate in AGGREGATES.values()]
-        yield f"| {name} | {' | '.join(cells)} | {sum(game['above'] for game in games)} |"
+    """Returns a row for each comparison of settings, with the values of all its seeds."""
+    yield "| balance and heads | seeds | median | interquartile mean | optimality gap | above the random player |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, prefix in QUARTERS.items():
+        runs = sorted(run.name for run in RUNS.glob(f"{prefix}-s*"))
+        seeds = [load(program, run) for run in runs]
+        cells = [", ".join(run.removeprefix(f"{prefix}-s") for run in runs)]
+        for aggregate in AGGREGATES.values():
+            cells += [", ".join(f"{aggregate([game['score'] for game in games]):.3f}" for games in seeds)]
+        cells += [", ".join(str(sum(game["above"] for game in games)) for games in seeds)]
+        yield f"| {name} | {' | '.join(cells)} |"
 
 
 def single_game_lines():
