@@ -150,7 +150,8 @@ its directory records it.
 
 Scores of several seeds are a range (`a to b`) or the mean with the standard deviation over the seeds (`+-`). Times are
 those of the fastest measured run of each game, on the machine that `benches/results/README.md` names; for Atari 100k, the
-median of these over the games. Where runs shared their machine, times are upper bounds.
+median of these over the games. Where runs shared their machine, times are upper bounds. Estimated times follow from the
+speed of the learner, for presets that were not trained to their end.
 
 In a preset for several games, the numbers of environments, rollout steps, minibatches and frames are computed from the
 number of games and the sizes in the table `[preset.by_games]`. The table below shows the results for the games of the

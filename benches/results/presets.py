@@ -4,7 +4,8 @@
     benches/results/presets.py [--check]
 
 --check changes nothing and fails if a file differs from the runs. The runs of a preset are those that started from it
-and have the name that measure.py gives them.
+and have the name that measure.py gives them. The times of presets without runs are estimated from the speeds that speed.py
+has measured.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from keep import run_name
+from speed import SPEEDS
 
 RUNS = Path(__file__).parent / "runs"
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -25,6 +27,7 @@ HUMAN_NORMALISED = (
 )
 # The greatest number of games whose scores are listed, and whose times are a range.
 MANY = 5
+DAY = 86_400
 SEED = re.compile(r"-s(eed)?(?P<seed>\d+)$")
 
 
@@ -84,7 +87,9 @@ def score_of_games(games):
 def duration(seconds):
     if seconds < 90:
         return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours" if seconds < 2 * DAY else f"{seconds / DAY:.1f} days"
 
 
 def span_of_durations(seconds):
@@ -97,7 +102,7 @@ def span_of_durations(seconds):
 
 
 def cores(results):
-    """Describes the processor cores that a run has used."""
+    """Describes the processor cores that a run or a measurement has used."""
     count = results["num_threads"]
     return {1: "one core", 2: "two cores"}.get(count, f"{count} cores")
 
@@ -153,12 +158,20 @@ def measured():
             yield preset, {"score": score_of_games(games), "time": time}
 
 
+def estimated():
+    """Returns for each preset whose speed was measured the estimated time of training."""
+    for preset, speed in json.loads(SPEEDS.read_text(encoding="utf-8")).items():
+        each = " per game" if len(speed["games"]) == 1 and speed["games"] != ["atari57"] else ""
+        seconds = speed["steps"] / speed["median"]
+        yield preset, {"time": f"about {duration(seconds)}{each} on {cores(speed)}, estimated"}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="only compare")
     check = parser.parse_args().check
     stale = []
-    for preset, lines in measured():
+    for preset, lines in {**dict(estimated()), **dict(measured())}.items():
         path = CONFIGS / f"{preset}.toml"
         text = updated = path.read_text(encoding="utf-8")
         for key, value in lines.items():
