@@ -321,6 +321,23 @@ fn a_stopped_run_continues_with_another_number_of_processes() {
     }
 }
 
+/// Each process has a part of the replay buffer in the checkpoint that records the changes.
+#[test]
+fn a_run_with_changed_settings_learns_the_same() {
+    let temp = TempDir::new().expect("a directory");
+    let changes = ["--total-frames", "8000", "--set", "dqn.gamma=0.9"];
+    let [alone, several] = [1, 4].map(|processes| {
+        let run = temp.path().join(processes.to_string());
+        succeed(training(&mut mpirun(processes), &run, &DQN));
+        succeed(mpirun(processes).arg("resume").arg(&run).args(changes));
+        let config = fs::read_to_string(run.join("config.toml")).expect("a configuration");
+        assert!(config.contains("gamma = 0.9\n"), "{config}");
+        let (learner, environments, _) = outcome(&run);
+        (learner, environments)
+    });
+    assert!(alone == several, "the runs differ");
+}
+
 #[test]
 fn an_evaluation_interrupted_twice_is_repeated() {
     let temp = TempDir::new().expect("a directory");
