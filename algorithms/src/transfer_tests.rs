@@ -117,6 +117,21 @@ fn fresh_heads_do_not_count_as_transferred() {
 }
 
 #[test]
+fn a_shared_head_is_carried_over_to_new_tasks() {
+    let shared = PolicyConfig { head: HeadKind::Shared, ..PolicyConfig::default() };
+    let source = trained!(pqn(shared.clone(), vectors(), 1));
+    let spec = VectorSpec { tasks: vec![Task::new("four", 4)], task_ids: vec![0, 0], ..vectors() };
+    let mut own = pqn(shared.clone(), spec.clone(), 2);
+    let done = own.start_from(&network(&source)).unwrap();
+    assert_eq!((done.tensors, done.fresh_heads.len()), (done.of, 0));
+    assert_eq!(network(&own).weights, network(&source).weights);
+    // Each game has its own value head, even if the policy head is shared.
+    let source = trained!(ppo(shared.clone(), vectors(), 1));
+    let done = ppo(shared, spec, 2).start_from(&network(&source)).unwrap();
+    assert_eq!((done.tensors, done.fresh_heads), (done.of - 2, vec!["four".to_owned()]));
+}
+
+#[test]
 fn known_tasks_keep_their_heads_and_new_ones_have_fresh_heads() {
     let source = trained!(ppo(popart(), images(), 1));
     let mut own = ppo(popart(), others(images()), 2);

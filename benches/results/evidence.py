@@ -78,7 +78,7 @@ def aggregate_lines(games):
 
 
 def game_lines(games):
-    yield "| game | agent | standard error | random player | human | human-normalised | CleanRL's PPO, one agent a game |"
+    yield "| game | agent | standard error | random player | human | human-normalised | CleanRL's PPO, one agent per game |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for game in sorted(games, key=lambda game: -game["score"]):
         cells = [game["name"], *(f"{game[key]:.1f}" for key in ("mean", "error", "random", "human"))]
@@ -158,7 +158,7 @@ def continuous_lines(published):
 
 def together_lines():
     """Returns a row for each task that one network learned together with others."""
-    yield "| task | one network for all | one network a task | random player |"
+    yield "| task | one network for all | one network per task | random player |"
     yield "| --- | --- | --- | --- |"
     runs = [results_of(run) for run in sorted(RUNS.glob(TOGETHER))]
     alone = dict(runs_of_games(ALONE))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the learners of presets that were not trained to their end, and writes preset-speeds.json.
+"""Measures the training speed of presets that were not trained to the end, and writes preset-speeds.json.
 
     benches/results/speed.py atari-dqn many-dqn machado-ppo
 

@@ -181,8 +181,10 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     let names = network.names(&parameters, is_normalised(layers()));
     let mut used = Vec::new();
     let (mut merged, mut tensors) = (Vec::with_capacity(parameters.len()), 0);
+    let mut has_task_heads = false;
     for parameter in parameters {
         let rows = rows_of(&parameter.name, own.policy.head);
+        has_task_heads |= rows != Rows::Shared && !parameter.name.starts_with("body.");
         let ours = names.for_torch(parameter.clone(), network.feature_map());
         let found = layers().find(|theirs| theirs.name == ours.name);
         let is_head = rows != Rows::Shared
@@ -221,8 +223,8 @@ pub(crate) fn transfer<N: Module + TorchNames>(
         let settings = "policy.layer_norm, policy.lstm, policy.game_embedding, dqn.dueling, dqn.noisy";
         return Err(TransferError::Unmatched { layer, network: "the source", settings });
     }
-    let fresh_heads =
-        own.tasks.iter().filter(|task| !(is_same && is_known(task))).map(|task| task.name.clone()).collect();
+    let is_fresh = |task: &&Task| !is_same || (has_task_heads && !is_known(task));
+    let fresh_heads = own.tasks.iter().filter(is_fresh).map(|task| task.name.clone()).collect();
     let of = merged.len();
     let scales = if is_same {
         own.scales.with_known(&own.tasks, &from.scales, &from.tasks)

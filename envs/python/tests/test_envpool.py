@@ -207,6 +207,13 @@ def test_seeds_that_are_errors(name: str) -> None:
     for seed in (None, 1.5, "1", np.array(1.5)):
         with pytest.raises(TypeError, match=f"^seed must be an int or a list of int, got {type(seed).__name__}$"):
             ale_train.make(name, num_envs=2, seed=seed)
+    for env_seed in ([1.5, 2.5], ["1", "2"], [None, 1], [True, False], "12", 3, np.array([1.5, 2.5])):
+        with pytest.raises(TypeError, match="^env_seed must be a list of int, got "):
+            ale_train.make(name, num_envs=2, env_seed=env_seed)
+    with pytest.raises(TypeError, match="^env_seed must be a list of int, got a list with float$"):
+        ale_train.make(name, num_envs=2, seed=[1.5, 2.5])
+    with pytest.raises(ValueError, match="^env_seed has 9223372036854775808, but seeds must be between"):
+        ale_train.make(name, num_envs=2, env_seed=[2**63, 1])
 
 
 def test_the_argument_env_id_takes_precedence_over_the_dictionary() -> None:

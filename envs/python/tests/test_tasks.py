@@ -124,6 +124,12 @@ def test_bad_resets_of_single_environments_are_errors(options, error, message):
     env.reset(seed=2**64 - 1)
 
 
+@pytest.mark.parametrize("option", ["num_envs", "batch_size", "num_threads", "complete_info", "max_episode_steps"])
+def test_single_environments_have_no_options_of_vector_environments(option):
+    with pytest.raises(TypeError, match=f"a single environment has no argument '{option}'; TaskVectorEnv has it"):
+        TaskEnv("CartPole-v1", **{option: 1})
+
+
 def test_calls_out_of_order_are_errors():
     env = TaskVectorEnv("CartPole-v1", 2)
     with pytest.raises(RuntimeError, match="before the first reset"):

@@ -177,3 +177,14 @@ def pool_seeds(seed: int, env_seed: Sequence[int], num_envs: int) -> np.ndarray:
     if len(env_seed) not in (0, num_envs):
         raise ValueError(f"env_seed has {len(env_seed)} entries, but num_envs is {num_envs}")
     return np.array(env_seed, np.int64) if len(env_seed) else seed + np.arange(num_envs)
+
+
+def check_pool_seeds(env_seed: Any) -> None:
+    """Requires a list of 64-bit integers."""
+    if isinstance(env_seed, str) or np.ndim(env_seed) != 1:
+        raise TypeError(f"env_seed must be a list of int, got {env_seed!r}")
+    for seed in env_seed:
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise TypeError(f"env_seed must be a list of int, got a list with {type(seed).__name__}")
+        if not -(2**63) <= seed < 2**63:
+            raise ValueError(f"env_seed has {seed}, but seeds must be between -2**63 and 2**63 - 1")

@@ -195,6 +195,7 @@ class Config:
     gym_reset_return_info: bool = True
 
     def __post_init__(self) -> None:
+        arguments.check_pool_seeds(self.env_seed)
         for name, default in (("max_num_players", 1), ("use_inter_area_resize", True)):
             if getattr(self, name) != default:
                 raise ValueError(f"{name} is {getattr(self, name)}, but only {default} is available")
@@ -644,7 +645,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         ended = results.terminated & ~results.continues
         truncated = results.truncated
         if isinstance(self.spec, Spec):
-            # As in EnvPool, an episode of Atari that ends in the last step before the limit is truncated only.
+            # As in EnvPool, an Atari episode that ends in the step that reaches the limit is truncated, not terminated.
             at_limit = results.info["elapsed_step"] >= self.spec.config.max_episode_steps
             truncated = truncated | (ended & at_limit)
             ended = ended & ~truncated

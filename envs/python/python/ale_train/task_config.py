@@ -50,6 +50,7 @@ class TaskConfig:
     arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        arguments.check_pool_seeds(self.env_seed)
         if self.max_num_players != 1:
             raise ValueError(f"max_num_players is {self.max_num_players}, but only 1 is available")
 

@@ -12,6 +12,17 @@ from ale_train.task_vector_env import TaskVectorEnv, row_of
 
 __all__ = ["TaskEnv"]
 
+#: The options of ``TaskVectorEnv`` that a single environment does not have.
+_OPTIONS: dict[str, Any] = {
+    "num_envs": 1,
+    "batch_size": 0,
+    "num_threads": 1,
+    "thread_affinity_offset": -1,
+    "autoreset_mode": AutoresetMode.DISABLED,
+    "max_episode_steps": -1,
+    "complete_info": False,
+}
+
 
 class TaskEnv(gymnasium.Env[Any, Any]):
     """One environment, as ``gymnasium.make("ale_train/CartPole-v1")`` creates it with Gymnasium's time limit.
@@ -36,6 +47,9 @@ class TaskEnv(gymnasium.Env[Any, Any]):
             ValueError: A value is out of range.
             OSError: MuJoCo is missing and cannot be downloaded.
         """
+        for name in _OPTIONS:
+            if name in task_arguments:
+                raise TypeError(f"a single environment has no argument {name!r}; TaskVectorEnv has it")
         self._arguments = {"task_id": task_id, "render_mode": render_mode, **task_arguments}
         self._envs = _only_one(**self._arguments)
         self.observation_space = self._envs.single_observation_space
@@ -96,9 +110,9 @@ class TaskEnv(gymnasium.Env[Any, Any]):
             self._envs.close()
 
 
-def _only_one(task_id: str, **options: Any) -> TaskVectorEnv:
+def _only_one(task_id: str, **arguments: Any) -> TaskVectorEnv:
     """Returns a vector environment with a single row, whose episodes only ``reset`` ends."""
-    return TaskVectorEnv(task_id, num_threads=1, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=-1, **options)
+    return TaskVectorEnv(task_id, **_OPTIONS, **arguments)
 
 
 def _info(infos: dict[str, Any]) -> dict[str, Any]:
