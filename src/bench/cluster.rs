@@ -13,6 +13,7 @@ use rl_env::ResetSeeds;
 use serde::Serialize;
 use serde_json::json;
 
+use super::check_steps_together;
 use super::format::{print_json, rate};
 use crate::cli::{BenchClusterArgs, Global};
 use crate::cluster;
@@ -196,6 +197,7 @@ struct Point {
 /// Measures every number of processes and prints the results.
 pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let mut experiment = config::from_args(&args.experiment, None)?.resolve()?;
+    check_steps_together(&experiment)?;
     let peers = cluster::peers();
     ensure!(peers.is_some(), "this command needs several processes: mpirun -n 4 ale-train bench cluster");
     cluster::settle_shards(&mut experiment);

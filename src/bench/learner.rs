@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 use rl_env::ResetSeeds;
 use serde_json::json;
 
+use super::check_steps_together;
 use super::format::{print_json, rate};
 use super::random_play::SEED;
 use crate::cli::{BenchLearnerArgs, ExperimentArgs, Global};
@@ -64,6 +65,7 @@ impl Work {
 pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let duration = args.subject.duration();
     let experiment = experiment(args)?;
+    check_steps_together(&experiment)?;
     let Experiment { algorithm, policy, .. } = &experiment;
     let (device, num_threads) = (experiment.device.open()?, experiment.num_threads());
     set_threads(num_threads)?;

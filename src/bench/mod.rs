@@ -14,9 +14,10 @@ mod scaling;
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::cli::{BenchArgs, BenchCommand, Global};
+use crate::config::Experiment;
 
 pub(crate) use rom_counts::RomCounts;
 
@@ -28,4 +29,13 @@ pub(crate) fn run(args: &BenchArgs, global: &Global, out: &mut impl Write) -> Re
         BenchCommand::Learner(args) => learner::run(args, global, out),
         BenchCommand::Cluster(args) => cluster::run(args, global, out),
     }
+}
+
+/// Fails if two halves of the environments take turns: the benchmarks of learners step all environments together.
+fn check_steps_together(experiment: &Experiment) -> Result<()> {
+    ensure!(
+        !experiment.environments.take_turns(),
+        "environments.halves = true is not possible here: the benchmark steps all environments together"
+    );
+    Ok(())
 }

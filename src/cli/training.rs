@@ -126,7 +126,7 @@ pub(crate) struct SweepArgs {
     /// Number of settings to draw at random [default: all combinations]
     #[arg(long, value_name = "N", value_parser = number::at_least::<usize>(1))]
     pub(crate) random: Option<usize>,
-    /// Number of concurrent runs, which share the cores unless --num-threads is given
+    /// Number of concurrent runs, which share the cores unless --num-threads or --launcher is given
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::between::<usize>(1..=1024))]
     pub(crate) jobs: usize,
     /// Command that starts each run, such as "srun -n1 -c8" or "mpirun -n 4"; quotes work as in a shell

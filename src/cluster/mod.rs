@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use algorithms::LearnerError;
 use algorithms::cluster::{Cluster, CommunicationError, Communicator};
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, ensure};
 
 use crate::config::Experiment;
 use crate::failure::{Interrupted, sentence, status};
-use crate::output::notice;
+use crate::output::{counted, notice};
 
 /// The default number of shards of a run with several processes and enough environments.
 const SHARDS: usize = 8;
@@ -175,7 +175,14 @@ pub(crate) fn of(experiment: &Experiment) -> Result<Cluster> {
     let communicator = PEERS.get().map(|peers| Arc::clone(peers) as Arc<dyn Communicator>);
     let settings = &experiment.distributed;
     if !settings.exact {
-        return Ok(Cluster::inexact(communicator));
+        let cluster = Cluster::inexact(communicator);
+        let (processes, num_envs) = (cluster.num_processes(), experiment.num_envs());
+        ensure!(
+            processes <= num_envs,
+            "{processes} processes cannot share {}: start fewer processes or raise --num-envs",
+            counted(num_envs, "environment")
+        );
+        return Ok(cluster);
     }
     Cluster::check_shards(settings.shards, experiment.num_envs())
         .map_err(|error| error.within("distributed"))?;

@@ -105,10 +105,14 @@ impl Run {
         match services.writer.presence() {
             Presence::Present => Ok(false),
             Presence::Missing => {
-                services.printer.warn(&format!(
-                    "the run directory {directory} was deleted or moved; it is created again, with a new checkpoint, \
-                     but older checkpoints are lost"
-                ));
+                services.printer.warn(&if self.directory.exists() {
+                    format!("the lock file of the run {directory} was deleted; it is created again")
+                } else {
+                    format!(
+                        "the run directory {directory} was deleted or moved; it is created again, with a new \
+                         checkpoint, but older checkpoints are lost"
+                    )
+                });
                 services.writer.create_directory_again()?;
                 services.telemetry.create_again();
                 Ok(true)

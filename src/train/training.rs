@@ -107,12 +107,14 @@ impl Run {
             has_updated = true;
         }
         // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
+        let mut lacks_score = false;
         if self.learner.is_idle() && !training.is_stopping() {
             let Training { evaluations, clock, services, .. } = training;
             let has_evaluated =
                 self.evaluate_if_due(evaluations, clock, services.telemetry, services.heard)?;
-            if has_evaluated && self.learner.is_complete() {
-                // A signal may have interrupted this evaluation before: the checkpoint then lacks its score.
+            // A signal interrupted this evaluation before, and the checkpoint of then lacks its score.
+            lacks_score = has_evaluated && services.writer.has(&clock.moment);
+            if lacks_score {
                 services.writer.forget_saved();
             }
         }
@@ -125,7 +127,8 @@ impl Run {
         let is_over = self.learner.is_complete() || is_stopped;
         let may_save = !is_over && (meets || training.team.is_alone());
         // An agent with non-finite outputs fails in its next step, with a more detailed error.
-        let saves = may_save && self.is_checkpoint_due(training, has_updated)? && self.check_agent().is_ok();
+        let is_due = may_save && (self.is_checkpoint_due(training, has_updated)? || lacks_score);
+        let saves = is_due && self.check_agent().is_ok();
         if meets {
             let saves = saves || (is_over && !training.services.writer.has(&training.clock.moment));
             training.team.tell(Decision { saves, ends: is_over })?;

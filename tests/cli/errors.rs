@@ -39,6 +39,10 @@ fn errors_are_one_line_with_the_allowed_values() {
             &["ppo", "--set", "policy.precision=f8"],
             "policy.precision = \"f8\" is invalid: it must be f32, bf16 or f16",
         ),
+        (
+            &["bench", "learner", "--set", "environments.halves=true"],
+            "environments.halves = true is not possible here: the benchmark steps all environments together",
+        ),
         (&["bench", "learner", "--precision", "f16"], "policy.precision = f16 is not possible on the CPU"),
         (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
         (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),

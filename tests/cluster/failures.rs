@@ -233,6 +233,8 @@ fn an_error_of_all_processes_is_reported_once() {
         training(&mut mpirun(2), &run, &three),
         "distributed.shards = 3 is invalid: it must be a power of two",
     );
+    let alone = ["pqn", "--games", "CartPole-v1", "--num-envs", "1", "--set", "distributed.exact=false"];
+    says(training(&mut mpirun(2), &run, &alone), "2 processes cannot share 1 environment");
     let halves = [&PQN[..], &["--set", "environments.halves=true"]].concat();
     says(
         training(&mut mpirun(2), &run, &halves),

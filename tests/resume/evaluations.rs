@@ -35,9 +35,10 @@ fn an_interrupted_evaluation_is_repeated() {
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
     let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "9000"];
     let evaluation = ["--set", "evaluation.interval_frames=6000", "--set", "evaluation.episodes=3000"];
-    // 1024 steps between two updates: the first evaluation follows the sixth.
+    // 1024 steps between two updates: the first evaluation and the first checkpoint follow the sixth.
     let rollouts = ["--set", "ppo.num_steps=128", "--set", "environments.num_envs=8"];
-    let settings = [&settings[..], &evaluation, &rollouts].concat();
+    let interval = ["--set", "checkpoints.interval_frames=6000"];
+    let settings = [&settings[..], &evaluation, &rollouts, &interval].concat();
     succeed(&mut train(&whole, "2", &settings));
     let evaluations =
         |run: &Path| curves(run).iter().filter(|record| record.get("evaluation/return").is_some()).count();
@@ -51,6 +52,15 @@ fn an_interrupted_evaluation_is_repeated() {
 
     succeed(ale_train().arg("resume").arg(&parts));
     assert!(outcome(&parts) == outcome(&whole), "the runs differ");
+    // Both runs have a checkpoint of the evaluated agent with its score.
+    let scores = |run: &Path| -> Vec<Value> {
+        let all = checkpoints(run).into_iter().map(|checkpoint| progress_of(&checkpoint));
+        let evaluated =
+            all.filter(|progress| progress["evaluation"]["frames"] == progress["moment"]["frames"]);
+        evaluated.map(|progress| progress["score"].clone()).collect()
+    };
+    assert_eq!(scores(&whole).len(), 2);
+    assert_eq!(scores(&parts), scores(&whole));
     // Resuming a complete run changes nothing.
     succeed(ale_train().arg("resume").arg(&parts));
     assert!(outcome(&parts) == outcome(&whole), "the runs differ");
@@ -87,8 +97,11 @@ fn the_last_checkpoint_gets_the_score_of_an_interrupted_final_evaluation() {
 
 /// Returns the progress at the newest checkpoint.
 fn progress(run: &Path) -> Value {
-    let newest = checkpoints(run).pop().expect("a checkpoint").join("progress.json");
-    serde_json::from_slice(&fs::read(newest).expect("progress")).expect("JSON")
+    progress_of(&checkpoints(run).pop().expect("a checkpoint"))
+}
+
+fn progress_of(checkpoint: &Path) -> Value {
+    serde_json::from_slice(&fs::read(checkpoint.join("progress.json")).expect("progress")).expect("JSON")
 }
 
 #[test]
