@@ -161,7 +161,7 @@ def measured():
 def estimated():
     """Returns for each preset whose speed was measured the estimated time of training."""
     for preset, speed in json.loads(SPEEDS.read_text(encoding="utf-8")).items():
-        each = " per game" if len(speed["games"]) == 1 and speed["games"] != ["atari57"] else ""
+        each = " per game" if len(speed["games"]) == 1 else ""
         seconds = speed["steps"] / speed["median"]
         yield preset, {"time": f"about {duration(seconds)}{each} on {cores(speed)}, estimated"}
 

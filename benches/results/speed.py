@@ -36,7 +36,7 @@ def measure(program, preset, rounds, seconds):
     speeds = [round(result["steps_per_second"], 1) for result in results]
     print(f"{preset}: {min(speeds)} to {max(speeds)} steps per second", flush=True)
     return {
-        "games": environments["games"],
+        "games": results[0]["games"],
         "steps": experiment["experiment"]["total_frames"] // environments["frame_skip"],
         "num_threads": 1,
         "steps_per_second": speeds,

@@ -112,7 +112,7 @@ impl Run {
             let Training { evaluations, clock, services, .. } = training;
             let has_evaluated =
                 self.evaluate_if_due(evaluations, clock, services.telemetry, services.heard)?;
-            // A signal interrupted this evaluation before, and the checkpoint of then lacks its score.
+            // If a signal interrupted this evaluation before, the checkpoint of this moment lacks its score.
             lacks_score = has_evaluated && services.writer.has(&clock.moment);
             if lacks_score {
                 services.writer.forget_saved();
