@@ -152,8 +152,9 @@ ale-train ppo --init-from zoo:harvest
 ale-train zoo harvest
 ```
 
-The last command prints the card of an agent: its settings, its scores in every game, and its licence. Scores are means over
-the episodes of the evaluation at the end of training, or the median of the human-normalised means of several games.
+The last command prints the card of an agent: its settings, its scores in every game, and its licence. Scores are means
+over the episodes of the evaluation at the end of training, or the median of the human-normalised means of several
+games.
 
 ";
 

@@ -144,7 +144,7 @@ fn play(file: &[u8], experiment: &str) -> Result<()> {
     // The sizes in a configuration are limited only by the machine.
     ensure!(agent.experiment.to_toml()? == experiment, "another experiment");
     let builder = builder(&agent.experiment)?;
-    let mut environments = builder.build_one_of_each()?;
+    let mut environments = builder.build_one_of_each(None)?;
     environments.reset(ResetSeeds::From(1))?;
     agent.player(&builder, false, 1)?.act(environments.batch())?;
     Ok(())

@@ -144,14 +144,15 @@ ale-train ppo --preset machado-ppo --games seaquest
 ale-train presets many-ppo
 ```
 
-Without `--preset` and `--config`, the games and the device determine the preset, by the column \"default for\": a preset
-for the game itself if there is one, else one for its kind. The first line of the output of a run names the preset, and `run.json` in
-its directory records it.
+Without `--preset` and `--config`, the games and the device determine the preset, by the column \"default for\": a
+preset for the game itself if there is one, else one for its kind. The first line of the output of a run names the
+preset, and `run.json` in its directory records it.
 
 Scores of several seeds are a range (`a to b`) or the mean with the standard deviation over the seeds (`+-`). A time
 is that of the fastest measured run of each game, on the machine that `benches/results/README.md` names; for Atari 100k it
-is the median over the games. Where runs shared their machine, times are upper bounds. For presets that were not trained to
-the end, times are estimated from the measured speed of training.
+is the median over the games. Where runs shared their machine, times are upper bounds. For presets that were not
+trained to the end, times are estimated from the measured speed of training: on Harvest if the preset names no game,
+and with a replay of 20,000 steps for DQN.
 
 In a preset for several games, the numbers of environments, rollout steps, minibatches and frames are computed from the
 number of games and the sizes in the table `[preset.by_games]`. The table below shows the results for the games of the

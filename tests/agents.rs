@@ -74,6 +74,23 @@ fn exported_agents_play_like_their_runs() {
     }
 }
 
+/// CartPole's observations have 4 elements and Acrobot's 6, so the agent sees those of CartPole with padding.
+#[test]
+fn an_agent_of_several_tasks_can_be_evaluated_on_one_of_them() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    train("ppo", "CartPole-v1,Acrobot-v1", &["ppo.num_steps=16"], path);
+    let games = |flags: &[&str]| -> Value {
+        let arguments = ["eval", "run", "--episodes", "3", "--num-threads", "1", "--json"];
+        let said = stdout(in_directory(path).args(arguments).args(flags));
+        serde_json::from_str::<Value>(&said).expect("JSON")["games"].clone()
+    };
+    let all = games(&[]);
+    for (chosen, index) in [("CartPole-v1", 0), ("Acrobot-v1", 1), ("-Acrobot-v1", 0)] {
+        assert_eq!(games(&["--games", chosen]), Value::from(vec![all[index].clone()]), "{chosen}");
+    }
+}
+
 #[test]
 fn evaluations_are_greedy_if_a_flag_or_the_experiment_says_so() {
     for greedy in [false, true] {

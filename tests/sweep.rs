@@ -159,6 +159,20 @@ fn settings_of_the_same_name_are_not_confused() {
 }
 
 #[test]
+fn settings_whose_runs_would_share_a_directory_are_refused() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let Output { status, stderr, .. } =
+        sweep(&["--set", "experiment.algorithm=dqn", "--vary", "replay.folder=a/b,a_b"], temp.path());
+    let said = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("the runs of replay.folder=a/b and replay.folder=a_b would have the same name"),
+        "{said}"
+    );
+    assert!(!temp.path().join("sweep").exists());
+}
+
+#[test]
 fn only_the_settings_need_to_be_valid() {
     let temp = TempDir::new().expect("a temporary directory");
     let arguments = ["--vary", "experiment.algorithm=sac", "--set", "sac.learning_starts=100"];

@@ -78,7 +78,7 @@ def aggregate_lines(games):
 
 
 def game_lines(games):
-    yield "| game | agent | standard error | random player | human | human-normalised | CleanRL's PPO, one agent per game |"
+    yield "| game | agent | standard error | random player | human | human-normalised | CleanRL's PPO (EnvPool), one agent per game |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for game in sorted(games, key=lambda game: -game["score"]):
         cells = [game["name"], *(f"{game[key]:.1f}" for key in ("mean", "error", "random", "human"))]
@@ -119,7 +119,7 @@ def single_game_lines():
 
 def hour_lines(published):
     """Returns a row for each game of the preset for an hour."""
-    yield "| game | return of each seed | standard errors | random player | CleanRL's PPO, 40 million frames of 84x84 pixels |"
+    yield "| game | return of each seed | standard errors | random player | CleanRL's PPO (EnvPool), 40 million frames of 84x84 pixels |"
     yield "| --- | --- | --- | --- | --- |"
     for game, results in runs_of_games(HOUR):
         errors = ", ".join(f"{standard_error(result['agent'][0]['returns']):.1f}" for result in results)
@@ -130,7 +130,7 @@ def hour_lines(published):
 
 def ten_million_lines(published):
     """Returns a row for each run of the preset with CleanRL's settings."""
-    yield "| game | seed | last 100 episodes of training | CleanRL's PPO, in training | after training | standard error | random player |"
+    yield "| game | seed | last 100 episodes of training | CleanRL's `ppo_atari.py`, in training | after training | standard error | random player |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for run in sorted(RUNS.glob(f"{TEN_MILLION}-*-s*")):
         results, records = results_of(run), records_of(run)

@@ -108,17 +108,21 @@ impl TrainedAgent {
 
     /// Returns a player for a single environment of the first game of `builder`.
     pub(crate) fn player(&self, builder: &Builder, greedy: bool, seed: u64) -> Result<Box<dyn Player>> {
-        let environments = builder.build_one_of_each()?;
-        Ok(self.restore()?.player(&VectorSpec::of(environments.as_ref())?, greedy, seed)?)
+        let learner = self.restore()?;
+        let environments = builder.build_one_of_each(Some(learner.spec()))?;
+        Ok(learner.player(&VectorSpec::of(environments.as_ref())?, greedy, seed)?)
     }
 
-    /// Returns the agent's games that `names` select, or all of them if `names` is empty.
+    /// Returns the agent's games that `names` select: all of them if `names` is empty, and all others if it starts with an
+    /// exclusion such as `-pong`.
     pub(crate) fn games(&self, names: &[String]) -> Result<Games> {
         if names.is_empty() {
             return Ok(self.experiment.games.clone());
         }
         let trained = self.experiment.games.names();
-        let games = Games::resolve(names)?;
+        let all: &[&str] = if names[0].starts_with('-') { &trained } else { &[] };
+        let selected: Vec<String> = all.iter().map(|&name| name.to_owned()).chain(names.iter().cloned()).collect();
+        let games = Games::resolve(&selected)?;
         match games.names().into_iter().find(|name| !trained.contains(name)) {
             Some(other) => Err(not_trained_on(other, &trained)),
             None => Ok(games),

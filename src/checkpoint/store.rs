@@ -90,7 +90,7 @@ pub(super) fn checkpoints_of(run_dir: &Path) -> PathBuf {
 /// Writes a checkpoint of a run and returns its directory.
 pub(super) fn save(run_dir: &Path, checkpoint: &Checkpoint<impl LearnerState>) -> Result<PathBuf> {
     let parent = checkpoints_of(run_dir);
-    let directory = unused_directory(&parent, checkpoint.progress.moment.updates);
+    let directory = parent.join(next_name(run_dir, checkpoint.progress.moment.updates));
     let write = || -> Result<()> {
         fs::create_dir_all(&parent)?;
         durable::write_directory(&directory, |partial| checkpoint.write_into(partial))
@@ -99,13 +99,16 @@ pub(super) fn save(run_dir: &Path, checkpoint: &Checkpoint<impl LearnerState>) -
     Ok(directory)
 }
 
-/// Returns an unused directory for the checkpoint after `updates` updates. A changed setting writes the checkpoint of
-/// the same update again, under a longer name.
-fn unused_directory(parent: &Path, updates: u64) -> PathBuf {
-    let again = (1..).map(|time| format!("{PREFIX}{updates:08}.{time:03}"));
-    let names = std::iter::once(format!("{PREFIX}{updates:08}")).chain(again);
-    let mut directories = names.map(|name| parent.join(name));
-    directories.find(|directory| !directory.exists()).expect("there is always an unused name")
+/// Returns the name of the next checkpoint after `updates` updates. There may be several: one is written whenever the run
+/// stops or a setting changes. The names continue those of the remaining checkpoints, because the names of removed ones
+/// would make the new checkpoint the oldest.
+fn next_name(run_dir: &Path, updates: u64) -> String {
+    let existing = newest_first(run_dir).unwrap_or_default();
+    let newest = existing.iter().filter_map(|path| number(path)).find(|&(own, _)| own == updates);
+    match newest {
+        None => format!("{PREFIX}{updates:08}"),
+        Some((_, again)) => format!("{PREFIX}{updates:08}.{:03}", again + 1),
+    }
 }
 
 /// Returns the newest checkpoint of a run, or `path` if it is a checkpoint.

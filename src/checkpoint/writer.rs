@@ -208,6 +208,26 @@ mod tests {
         assert_eq!(kept(&[None, None, None], 2, true), ["2", "3"]);
     }
 
+    /// A run that is stopped and resumed before its first update writes such checkpoints.
+    #[test]
+    fn the_newest_of_many_checkpoints_of_one_update_remains() {
+        for keep_last in [1, 3] {
+            let run = TempDir::new().unwrap();
+            let settings = CheckpointSettings { keep_last, keep_best: false, ..CheckpointSettings::default() };
+            let lock = lock::acquire(run.path()).unwrap();
+            let mut writer = CheckpointWriter::new(run.path(), lock, &settings, 0, None).unwrap();
+            for steps in 0..8 {
+                let mut checkpoint = checkpoint(0, None);
+                checkpoint.progress.moment.steps = steps;
+                writer.write(&checkpoint).unwrap();
+                writer.remove_old().unwrap();
+                let newest = store::load(&store::latest(run.path()).unwrap()).unwrap();
+                assert_eq!(newest.progress.moment.steps, steps, "keep_last = {keep_last}");
+            }
+            assert_eq!(store::newest_first(run.path()).unwrap().len(), keep_last);
+        }
+    }
+
     #[test]
     fn finds_the_best_checkpoint() {
         let run = TempDir::new().unwrap();

@@ -15,9 +15,9 @@ const INTRODUCTION: &str = "\
 
 All keys of an experiment, as printed by `ale-train config --reference`. An experiment is a TOML file with these
 sections, read by `--config`; `--set section.key=value` changes one key. A key that is left out takes its default.
-`ale-train config` with the flags of `ale-train ppo` prints the experiment that they describe. For another algorithm, add
-`--set experiment.algorithm=dqn` (or `pqn`, `sac`).
-`ale-train resume --set` changes keys of a run, except for those that are fixed.
+`ale-train config` with the flags of `ale-train ppo` prints the experiment that they describe. For another algorithm,
+add `--set experiment.algorithm=dqn` (or `pqn`, `sac`). `ale-train resume --set` changes keys of a run, except for those
+that are fixed.
 ";
 
 /// Returns the page in Markdown.

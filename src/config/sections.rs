@@ -128,7 +128,8 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct CheckpointSettings {
-        /// The number of emulated frames between two checkpoints; 0 for a single one at the end.
+        /// The number of emulated frames between two checkpoints; 0 turns this off. With `interval_minutes = 0` as well, the
+        /// only checkpoint is the one at the end.
         pub(crate) interval_frames: u64 = 4_000_000,
         /// The number of minutes after which a checkpoint is written, regardless of the number of frames; 0 turns this
         /// off. Writing takes at most a twentieth of the time: the interval grows if necessary.

@@ -169,9 +169,11 @@ impl Builder {
         self.build_some(Purpose::Training, batch_size, 0, |name| self.settings.num_envs_of(name))
     }
 
-    /// Builds an environment of each game for evaluation.
-    pub(crate) fn build_one_of_each(&self) -> Result<Box<dyn Environments>> {
-        self.build_some(Purpose::Evaluation, 0, 0, |_| 1)
+    /// Builds an environment of each game for evaluation. Vectors of observations are at least as long as those of
+    /// `trained`, because an agent may have been trained on further games with longer ones.
+    pub(crate) fn build_one_of_each(&self, trained: Option<&VectorSpec>) -> Result<Box<dyn Environments>> {
+        let length = trained.and_then(|spec| length_of(&spec.observation_space)).unwrap_or(0);
+        self.build_some(Purpose::Evaluation, 0, length, |_| 1)
     }
 
     /// Builds `num_envs` environments of one game for evaluation, with the observations of `spec`.
@@ -457,7 +459,7 @@ mod tests {
             );
             let overrides = Overrides { num_threads: Some(1), ..Overrides::default() };
             let builder = builder(&experiment, &overrides);
-            [builder.build(), builder.build_one_of_each()].map(|environments| {
+            [builder.build(), builder.build_one_of_each(None)].map(|environments| {
                 let mut environments = environments.unwrap();
                 environments.reset(ResetSeeds::From(1)).unwrap().observations.row_f32(0)[0]
             })

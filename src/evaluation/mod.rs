@@ -131,7 +131,8 @@ pub(crate) fn of_agent(
     plan: &Plan<'_>,
     mut spectator: Option<&mut Spectator>,
 ) -> Result<Option<Vec<Scores>>> {
-    of_each_game(builder, "the agent", plan, |environments, plan| {
+    let trained = Some(agent.learner.spec());
+    of_each_game(builder, "the agent", trained, plan, |environments, plan| {
         let spec = VectorSpec::of(environments)?;
         let mut player = agent.learner.player(&spec, agent.greedy, plan.seed)?;
         let mut own = spectator.as_ref().map(|_| Spectator::default());
@@ -147,7 +148,7 @@ pub(crate) fn of_agent(
 
 /// Evaluates a player with uniformly random actions.
 pub(crate) fn of_random_player(builder: &Builder, plan: &Plan<'_>) -> Result<Option<Vec<Scores>>> {
-    of_each_game(builder, "a random player", plan, |environments, plan| {
+    of_each_game(builder, "a random player", None, plan, |environments, plan| {
         let spaces = environments.action_spaces().to_vec();
         let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
         let mut generator = Pcg64::new(plan.seed);
@@ -195,14 +196,15 @@ pub(crate) fn environments_of_game(episodes: usize) -> usize {
 type Episodes = Vec<(f64, u64)>;
 
 /// Evaluates one game after another, so that games with short episodes do not wait for the others. `play` plays the
-/// episodes of one game; they do not depend on the other games.
+/// episodes of one game; they do not depend on the other games. `trained` are the environments of the player's training.
 fn of_each_game(
     builder: &Builder,
     player: &str,
+    trained: Option<&VectorSpec>,
     plan: &Plan<'_>,
     mut play: impl FnMut(&mut dyn Environments, &Plan<'_>) -> Result<Option<Episodes>>,
 ) -> Result<Option<Vec<Scores>>> {
-    let all = VectorSpec::of(builder.build_one_of_each()?.as_ref())?;
+    let all = VectorSpec::of(builder.build_one_of_each(trained)?.as_ref())?;
     let mut scores = Vec::new();
     for (index, task) in all.tasks.iter().enumerate() {
         let game = match all.tasks.len() {

@@ -5,6 +5,7 @@
 
 mod settings;
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     let variants = settings.iter().map(|setting| Variant::new(args, setting)).collect::<Result<Vec<_>>>()?;
     // The runs repeat warnings about the settings, but not those about how the flags are written.
     notes_of_all(&variants).for_each(|line| Printer::Plain.warn(line));
+    check_names(&variants)?;
     // Nothing is written if a setting does not match.
     let new = variants.iter().map(|variant| Ok((variant, variant.is_new(&args.run_dir)?)));
     let new: Vec<_> = new.collect::<Result<_>>()?;
@@ -90,6 +92,21 @@ fn check_flags(args: &SweepArgs, setting: &Setting) -> Result<()> {
     for key in varied {
         if let Some(flag) = config::flag_of(key, &args.experiment) {
             bail!("--vary {key} cannot be used with {flag}, which sets the same key");
+        }
+    }
+    Ok(())
+}
+
+/// Fails if two settings have the same name, which contains only letters, digits, dots and hyphens of the values.
+fn check_names(variants: &[Variant<'_>]) -> Result<()> {
+    let mut named = HashMap::new();
+    for variant in variants {
+        if let Some(before) = named.insert(run_name(variant.setting, 0), variant) {
+            bail!(
+                "the runs of {} and {} would have the same name; use values that differ in letters or digits",
+                label(before.setting),
+                label(variant.setting)
+            )
         }
     }
     Ok(())

@@ -2,7 +2,7 @@ use anyhow::{Context, Result, bail, ensure};
 use rand::seq::{IndexedRandom, index};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use settings::whole_number;
+use settings::{Kind, whole_number};
 use toml::Table;
 
 use crate::config;
@@ -78,14 +78,16 @@ impl<'a> Varied<'a> {
         let (name, values) = vary.split_once('=').with_context(|| {
             format!("--vary {vary}: expected KEY=VALUE,VALUE, such as ppo.gamma=0.9,0.99, or KEY=LOW..HIGH")
         })?;
-        let values = match values.split_once("..") {
+        let parts: Vec<&str> = name.split('.').map(|part| part.trim().trim_matches(['"', '\''])).collect();
+        let name = parts.join(".");
+        // A path may contain `..`.
+        let is_text = config::field(&name).is_some_and(|field| matches!(field.kind, Kind::Text));
+        let values = match values.split_once("..").filter(|_| !is_text) {
             Some((low, high)) => {
-                Values::Range(Range::parse(name, low, high).with_context(|| format!("--vary {vary}"))?)
+                Values::Range(Range::parse(&name, low, high).with_context(|| format!("--vary {vary}"))?)
             }
             None => Values::List(values.split(',').collect()),
         };
-        let parts: Vec<&str> = name.split('.').map(|part| part.trim().trim_matches(['"', '\''])).collect();
-        let name = parts.join(".");
         if let Some((_, reason)) = FIXED.iter().find(|(key, _)| *key == name) {
             bail!("--vary {vary}: {name} cannot be varied: {reason}")
         }
@@ -283,6 +285,15 @@ mod tests {
         assert!((60..=140).contains(&decade), "{decade}");
         let is_whole = |setting: &Setting| setting[2]["ppo.num_steps=".len()..].parse::<u64>().is_ok();
         assert!(many.iter().all(is_whole), "{many:?}");
+    }
+
+    #[test]
+    fn quoted_keys_and_paths_are_read_like_plain_ones() {
+        let drawn = settings(&["\"ppo\" . num_steps=log:16..128"], Some(5)).unwrap();
+        let is_whole = |setting: &Setting| setting[0]["ppo.num_steps=".len()..].parse::<u64>().is_ok();
+        assert!(drawn.iter().all(is_whole), "{drawn:?}");
+        let listed = settings(&["replay.folder=../a,../b"], None).unwrap();
+        assert_eq!(listed.concat(), ["replay.folder=../a", "replay.folder=../b"]);
     }
 
     #[test]

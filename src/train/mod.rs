@@ -165,7 +165,11 @@ fn restored(
         "{}: its learner was trained in environments that differ from those of its configuration",
         agent.unusable()
     );
-    let StoredAgent { checkpoint, experiment, directory, .. } = agent;
+    let StoredAgent { mut checkpoint, experiment, directory, .. } = agent;
+    if learner.is_complete() && !changes.is_empty() {
+        // The last evaluation is repeated with the new settings, also by a process that resumes after an interruption.
+        checkpoint.progress.evaluation = None;
+    }
     Ok(Run {
         experiment,
         directory: run_dir,

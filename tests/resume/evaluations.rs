@@ -95,6 +95,39 @@ fn the_last_checkpoint_gets_the_score_of_an_interrupted_final_evaluation() {
     assert_eq!(checkpoints(&parts), before);
 }
 
+#[test]
+fn an_interrupted_evaluation_with_other_settings_is_recorded_after_resuming() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "2048"];
+    let evaluation = ["--set", "evaluation.interval_frames=1M", "--set", "evaluation.episodes=2"];
+    succeed(&mut train(&run, "2", &[&settings[..], &evaluation].concat()));
+    let evaluations = || -> Vec<f64> {
+        curves(&run).iter().filter_map(|record| record.get("evaluation/return")?.as_f64()).collect()
+    };
+    assert_eq!(evaluations().len(), 1);
+
+    let mut again = ale_train();
+    again.arg("resume").arg(&run).args(["--set", "evaluation.episodes=4000"]);
+    let mut stopped = again.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    let has_changed =
+        || fs::read_to_string(run.join("config.toml")).is_ok_and(|text| text.contains("episodes = 4000"));
+    wait_for(&mut stopped, "change", has_changed);
+    signal(&stopped, "-TERM");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    assert_eq!(evaluations().len(), 1, "the signal came too late");
+
+    succeed(ale_train().arg("resume").arg(&run));
+    let scores = fs::read_to_string(run.join("scores.json")).expect("scores");
+    let scores: Value = serde_json::from_str(&scores).expect("JSON");
+    let returns: Vec<f64> =
+        serde_json::from_value(scores["agent"][0]["returns"].clone()).expect("the returns");
+    let mean = returns.iter().sum::<f64>() / 4000.0;
+    let [first, last] = evaluations()[..] else { panic!("the evaluation is not recorded") };
+    assert!(returns.len() == 4000 && (last - mean).abs() < 1e-9 && first != last, "{first} {last} {mean}");
+    assert_eq!(progress(&run)["score"].as_f64(), Some(last));
+}
+
 /// Returns the progress at the newest checkpoint.
 fn progress(run: &Path) -> Value {
     progress_of(&checkpoints(run).pop().expect("a checkpoint"))
