@@ -64,12 +64,6 @@ impl AtariPool {
         Ok(Self { opened: xla::open(&envs), envs, spares, action_codes })
     }
 
-    /// The number of threads that step environments.
-    #[getter]
-    fn num_threads(&self, py: Python<'_>) -> usize {
-        self.envs.lock(py).env.num_threads()
-    }
-
     /// The action codes of each environment.
     #[getter]
     fn action_codes(&self) -> Vec<Vec<u8>> {

@@ -72,7 +72,8 @@ impl<E: Env> State<E> {
 
     /// Resets all environments, or those selected by `mask`, with a seed for each of them.
     pub(crate) fn reset(&mut self, seeds: &[Option<u64>], mask: Option<&[bool]>) -> Result<(), VectorError> {
-        let seeds = self.with_first_seeds(seeds);
+        // The first reset includes every environment.
+        let seeds = self.with_first_seeds(0..seeds.len(), seeds);
         match mask {
             None => self.env.reset(ResetSeeds::Each(&seeds)).map(drop)?,
             Some(mask) => self.env.reset_masked(mask, ResetSeeds::Each(&seeds)).map(drop)?,
@@ -83,7 +84,7 @@ impl<E: Env> State<E> {
 
     /// Resets these environments without waiting.
     pub(crate) fn send_reset(&mut self, env_ids: &[usize], seeds: &[Option<u64>]) -> Result<(), VectorError> {
-        let seeds = self.with_first_seeds(seeds);
+        let seeds = self.with_first_seeds(env_ids.iter().copied(), seeds);
         self.env.send_reset(env_ids, ResetSeeds::Each(&seeds))?;
         self.first_seeds.clear();
         Ok(())
@@ -99,10 +100,14 @@ impl<E: Env> State<E> {
         Ok(())
     }
 
-    /// Returns the seeds. Before the first reset, missing ones are replaced with the first seeds.
-    fn with_first_seeds(&self, seeds: &[Option<u64>]) -> Vec<Option<u64>> {
-        let first = |index: usize| self.first_seeds.get(index).copied();
-        seeds.iter().enumerate().map(|(index, seed)| seed.or_else(|| first(index))).collect()
+    /// Returns the seeds of environments. Before the first reset, missing ones are replaced with the first seeds.
+    fn with_first_seeds(
+        &self,
+        env_ids: impl Iterator<Item = usize>,
+        seeds: &[Option<u64>],
+    ) -> Vec<Option<u64>> {
+        let first = |env: usize| self.first_seeds.get(env).copied();
+        seeds.iter().zip(env_ids).map(|(seed, env)| seed.or_else(|| first(env))).collect()
     }
 }
 

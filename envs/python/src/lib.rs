@@ -39,6 +39,12 @@ mod _native {
         ale::games().iter().map(|game| game.id).collect()
     }
 
+    /// Returns the id of the game that a name means, if there is one.
+    #[pyfunction]
+    fn game_named(name: &str) -> Option<&'static str> {
+        ale::game_named(name).ok().map(|game| game.id)
+    }
+
     /// Returns the id, the step limit and the reward threshold of each environment that is not an Atari game.
     #[pyfunction]
     fn tasks() -> Vec<(String, Option<u32>, Option<f64>)> {

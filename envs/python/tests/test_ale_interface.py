@@ -342,6 +342,10 @@ def test_files_of_roms(tmp_path: pathlib.Path) -> None:
         assert ale_train.ALEInterface.isSupportedROM(path) == ale_train.ALEInterface.isSupportedROM(str(path)) == game
     # ROMs of ale-py's wheel are the same.
     assert ale_train.ALEInterface.isSupportedROM(theirs.get_rom_path("pong")) == "pong"
+    combat = theirs.get_rom_path("combat")
+    assert ale_train.ALEInterface.isSupportedROM(combat) is None
+    with pytest.raises(RuntimeError, match="not the ROM of a supported game"):
+        ale_train.ALEInterface().loadROM(combat)
     for module in (ours, theirs):
         with pytest.warns(UserWarning, match="Rom nope not supported."):
             assert module.get_rom_path("nope") is None

@@ -200,6 +200,30 @@ def test_seeds() -> None:
         assert np.array_equal(first(seed=3), first(seed=same))
 
 
+def test_first_seeds_belong_to_environments_in_any_order() -> None:
+    def first(order: list[int]) -> np.ndarray:
+        env = ale_train.VectorAtariEnv("breakout", 2, seed=7)
+        env.send_reset(order)
+        env.recv()
+        return env.ram()
+
+    assert np.array_equal(first([1, 0]), first([0, 1])) and not np.array_equal(*first([0, 1]))
+
+
+def test_returned_arrays_do_not_share_memory() -> None:
+    env = ale_train.make("Breakout-v5", num_envs=2)
+    env.reset()
+    _, rewards, _, _, info = env.step(np.zeros(2, np.int32))
+    rewards += 1
+    info["players"]["env_id"] += 1
+    assert (info["reward"].tolist(), info["env_id"].tolist()) == ([0, 0], [0, 1])
+
+
+def test_the_type_of_an_option_does_not_change_that_of_an_entry() -> None:
+    for frame_skip in (4, np.int64(4)):
+        assert ale_train.make("Pong-v5", frame_skip=frame_skip).reset()[1]["elapsed_step"].dtype == np.int32
+
+
 @pytest.mark.parametrize("name", ["Pong-v5", "CartPole-v1"])
 def test_seeds_that_are_errors(name: str) -> None:
     with pytest.raises(ValueError, match="seed is a list, which is the same as env_seed; give only one of them"):
@@ -214,6 +238,9 @@ def test_seeds_that_are_errors(name: str) -> None:
         ale_train.make(name, num_envs=2, seed=[1.5, 2.5])
     with pytest.raises(ValueError, match="^env_seed has 9223372036854775808, but seeds must be between"):
         ale_train.make(name, num_envs=2, env_seed=[2**63, 1])
+    for seed in (2**63 - 1, 2**63, -(2**63) - 1):
+        with pytest.raises(ValueError, match=f"^seed is {seed}, but the seeds from it on must be between"):
+            ale_train.make(name, num_envs=2, seed=seed)
 
 
 def test_the_argument_env_id_takes_precedence_over_the_dictionary() -> None:
@@ -233,7 +260,8 @@ def test_the_names_of_envpool() -> None:
 
 
 def test_names_and_errors() -> None:
-    for name in ("MsPacman-v5", "ALE/MsPacman-v5", "ms_pacman", "MsPacman"):
+    names = ("MsPacman-v5", "ALE/MsPacman-v5", "ms_pacman", "MsPacman", "MsPacman-v4", "MsPacmanDeterministic-v0")
+    for name in names:
         assert ale_train.make(name).config["task"] == "ms_pacman"
     with pytest.raises(GameError, match="did you mean Pong-v5"):
         ale_train.make("Pongo-v5")

@@ -39,6 +39,7 @@ CONSTRUCTION: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"img_height": 84.0}, TypeError, "img_height must be an int"),
     ({"reward_clipping": "False"}, TypeError, "reward_clipping must be a bool, got 'False'"),
     ({"grayscale": None}, TypeError, "grayscale must be a bool, got None"),
+    ({"pin_memory": "False"}, TypeError, "pin_memory must be a bool, got 'False'"),
     ({"episodic_life": 2}, TypeError, "episodic_life must be a bool, got 2"),
     ({"repeat_action_probability": "0.5"}, TypeError, "repeat_action_probability must be a number, got '0.5'"),
     ({"img_width": 2**40}, ValueError, "img_width is 1099511627776"),

@@ -134,6 +134,7 @@ def test_ram_and_pictures() -> None:
     observations, _ = env.reset(seed=1)
     assert observations.shape == (2, 1, 128)
     assert np.array_equal(observations[:, 0], env.ram())
+    assert env.render_mode == "rgb_array"
     frames = env.render()
     assert [frame.shape for frame in frames] == [(210, 160, 3)] * 2
     assert np.array_equal(env.render(1), frames[1])

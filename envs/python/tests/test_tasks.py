@@ -275,3 +275,19 @@ def test_the_interface_of_dm():
     assert step.step_type.tolist() == [1, 1] and step.discount.tolist() == [1, 1]
     assert step.observation.obs.tolist() == [4, 1] and step.observation.prob.tolist() == [1, 1]
     assert env.action_spec().num_values == 4 and env.observation_spec().obs.num_values == 16
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "FrozenLake-v1", "Taxi-v4", "Ant-v5"])
+def test_observations_of_dm_have_the_form_of_their_spec(id):
+    pytest.importorskip("dm_env")
+    if id.endswith("-v5"):
+        pytest.importorskip("mujoco")
+    env, other = (ale_train.make(id, env_type="dm", num_envs=2) for _ in range(2))
+    spec, first = env.observation_spec(), env.reset().observation
+    later = env.step(np.stack([env.spec.action_space.sample()] * 2)).observation
+    assert type(spec) is type(first) is type(later) is type(other.reset().observation)
+    for name, entry in zip(first._fields, spec):
+        if name != "players":
+            rows = getattr(first, name)
+            assert (rows.shape[1:], rows.dtype) == (entry.shape, entry.dtype), name
+            assert getattr(later, name).dtype == rows.dtype

@@ -176,7 +176,9 @@ def pool_seeds(seed: int, env_seed: Sequence[int], num_envs: int) -> np.ndarray:
     """Returns the seed of each environment of a pool: ``env_seed``, or numbers from ``seed`` on."""
     if len(env_seed) not in (0, num_envs):
         raise ValueError(f"env_seed has {len(env_seed)} entries, but num_envs is {num_envs}")
-    return np.array(env_seed, np.int64) if len(env_seed) else seed + np.arange(num_envs)
+    if not -(2**63) <= seed <= 2**63 - num_envs:
+        raise ValueError(f"seed is {seed}, but the seeds from it on must be between -2**63 and 2**63 - 1")
+    return np.array(env_seed, np.int64) if len(env_seed) else int(seed) + np.arange(num_envs, dtype=np.int64)
 
 
 def check_pool_seeds(env_seed: Any) -> None:

@@ -60,6 +60,7 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
         TypeError: The option is unknown, or ``seed`` is neither an int nor a list.
         ValueError: A value is out of range, or there are both ``env_seed`` and a list as ``seed``.
         OSError: The ROM, or MuJoCo, is missing and cannot be downloaded.
+        gymnasium.error.DependencyNotInstalled: ``env_type`` is ``"dm"``, but dm_env is missing.
     """
     kinds: dict[str, type[GymnasiumEnvPool] | type[DmEnvPool]] = {
         "gymnasium": GymnasiumEnvPool,
@@ -251,19 +252,20 @@ class Config:
         if observations.ndim == 5:
             rows, *shape = observations.shape
             observations = observations.transpose(0, 1, 4, 2, 3).reshape(rows, *_channels_first(tuple(shape)))
-        ids = info["env_id"]
+        ids, frame_skip = info["env_id"], int(self.frame_skip)
         raw = info["raw_reward"].astype(np.float32)
         found = {
             "env_id": ids,
-            "players": {"env_id": ids},
+            "players": {"env_id": ids.copy()},
             "lives": info["lives"],
             "reward": raw,
             "terminated": info["game_over"].astype(np.int32),
             "ram": info["ram"],
             # The last step of a game may have fewer frames.
-            "elapsed_step": (info["elapsed_frames"] + self.frame_skip - 1) // self.frame_skip,
+            "elapsed_step": (info["elapsed_frames"] + frame_skip - 1) // frame_skip,
         }
-        rewards = raw.clip(-1, 1) if self.reward_clip else raw
+        # The caller may change one of the arrays.
+        rewards = raw.clip(-1, 1) if self.reward_clip else raw.copy()
         return Results(observations, rewards, terminated, truncated, info["steps"] == 0, info["continues"], found)
 
 
@@ -692,6 +694,11 @@ class DmEnvPool(EnvPool, _environment_of_dm()):  # type: ignore[misc]
     """The pool of ``env_type="dm"``, which is a ``dm_env.Environment`` if dm_env is installed. As in EnvPool, the
     discount is 0 if an episode has ended, even by truncation, or if a life was lost and ``zero_discount_on_life_loss``
     is set."""
+
+    def __init__(self, config: Config | TaskConfig, render_mode: str | None = None, render_env_id: int = 0) -> None:
+        if _environment_of_dm() is object:
+            raise gymnasium.error.DependencyNotInstalled("env_type='dm' requires dm_env: pip install dm-env")
+        super().__init__(config, render_mode, render_env_id)
 
     def reset(self, env_id: Sequence[int] | np.ndarray | None = None) -> Any:
         """Resets environments.

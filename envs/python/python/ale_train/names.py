@@ -19,16 +19,15 @@ def camel_case(game: str) -> str:
 def game_of(name: str) -> str:
     """Returns the id of a game given in any common spelling.
 
-    ``"ms_pacman"``, ``"MsPacman"``, ``"MsPacman-v5"``, ``"ALE/MsPacman-v5"`` and ``"MsPacmanNoFrameskip-v4"`` are
-    equivalent.
+    ``"ms_pacman"``, ``"MsPacman"``, ``"MsPacman-v5"``, ``"ALE/MsPacman-v5"``, ``"MsPacmanNoFrameskip-v4"`` and
+    ``"MsPacmanDeterministic-v0"`` are equivalent.
 
     Raises:
         GameError: The game is unknown.
     """
-    bare = name.removeprefix("ALE/").removesuffix("-v5").removesuffix("NoFrameskip-v4")
-    found = _games().get(bare.replace("_", "").lower())
+    found = _native.game_named(name)
     if found is None:
-        raise unknown(name, bare)
+        raise unknown(name, name.removeprefix("ALE/").removesuffix("-v5"))
     return found
 
 
@@ -85,9 +84,3 @@ def _bare_task(name: str) -> str:
 def _tasks() -> dict[str, str]:
     """Returns the ids of tasks by their lower-case letters."""
     return {id.lower(): id for id in tasks()}
-
-
-@functools.cache
-def _games() -> dict[str, str]:
-    """Returns the ids by their names without underscores."""
-    return {game.replace("_", ""): game for game in _native.games()}

@@ -14,8 +14,8 @@ Allocate = Callable[[int], tuple[int, Any]]
 def allocator() -> Allocate:
     """Returns a function that allocates page-locked memory from PyTorch.
 
-    PyTorch caches dropped memory for later allocations. It reuses the memory only after all copies from it that were
-    started with ``non_blocking=True`` have completed.
+    PyTorch caches dropped memory for later allocations. It reuses the memory only after all copies of whole arrays that
+    were started with ``non_blocking=True`` have completed. It does not keep track of copies of slices.
 
     Raises:
         RuntimeError: PyTorch is missing, or finds no GPU with CUDA.

@@ -41,8 +41,6 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
         self._reports_episodes = bool(options["extra_info"])
         if self.envs.batch_size != num_envs:
             raise ValueError("batch_size must be 0: Stable-Baselines3 steps all environments together")
-        # VecEnv takes its render_mode from the environments.
-        self.envs.render_mode = "rgb_array"
         super().__init__(num_envs, self.envs.single_observation_space, self.envs.single_action_space)
         # The names of Gym's vector environments, which had the same interface.
         self.single_observation_space, self.single_action_space = self.observation_space, self.action_space

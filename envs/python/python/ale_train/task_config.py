@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -96,7 +97,7 @@ class TaskConfig:
             observations = np.stack(observations, axis=1)
         if observations.dtype == np.int64:
             observations = observations.astype(np.int32)
-        info = {"env_id": info["env_id"], "players": {"env_id": info["env_id"]}, **info}
+        info = {"env_id": info["env_id"], "players": {"env_id": info["env_id"].copy()}, **info}
         is_first = info["elapsed_step"] == 0
         nothing = np.zeros(len(terminated), bool)
         return Results(observations, rewards.astype(np.float32), terminated, truncated, is_first, nothing, info)
@@ -117,20 +118,17 @@ class TaskSpec:
         self.action_space = envs.single_action_space
         self.gymnasium_observation_space = self.observation_space
         self.gymnasium_action_space = self.action_space
-
-    def state(self, **entries: Any) -> Any:
-        """Returns the observation of a ``dm_env.TimeStep``."""
-        order = ["env_id", "players", "obs"]
-        names = [*order, *(name for name in entries if name not in order)]
-        return collections.namedtuple("State", names)(**entries)
+        self._fields = envs._open_pool().fields
+        #: The class of the observations of a ``dm_env.TimeStep``. Its fields depend on the task.
+        self.state = _state(("env_id", "players", "obs", *(name for name, _, _ in self._fields)))
 
     def observation_spec(self) -> Any:
-        """Returns dm_env's specs of a single observation, without the entries of info."""
+        """Returns dm_env's specs of a single observation."""
         from dm_env import specs
 
         ids = specs.BoundedArray((), np.int32, 0, self.config.num_envs - 1, name="env_id")
-        entries: dict[str, Any] = {"env_id": ids}
-        return self.state(**entries, players=Players(**entries), obs=_spec(self.observation_space, "obs"))
+        fields = {name: specs.Array(shape, np.dtype(dtype), name=name) for name, dtype, shape in self._fields}
+        return self.state(env_id=ids, players=Players(ids), obs=_spec(self.observation_space, "obs"), **fields)
 
     def action_spec(self) -> Any:
         """Returns dm_env's spec of a single action."""
@@ -138,6 +136,12 @@ class TaskSpec:
 
     def __repr__(self) -> str:
         return repr(self.config).replace("TaskConfig", "EnvSpec", 1)
+
+
+@functools.cache
+def _state(names: tuple[str, ...]) -> Any:
+    """Returns the named tuple with these fields, the same class for every pool: trees of one class can be combined."""
+    return collections.namedtuple("State", names)
 
 
 def _in_one_array(space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:

@@ -41,6 +41,8 @@ class AtariVectorEnv(VectorEnv):
     single_action_space: gymnasium.Space[Any] | None  # type: ignore[assignment]  # pyright: ignore
     action_space: gymnasium.Space[Any]
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+    #: What ``render`` returns. Gymnasium's wrappers require it.
+    render_mode: str | None = "rgb_array"
 
     def __init__(
         self,
@@ -117,8 +119,9 @@ class AtariVectorEnv(VectorEnv):
             fire_after_lost_life: After a lost life that does not end the episode, play NOOP, FIRE and the third action,
                 as the wrappers ``EpisodicLifeEnv`` and ``FireResetEnv`` of Stable-Baselines3 do, in games with FIRE.
             pin_memory: Return observations in page-locked memory, from which
-                ``torch.from_numpy(observations).to("cuda", non_blocking=True)`` copies fastest. Requires PyTorch with
-                CUDA, which allocates the memory, and observations whose size in bytes is a multiple of eight.
+                ``torch.from_numpy(observations).to("cuda", non_blocking=True)`` copies fastest. (Do not copy slices with
+                ``non_blocking``: PyTorch does not keep track of them.) Requires PyTorch with CUDA, which allocates the
+                memory, and observations whose size in bytes is a multiple of eight.
 
         Raises:
             GameError: The id of a game is unknown.
@@ -178,7 +181,7 @@ class AtariVectorEnv(VectorEnv):
             "continuous": self.continuous,
             "continuous_action_threshold": self.continuous_action_threshold,
             "fire_after_lost_life": arguments.flag("fire_after_lost_life", fire_after_lost_life),
-            "pinned": pinned.allocator() if pin_memory else None,
+            "pinned": pinned.allocator() if arguments.flag("pin_memory", pin_memory) else None,
         }
         self._pool: _native.AtariPool | None = _native.AtariPool(settings, sys.executable)
 

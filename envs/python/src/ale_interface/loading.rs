@@ -20,7 +20,8 @@ static POWERED: Mutex<BTreeMap<&str, PoweredGame>> = Mutex::new(BTreeMap::new())
 pub(super) fn read(path: &Path) -> PyResult<(Arc<[u8]>, Option<&'static str>)> {
     let image = fs::read(path).map_err(|error| errors::of_file(path, &error))?;
     let built_in = games().iter().map(|game| game.id).find(|id| roms::built_in(id) == Some(&image));
-    let id = built_in.or_else(|| Manifest::shipped().identify(&image));
+    // ale-py's wheel also contains ROMs that no environment supports.
+    let id = built_in.or_else(|| Manifest::shipped().identify(&image)).filter(|id| game(id).is_ok());
     Ok((image.into(), id))
 }
 

@@ -50,6 +50,22 @@ impl Field {
         fields
     }
 
+    /// Returns the name, the type of the elements and the shape of a row of the entry in infos without masks.
+    pub(crate) fn described(&self) -> (&str, &'static str, Vec<usize>) {
+        let dtype = match self.kind_without_masks() {
+            Kind::F64 | Kind::F64ExceptReset => "float64",
+            Kind::F32 => "float32",
+            Kind::I64 => "int64",
+            Kind::I8 => "int8",
+        };
+        (&self.name, dtype, self.len.into_iter().collect())
+    }
+
+    /// Returns the type of the elements in infos without masks, which does not depend on the rows.
+    fn kind_without_masks(&self) -> Kind {
+        if self.kind == Kind::F64ExceptReset { Kind::F64 } else { self.kind }
+    }
+
     /// Returns the values of a row, if it has them.
     fn of_row<'a>(&self, details: &'a Details) -> Option<&'a [f64]> {
         details.values().get(self.first..self.first + self.len.unwrap_or(1))
@@ -117,9 +133,8 @@ pub(crate) fn add_without_masks(
     rows: &[Option<&Details>],
 ) -> PyResult<()> {
     for field in fields {
-        // The type of an entry does not depend on the rows.
-        let kind = if field.kind == Kind::F64ExceptReset { Kind::F64 } else { field.kind };
-        info.set_item(PyString::intern(info.py(), &field.name), field.array(info.py(), rows, kind)?)?;
+        let array = field.array(info.py(), rows, field.kind_without_masks())?;
+        info.set_item(PyString::intern(info.py(), &field.name), array)?;
     }
     Ok(())
 }

@@ -99,10 +99,10 @@ impl TaskPool {
         })
     }
 
-    /// The number of threads that step environments.
+    /// The entries of infos without masks: the name, the type of the elements and the shape of a row.
     #[getter]
-    fn num_threads(&self, py: Python<'_>) -> usize {
-        self.envs.lock(py).env.num_threads()
+    fn fields(&self) -> Vec<(&str, &'static str, Vec<usize>)> {
+        self.fields.iter().map(Field::described).collect()
     }
 
     /// The space of one observation, and that of one action.
