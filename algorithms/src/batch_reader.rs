@@ -222,6 +222,15 @@ impl BatchReader {
     }
 }
 
+/// Fails unless a batch has the final observations of an autoreset mode.
+pub(crate) fn check_final_observations(batch: &Batch, mode: AutoresetMode) -> Result<(), LearnerError> {
+    let expected = if mode == AutoresetMode::SameStep { batch.len() } else { 0 };
+    match batch.final_observations.rows() {
+        got if got == expected => Ok(()),
+        got => Err(LearnerError::ForeignBatch { what: "final observations", got, expected }),
+    }
+}
+
 /// Fails if the reward of a row is not finite.
 pub(crate) fn check_rewards(batch: &Batch) -> Result<(), LearnerError> {
     match batch.rewards.iter().position(|reward| !reward.is_finite()) {

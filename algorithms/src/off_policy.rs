@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 use serde::Serialize;
 
-use crate::batch_reader::{BatchRow, check_rewards, rows};
+use crate::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::cluster::Cluster;
 use crate::error::in_order;
 use crate::gradient::{Gradient, GradientVectors, ShardGradient};
@@ -143,6 +143,7 @@ impl<E: ActionElement> OffPolicy<E> {
 
     /// Stores the result of the last actions.
     pub(crate) fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        check_final_observations(batch, self.spec.autoreset_mode)?;
         check_rewards(batch)?;
         let steps = self.replay.end_step(batch, &self.cluster)?;
         self.steps += steps;

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
-use crate::batch_reader::{BatchRow, check_rewards, rows};
+use crate::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::cluster::Cluster;
 use crate::device_rollout::DeviceRollout;
 use crate::error::in_order;
@@ -181,8 +181,21 @@ impl<N: Module> OnPolicy<N> {
         batch.env_ids.iter().all(|&env| self.rollout.can_begin(env))
     }
 
+    /// Fails unless a batch holds only environments of this process, and at least one.
+    fn check_own(&self, batch: &Batch) -> Result<(), LearnerError> {
+        let own = self.rollout.own();
+        if batch.is_empty() {
+            return Err(LearnerError::ForeignBatch { what: "rows", got: 0, expected: own.len() });
+        }
+        match batch.env_ids.iter().filter(|env| !own.contains(env)).count() {
+            0 => Ok(()),
+            got => Err(LearnerError::ForeignBatch { what: "rows of other processes", got, expected: 0 }),
+        }
+    }
+
     /// Fails unless all environments of a batch can begin a step.
     pub(crate) fn check_act(&self, batch: &Batch) -> Result<(), LearnerError> {
+        self.check_own(batch)?;
         in_order(self.can_act(batch), "act was called before the last actions were observed and learned from")
     }
 
@@ -190,6 +203,7 @@ impl<N: Module> OnPolicy<N> {
     pub(crate) fn check_observe(&self, batch: &Batch) -> Result<(), LearnerError> {
         let possible = batch.env_ids.iter().all(|&env| self.rollout.is_acting(env));
         in_order(possible, "observe was called without a preceding act")?;
+        check_final_observations(batch, self.spec.autoreset_mode)?;
         check_rewards(batch)
     }
 

@@ -163,7 +163,9 @@ impl<L: Overlap> Updater<L> {
 }
 
 impl<L: Overlap> Overlapped<L> {
-    /// Creates an overlapped learner from two learners in the same state, neither of which has made a step.
+    /// Creates an overlapped learner from two learners in the same state, neither of which has made a step. For PPO,
+    /// [`overlap`](crate::ppo::PpoConfig::overlap) should be set: only then does it correct for rollouts that are one update
+    /// old.
     pub fn new(actor: L, learner: L) -> Self {
         Self::restored(actor, learner, None)
     }

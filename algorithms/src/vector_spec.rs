@@ -164,6 +164,12 @@ pub enum SpecError {
         /// The number of shared outputs.
         count: usize,
     },
+    /// An environment has no task, or a task has no environment.
+    #[error("task_ids must contain every index of the {tasks} tasks and no other number")]
+    TaskIds {
+        /// The number of tasks.
+        tasks: usize,
+    },
     /// The actions of a task cannot be factored as requested.
     #[error("the actions of the task {task} cannot be factored: {error}")]
     Factors {
@@ -235,8 +241,8 @@ impl VectorSpec {
     }
 
     /// Factors the actions of tasks into several choices. `factors` returns the number of options of each choice, and
-    /// the options of each action of the task's environments. A task for which it returns `None` is left unchanged.
-    /// Afterwards the outputs of each task are the first of the shared ones.
+    /// the options of each action of the task's environments. A task for which it returns `None` keeps its actions.
+    /// Afterwards the outputs of every task are the first of the shared ones.
     ///
     /// ```
     /// use algorithms::{Task, VectorSpec};
@@ -268,7 +274,10 @@ impl VectorSpec {
                 let (task, space) = (task.name.clone(), space.to_string());
                 return Err(SpecError::OtherActions { task, space, factored: factored.to_string() });
             }
-            *task = Task::of_actions(&task.name, factored);
+            task.actions = factored;
+        }
+        for task in &mut self.tasks {
+            task.shared = (0..task.actions.num_outputs()).collect();
         }
         self.shared_outputs = self.max_outputs();
         Ok(self)
@@ -297,8 +306,28 @@ impl VectorSpec {
         Ok(self)
     }
 
-    /// Returns true if there are environments, each of which has a task, if every task has an environment, and if a state of
-    /// `state_len` bytes could hold a network for the observations. Returns false for a damaged specification.
+    /// Fails unless learners support the environments and the fields fit together.
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        if self.task_ids.is_empty() {
+            return Err(SpecError::NoEnvs);
+        }
+        if self.autoreset_mode == AutoresetMode::Disabled {
+            return Err(SpecError::NoAutoreset);
+        }
+        let count = self.shared_outputs;
+        if let Some(task) = self.tasks.iter().find(|task| !task.is_consistent(count)) {
+            let (task, outputs) = (task.name.clone(), task.shared.clone());
+            return Err(SpecError::SharedOutputs { task, outputs, count });
+        }
+        let are_used = (0..self.tasks.len()).all(|task| self.task_ids.contains(&task));
+        if !are_used || self.task_ids.iter().any(|&task| task >= self.tasks.len()) {
+            return Err(SpecError::TaskIds { tasks: self.tasks.len() });
+        }
+        check_kind(&self.tasks)
+    }
+
+    /// Returns true if the fields fit together and a state of `state_len` bytes could hold a network for the observations.
+    /// Returns false for a damaged specification.
     pub fn is_consistent(&self, state_len: usize) -> bool {
         // A linear layer has at least one weight for each element, and a convolution with its strides and the
         // layer after it have at least a few for each block of 16 by 16 pixels.
@@ -308,12 +337,7 @@ impl VectorSpec {
             _ => (&[], state_len),
         };
         let elements = shape.iter().try_fold(1_usize, |elements, &extent| elements.checked_mul(extent));
-        elements.is_some_and(|elements| elements <= most)
-            && !self.task_ids.is_empty()
-            && self.tasks.iter().all(|task| task.is_consistent(self.shared_outputs))
-            && check_kind(&self.tasks).is_ok()
-            && self.task_ids.iter().all(|&task| task < self.tasks.len())
-            && (0..self.tasks.len()).all(|task| self.task_ids.contains(&task))
+        elements.is_some_and(|elements| elements <= most) && self.check().is_ok()
     }
 
     /// Fails unless `other` has the same observation space.

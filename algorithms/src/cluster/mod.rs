@@ -45,8 +45,8 @@ pub struct Cluster {
 /// The number of processes does not fit the number of shards.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "{processes} processes cannot share {shards} {}: the number of processes must be a power of two and at \
-     most the number of shards, which is at most the number of environments",
+    "{processes} processes cannot share {shards} {}: both must be powers of two, the number of processes at most \
+     the number of shards, and the number of shards at most {MAX_SHARDS} and the number of environments",
     if *.shards == 1 { "shard" } else { "shards" }
 )]
 pub struct BadClusterSize {
@@ -75,7 +75,8 @@ impl Cluster {
     pub fn new(communicator: Option<Arc<dyn Communicator>>, shards: usize) -> Result<Self, BadClusterSize> {
         let cluster = Self { communicator, shards, order: SumOrder::Tree };
         let processes = cluster.num_processes();
-        if processes.is_power_of_two() && processes <= shards {
+        let are_possible = shards.is_power_of_two() && shards <= MAX_SHARDS;
+        if are_possible && processes.is_power_of_two() && processes <= shards {
             Ok(cluster)
         } else {
             Err(BadClusterSize { processes, shards })
@@ -274,6 +275,9 @@ mod unit {
     fn impossible_numbers_of_processes_and_shards_are_refused() {
         let errors = together(3, |communicator| Cluster::new(Some(communicator), 8).unwrap_err());
         assert_eq!(errors[0], BadClusterSize { processes: 3, shards: 8 });
+        for shards in [0, 3, 2048] {
+            assert_eq!(Cluster::new(None, shards).unwrap_err(), BadClusterSize { processes: 1, shards });
+        }
         assert!(Cluster::check_shards(8, 8).is_ok());
         for (shards, num_envs) in [(0, 8), (3, 8), (8, 7), (2048, 4096)] {
             assert!(Cluster::check_shards(shards, num_envs).is_err(), "{shards} shards");

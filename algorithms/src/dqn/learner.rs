@@ -85,6 +85,7 @@ impl Dqn {
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
+        spec.check()?;
         config.validate()?;
         policy.validate()?;
         config.validate_policy(&policy)?;

@@ -72,6 +72,9 @@ impl ActorCritic {
 
     /// Computes logits and values of observations `[rows, length]` from [`ObservationLayout::tensor`]. A recurrent
     /// network requires `sequences`, which arrange the rows as sequences, and also returns its next state.
+    ///
+    /// # Panics
+    /// Panics if the network is recurrent and `sequences` is `None`.
     pub fn forward(
         &self,
         observations: Tensor<2>,
@@ -99,7 +102,8 @@ impl ActorCritic {
                 let (features, state) = lstm.forward(features, sequences);
                 (features, Some(state))
             }
-            _ => (features, None),
+            (Some(_), None) => panic!("a recurrent network requires sequences"),
+            (None, _) => (features, None),
         }
     }
 

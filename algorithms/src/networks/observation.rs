@@ -102,8 +102,9 @@ impl ObservationLayout {
         self,
         rows: impl ExactSizeIterator<Item = &'a [u8]>,
     ) -> ([usize; 2], Vec<f32>) {
-        let shape = [rows.len(), self.length()];
         let rows: Vec<&[u8]> = rows.collect();
+        // Not the length of the iterator, which safe code may state wrongly.
+        let shape = [rows.len(), self.length()];
         let mut values = Box::new_uninit_slice(shape[0] * shape[1]);
         // A single row is not worth waking threads.
         if let [row] = rows[..] {

@@ -32,7 +32,8 @@ impl fmt::Debug for ReplayStorage {
 /// The size of a replay buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplaySize {
-    /// The number of steps that it holds, over all environments.
+    /// The number of steps that it holds, over all environments; fewer if successive images share no channels, as they do in
+    /// stacks of frames.
     pub steps: u64,
     /// The number of bytes of the frames.
     pub storage_bytes: u64,

@@ -74,6 +74,7 @@ impl Sac {
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
+        spec.check()?;
         config.validate()?;
         policy.validate()?;
         policy.validate_soft_actor_critic()?;

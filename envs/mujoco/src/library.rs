@@ -5,7 +5,7 @@ use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::MujocoError;
 use crate::offsets::{Offsets, version_name};
@@ -38,9 +38,15 @@ pub struct Library {
 }
 
 impl Library {
-    /// Loads the library in a file. The code of the library is trusted; [`Installation`](crate::Installation) provides
-    /// one with verified contents.
-    pub fn load(path: &Path) -> Result<Arc<Self>, MujocoError> {
+    /// Loads the library in a file. [`Installation`](crate::Installation) provides one with verified contents.
+    ///
+    /// # Safety
+    /// The file must not contain harmful code. If its `mj_version` returns a supported version, it must be this version of
+    /// MuJoCo, unchanged.
+    pub unsafe fn load(path: &Path) -> Result<Arc<Self>, MujocoError> {
+        /// Held while the library is loaded and its handlers are set, so that no other thread sets them or uses them.
+        static LOADING: Mutex<()> = Mutex::new(());
+        let _loading = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: loading runs the initialisers of the library, which the caller trusts.
         let library = unsafe { libloading::Library::new(path) };
         // Unloading a library whose threads or destructors are still to run is undefined.
@@ -57,10 +63,15 @@ impl Library {
             })?;
             let on_warning: *mut Option<unsafe extern "C" fn(*const c_char)> =
                 symbols.find(c"mju_user_warning")?;
-            *on_warning = Some(ignore_warning);
+            // After the first time the library may be in use, so nothing is written.
+            if (*on_warning).is_none() {
+                *on_warning = Some(ignore_warning);
+            }
             let on_error: *mut Option<unsafe extern "C-unwind" fn(*const c_char)> =
                 symbols.find(c"mju_user_error")?;
-            *on_error = Some(panic_with);
+            if (*on_error).is_none() {
+                *on_error = Some(panic_with);
+            }
             Ok(Arc::new(Self {
                 offsets,
                 load_xml: symbols.find(c"mj_loadXML")?,

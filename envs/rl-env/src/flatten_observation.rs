@@ -1,4 +1,4 @@
-use crate::{Action, Bound, Dtype, Env, EnvError, Space, Step};
+use crate::{Action, Bound, Dtype, Env, EnvError, ObservationBuffer, Space, Step};
 
 /// A wrapper that turns observations into a vector of 32-bit floats, as learners require: Gymnasium's
 /// `FlattenObservation` followed by `DtypeObservation`.
@@ -9,8 +9,8 @@ use crate::{Action, Bound, Dtype, Env, EnvError, Space, Step};
 pub struct FlattenObservation<E> {
     env: E,
     space: Space,
-    /// The current observation of the environment.
-    row: Vec<u8>,
+    /// The current observation of the environment, in a single row.
+    row: ObservationBuffer,
 }
 
 impl<E: Env> FlattenObservation<E> {
@@ -29,7 +29,7 @@ impl<E: Env> FlattenObservation<E> {
             shape: vec![own.flat_len()],
             dtype: Dtype::F32,
         };
-        let row = vec![0; own.byte_len()];
+        let row = ObservationBuffer::new(1, own.byte_len());
         Self { env, space, row }
     }
 }
@@ -57,23 +57,23 @@ impl<E: Env> Env for FlattenObservation<E> {
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
-        self.env.reset(seed, &mut self.row);
+        self.env.reset(seed, self.row.row_mut(0));
         self.observe(observation);
     }
 
     fn autoreset(&mut self, observation: &mut [u8]) {
-        self.env.autoreset(&mut self.row);
+        self.env.autoreset(self.row.row_mut(0));
         self.observe(observation);
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let step = self.env.step(action, &mut self.row)?;
+        let step = self.env.step(action, self.row.row_mut(0))?;
         self.observe(observation);
         Ok(step)
     }
 
     fn advance(&mut self, action: Action<'_>, _scratch: &mut [u8]) -> Result<Step, EnvError> {
-        self.env.step(action, &mut self.row)
+        self.env.step(action, self.row.row_mut(0))
     }
 
     fn info(&self) -> Self::Info {
@@ -82,7 +82,7 @@ impl<E: Env> Env for FlattenObservation<E> {
 
     fn observe(&self, observation: &mut [u8]) {
         let mut flat = vec![0.0; self.space.num_elements()];
-        self.env.observation_space().flatten(&self.row, &mut flat);
+        self.env.observation_space().flatten(self.row.row(0), &mut flat);
         observation.copy_from_slice(bytemuck::cast_slice(&flat));
     }
 
@@ -92,7 +92,7 @@ impl<E: Env> Env for FlattenObservation<E> {
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
         self.env.restore(snapshot)?;
-        self.env.observe(&mut self.row);
+        self.env.observe(self.row.row_mut(0));
         Ok(())
     }
 }

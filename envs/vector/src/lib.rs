@@ -1,8 +1,8 @@
 //! Vector environments on a work-stealing pool.
 //!
 //! [`PoolVectorEnv`] steps any number of environments of one type and returns [`Batch`](rl_env::Batch)es through
-//! [`VectorEnv`](rl_env::VectorEnv). Results depend only on the environments, the seeds and the actions, never on the number
-//! of threads.
+//! [`VectorEnv`](rl_env::VectorEnv). The results of an environment depend only on its seed and its actions, never on the
+//! number of threads. Only with [`BatchOrder::FirstCome`] does timing determine which environments form a batch.
 //!
 //! `AtariVectorEnv` (feature `atari`, on by default) is the vector environment of Atari games. The rest of the crate does not
 //! depend on the emulator.

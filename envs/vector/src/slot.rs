@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use rl_env::{Actions, AutoresetMode, Env, EnvError, EpisodeStats, Step, VectorError};
+use rl_env::{Actions, AutoresetMode, Env, EnvError, EpisodeStats, ObservationBuffer, Step, VectorError};
 use serde::{Deserialize, Serialize};
 
 use crate::action_sequence::ActionSequence;
@@ -52,8 +52,8 @@ pub(crate) struct Slot<E: Env> {
     pub(crate) actions: ActionSequence,
     /// The number of steps left, if they are limited.
     pub(crate) steps_left: Option<u64>,
-    /// Scratch memory for observations whose row is not known yet.
-    pub(crate) scratch: Box<[u8]>,
+    /// Scratch memory for an observation whose row is not known yet, and for a final one.
+    pub(crate) scratch: ObservationBuffer,
     /// The position of the next result, if positions are fixed.
     pub(crate) next_position: usize,
     episode_began: Instant,
@@ -61,7 +61,7 @@ pub(crate) struct Slot<E: Env> {
 
 impl<E: Env> Slot<E> {
     /// Wraps an environment that has not been reset.
-    pub(crate) fn new(env: E, scratch_bytes: usize) -> Self {
+    pub(crate) fn new(env: E, scratch: ObservationBuffer) -> Self {
         Self {
             actions: ActionSequence::new(env.action_space()),
             env,
@@ -72,7 +72,7 @@ impl<E: Env> Slot<E> {
             final_info: E::Info::default(),
             command: Command::Report,
             steps_left: None,
-            scratch: vec![0; scratch_bytes].into(),
+            scratch,
             next_position: 0,
             episode_began: Instant::now(),
         }

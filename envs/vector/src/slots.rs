@@ -42,13 +42,14 @@ impl<E: Env> Slots<E> {
         let (batch_size, row_bytes) = (batches[0].len(), batches[0].observations.row_bytes());
         let is_ordered = batch_size == envs.len();
         let has_fixed_rows = is_ordered || batch_order == BatchOrder::InTurn;
-        let scratch_bytes = match mode {
+        let scratch_rows = match mode {
             _ if has_fixed_rows => 0,
-            AutoresetMode::SameStep => 2 * row_bytes,
-            AutoresetMode::NextStep | AutoresetMode::Disabled => row_bytes,
+            AutoresetMode::SameStep => 2,
+            AutoresetMode::NextStep | AutoresetMode::Disabled => 1,
         };
+        let scratch = || ObservationBuffer::new(scratch_rows, row_bytes);
         Self {
-            envs: envs.map(|env| Mutex::new(Slot::new(env, scratch_bytes))).collect(),
+            envs: envs.map(|env| Mutex::new(Slot::new(env, scratch()))).collect(),
             mode,
             is_ordered,
             has_fixed_rows,
@@ -146,8 +147,12 @@ impl<E: Env> Slots<E> {
                 Ok(())
             });
         }
-        let mut memory = mem::take(&mut slot.scratch);
-        let (scratch, final_scratch) = memory.split_at_mut(self.rows.row_bytes());
+        let mut memory = mem::replace(&mut slot.scratch, ObservationBuffer::new(0, 0));
+        let (scratch, final_scratch) = {
+            // Observations of no bytes have no rows, and only final observations need a second one.
+            let mut rows = memory.rows_mut();
+            (rows.next().unwrap_or_default(), rows.next().unwrap_or_default())
+        };
         let has_final = self.mode == AutoresetMode::SameStep;
         let result = slot.perform(self.mode, scratch, has_final.then_some(&mut *final_scratch));
         let position = result.and_then(|()| {
