@@ -1,4 +1,5 @@
-//! Checks that the dependencies between the crates of the workspace are those in `ARCHITECTURE.md`.
+//! Checks that the crates of the workspace depend on each other only as allowed here. A new dependency belongs into
+//! `ARCHITECTURE.md` too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

@@ -252,6 +252,8 @@ impl<N: Module> OnPolicy<N> {
     pub(crate) fn begin_update(&mut self) -> Result<BeforeUpdate<N>, LearnerError> {
         in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
         self.exchange()?;
+        // Environments whose steps are limited may all have used them up.
+        in_order(!self.rollout.transitions().is_empty(), "update was called after a rollout without steps")?;
         self.uploaded.iter_mut().for_each(DeviceRollout::join);
         Ok(BeforeUpdate { training: self.training.mark(), shuffle_rng: self.shuffle_rng.clone() })
     }

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import report
+from measuring import listed, positive, warn_if_busy
 
 HELP = """\
 The measurements:
@@ -154,10 +155,10 @@ def options():
     )
     kinds = ["ppo", *OFF_POLICY]
     parser.add_argument("--game", default="breakout", help="[default: breakout]")
-    parser.add_argument("--kinds", default=",".join(kinds), help=f"of {', '.join(kinds)} [default: all]")
-    parser.add_argument("--threads", default="1,2", help="[default: 1,2]")
-    parser.add_argument("--rounds", type=int, default=2, help="rounds after the discarded first one [default: 2]")
-    parser.add_argument("--seconds", type=float, default=5.0, help="duration of each measurement [default: 5]")
+    parser.add_argument("--kinds", type=listed(kinds), default=kinds, help=f"of {', '.join(kinds)} [default: all]")
+    parser.add_argument("--threads", type=listed(["1", "2", "4", "8"]), default=["1", "2"], help="[default: 1,2]")
+    parser.add_argument("--rounds", type=positive(int), default=2, help="rounds after the discarded first one [default: 2]")
+    parser.add_argument("--seconds", type=positive(float), default=5.0, help="duration of each measurement [default: 5]")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all measurements to FILE")
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--theirs", nargs=5, help=argparse.SUPPRESS)
@@ -169,8 +170,8 @@ def options():
 
 def measure(chosen, directory, rates):
     """Adds to ``rates``, for each measurement, the rates of all sides in every round but the first."""
-    for threads in map(int, chosen.threads.split(",")):
-        for kind in chosen.kinds.split(","):
+    for threads in map(int, chosen.threads):
+        for kind in chosen.kinds:
             for round_ in range(chosen.rounds + 1):
                 seconds = chosen.seconds if round_ else 0.0
                 found = {OURS: run_ours(kind, chosen.program, directory, chosen.game, threads, seconds)}
@@ -194,6 +195,7 @@ def main():
     chosen = options()
     if chosen.theirs:
         return theirs(*chosen.theirs)
+    warn_if_busy()
     rates = {}
     try:
         with tempfile.TemporaryDirectory() as directory:

@@ -38,4 +38,4 @@ def resample(values, generator):
 def interval(resampled):
     """Returns the bounds of the 95 % percentile interval of the `RESAMPLES` values of a bootstrap."""
     ordered = sorted(resampled)
-    return ordered[RESAMPLES // 40], ordered[-RESAMPLES // 40]
+    return ordered[RESAMPLES // 40], ordered[-RESAMPLES // 40 - 1]

@@ -36,7 +36,8 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
     The differences: the first observation of an episode of Acrobot may differ in its last bit, because NumPy computes
     its sines in single precision, and so may distances in Reacher, Pusher and other MuJoCo tasks, because NumPy
     computes norms in a different order on some processors; actions are rounded to float32, the type of the action
-    space; invalid actions, including NaN, raise ActionError or ValueError; the only option of ``reset`` is ``reset_mask``; nothing is rendered.
+    space; invalid actions, including NaN, raise ActionError or ValueError; the only option of ``reset`` is
+    ``reset_mask``; nothing is rendered.
 
     Results do not depend on the number of threads. All calls release the GIL while they wait. The caller owns every
     returned array, as in ``AtariVectorEnv``.

@@ -119,8 +119,8 @@ class AtariVectorEnv(VectorEnv):
             fire_after_lost_life: After a lost life that does not end the episode, play NOOP, FIRE and the third action,
                 as the wrappers ``EpisodicLifeEnv`` and ``FireResetEnv`` of Stable-Baselines3 do, in games with FIRE.
             pin_memory: Return observations in page-locked memory, from which
-                ``torch.from_numpy(observations).to("cuda", non_blocking=True)`` copies fastest. (Do not copy slices with
-                ``non_blocking``: PyTorch does not keep track of them.) Requires PyTorch with CUDA, which allocates the
+                ``torch.from_numpy(observations).to("cuda", non_blocking=True)`` copies fastest. Do not copy slices with
+                ``non_blocking``: PyTorch does not keep track of them. Requires PyTorch with CUDA, which allocates the
                 memory, and observations whose size in bytes is a multiple of eight.
 
         Raises:
@@ -189,8 +189,9 @@ class AtariVectorEnv(VectorEnv):
         #: The actions of each environment, by index.
         self.action_sets = [[Action(code) for code in codes] for codes in self._pool.action_codes]
         #: The codes of the actions by the position of the stick and the button, as in ale-py: ``[x + 1, y + 1, fire]``.
+        ways, buttons = (-1, 0, 1), (False, True)
         self.map_action_idx = np.array(
-            [[[Action.of_stick(x, y, fire) for fire in (False, True)] for y in (-1, 0, 1)] for x in (-1, 0, 1)], np.int32
+            [[[Action.of_stick(x, y, fire) for fire in buttons] for y in ways] for x in ways], np.int32
         )
         #: The number of actions of each environment.
         self.num_actions = [len(actions) for actions in self.action_sets]
