@@ -121,7 +121,8 @@ impl TrainedAgent {
         }
         let trained = self.experiment.games.names();
         let all: &[&str] = if names[0].starts_with('-') { &trained } else { &[] };
-        let selected: Vec<String> = all.iter().map(|&name| name.to_owned()).chain(names.iter().cloned()).collect();
+        let selected: Vec<String> =
+            all.iter().map(|&name| name.to_owned()).chain(names.iter().cloned()).collect();
         let games = Games::resolve(&selected)?;
         match games.names().into_iter().find(|name| !trained.contains(name)) {
             Some(other) => Err(not_trained_on(other, &trained)),

@@ -213,7 +213,8 @@ mod tests {
     fn the_newest_of_many_checkpoints_of_one_update_remains() {
         for keep_last in [1, 3] {
             let run = TempDir::new().unwrap();
-            let settings = CheckpointSettings { keep_last, keep_best: false, ..CheckpointSettings::default() };
+            let settings =
+                CheckpointSettings { keep_last, keep_best: false, ..CheckpointSettings::default() };
             let lock = lock::acquire(run.path()).unwrap();
             let mut writer = CheckpointWriter::new(run.path(), lock, &settings, 0, None).unwrap();
             for steps in 0..8 {

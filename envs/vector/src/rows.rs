@@ -53,11 +53,6 @@ impl Rows {
         self.observations[batch].0.store(buffer.as_mut_ptr(), Ordering::Relaxed);
     }
 
-    /// Returns the number of bytes in a row.
-    pub(crate) fn row_bytes(&self) -> usize {
-        self.row_bytes
-    }
-
     /// Returns the index in the ring of the batch of a position.
     pub(crate) fn batch_of(&self, position: usize) -> usize {
         position / self.batch_size % self.observations.len()
