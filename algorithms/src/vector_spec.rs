@@ -478,6 +478,37 @@ mod tests {
     use crate::testing::spec;
 
     #[test]
+    fn fields_must_fit_together() {
+        let spec = || spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep);
+        assert_eq!(spec().check(), Ok(()));
+        let tasks = spec().tasks.len();
+        for (bad, error) in [
+            (VectorSpec { task_ids: Vec::new(), ..spec() }, SpecError::NoEnvs),
+            (VectorSpec { autoreset_mode: AutoresetMode::Disabled, ..spec() }, SpecError::NoAutoreset),
+            (VectorSpec { task_ids: vec![0; 4], ..spec() }, SpecError::TaskIds { tasks }),
+            (VectorSpec { task_ids: (0..=tasks).collect(), ..spec() }, SpecError::TaskIds { tasks }),
+        ] {
+            assert_eq!(bad.check(), Err(error));
+        }
+        let few = VectorSpec { shared_outputs: 0, ..spec() };
+        assert!(matches!(few.check(), Err(SpecError::SharedOutputs { count: 0, .. })));
+    }
+
+    #[test]
+    fn outputs_of_factored_actions_are_the_first_shared_ones() {
+        let one = VectorSpec {
+            tasks: vec![Task::new("one", 3)],
+            task_ids: vec![0],
+            shared_outputs: 3,
+            ..spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
+        };
+        let mapped = one.with_shared_outputs(18, |_| Some(vec![0, 11, 12])).unwrap();
+        let factored = mapped.with_factored_actions(|_| None).unwrap();
+        assert_eq!((&factored.tasks[0].shared[..], factored.shared_outputs), (&[0, 1, 2][..], 3));
+        assert_eq!(factored.check(), Ok(()));
+    }
+
+    #[test]
     fn a_state_is_at_least_as_large_as_its_network() {
         let is_consistent =
             |space: Space, state_len| spec(space, AutoresetMode::NextStep).is_consistent(state_len);

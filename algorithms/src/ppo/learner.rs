@@ -131,7 +131,8 @@ impl Ppo {
 
     /// Trains together with the other processes of a cluster from now on. Only the rows of this process's
     /// [own](Cluster::own_envs) environments act and are observed here; `env_ids` count the environments of all
-    /// processes. Every process must be in the same state and make the same updates. During a rollout, no single process holds the complete state of the learner.
+    /// processes. Every process must be in the same state and make the same updates. During a rollout, no single process
+    /// holds the complete state of the learner.
     pub fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
         Ok(self.on_policy.join(cluster)?)
     }

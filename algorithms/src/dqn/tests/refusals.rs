@@ -60,6 +60,10 @@ fn calls_out_of_order_and_foreign_batches_are_errors() {
         Err(LearnerError::ForeignBatch { what: "rows", got: 5, expected: 4 })
     ));
     assert!(matches!(dqn.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
+    let mut of_same_step = envs.batch.clone();
+    of_same_step.final_observations = of_same_step.observations.clone();
+    let refused = LearnerError::ForeignBatch { what: "final observations", got: 4, expected: 0 };
+    assert_eq!(dqn.observe(&of_same_step), Err(refused));
     envs.step();
     dqn.observe(&envs.batch).unwrap();
 }

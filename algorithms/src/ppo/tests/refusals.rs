@@ -60,6 +60,10 @@ fn calls_out_of_order_and_foreign_batches_are_errors() {
     disordered.env_ids.swap(1, 2);
     assert_eq!(ppo.observe(&disordered), Err(LearnerError::DisorderedBatch));
     assert!(matches!(ppo.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
+    let mut of_same_step = envs.batch.clone();
+    of_same_step.final_observations = of_same_step.observations.clone();
+    let refused = LearnerError::ForeignBatch { what: "final observations", got: 4, expected: 0 };
+    assert_eq!(ppo.observe(&of_same_step), Err(refused));
     envs.step();
     ppo.observe(&envs.batch).unwrap();
 }
