@@ -33,7 +33,7 @@ pub(crate) fn run(args: &GamesArgs, out: &mut impl Write) -> Result<()> {
         let rows: Vec<Vec<String>> = tasks.iter().map(Task::cells).collect();
         table::print(&["id", "actions", "steps", "sets"], &rows, out)?;
     }
-    print_others(out)
+    if args.games.is_empty() { print_others(out) } else { Ok(()) }
 }
 
 /// Returns the Atari games and the other tasks that names select.

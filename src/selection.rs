@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ale::roms::built_in;
+use ale::roms::{Manifest, built_in};
 use ale::{AleError, GAME_SETS, Game};
 use anyhow::{Result, bail, ensure};
 use rl_env::{Registry, nearest};
@@ -116,6 +116,9 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
     }
     if let Some(id) = id_of_spelling(name) {
         return Ok(vec![id]);
+    }
+    if Manifest::shipped().iter().any(|(id, _)| id == name) {
+        bail!("{name} is a game for two players only, which ale-train does not support")
     }
     let nearest = match ale::game_named(name) {
         Err(error @ AleError::RamObservations { .. }) => bail!(error),

@@ -17,8 +17,9 @@ pub(crate) fn print(headings: &[&str], rows: &[Vec<String>], out: &mut impl Writ
         (whole, GAPS[0])
     } else {
         let words: Vec<Vec<&str>> = headings.iter().map(|heading| words(heading)).collect();
-        let is_narrow = total(&widths(&words, rows), GAPS[0]) <= WIDTH;
-        (words, if is_narrow { GAPS[0] } else { GAPS[1] })
+        // A narrower gap is used only if it helps.
+        let gap = GAPS.into_iter().find(|&gap| total(&widths(&words, rows), gap) <= WIDTH);
+        (words, gap.unwrap_or(GAPS[0]))
     };
     let widths = widths(&headings, rows);
     let height = headings.iter().map(Vec::len).max().unwrap_or(0);

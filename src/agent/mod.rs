@@ -59,6 +59,12 @@ impl TrainedAgent {
     pub(crate) fn open(args: &CheckpointArgs) -> Result<Self> {
         let path = &args.checkpoint;
         let of_zoo = zoo::find(path)?;
+        if !path.exists()
+            && let Some(agent) =
+                path.to_str().and_then(|name| zoo::named(name).ok()).filter(|_| of_zoo.is_none())
+        {
+            bail!("{} does not exist; did you mean {}{}?", path.display(), zoo::PREFIX, agent.name);
+        }
         if of_zoo.is_none() && !path.is_file() {
             return Ok(StoredAgent::open(args)?.into());
         }
@@ -143,7 +149,7 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
     let names = games.names();
     match (name, trained.as_slice()) {
         (None, [only]) => Ok(only),
-        (None, _) => bail!("the agent plays {}; choose one of them", names.join(", ")),
+        (None, _) => bail!("the agent plays several games; name one of them: {}", names.join(", ")),
         (Some(name), _) => {
             let ids = selection::expand([name])?;
             let game = trained.iter().find(|game| ids == [game.id]);
@@ -173,7 +179,10 @@ mod tests {
     fn an_agent_of_several_games_needs_the_name_of_one() {
         let several = Games::Atari(selection::games(["pong", "boxing"]).expect("games"));
         let message = |name| one_game(&several, name).err().map(|error| error.to_string());
-        assert_eq!(message(None).as_deref(), Some("the agent plays pong, boxing; choose one of them"));
+        assert_eq!(
+            message(None).as_deref(),
+            Some("the agent plays several games; name one of them: pong, boxing")
+        );
         assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
         assert!(message(Some("boxnig")).is_some_and(|message| message.ends_with("did you mean boxing?")));
         let tasks = |name: &str| Games::resolve(&[name.to_owned()]).expect("a task");

@@ -16,6 +16,7 @@ use super::random_play::{SEED, WARM_UP_STEPS};
 use crate::cli::{BenchEmulatorArgs, Global};
 use crate::statistics::geometric_mean;
 use crate::table;
+use crate::telemetry::{Printer, ProgressLine};
 
 /// Acts between two reads of the clock.
 const ACTS: usize = 100;
@@ -39,8 +40,11 @@ pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Writ
         );
     }
     let duration = args.subject.duration();
-    let mut per_game = Vec::new();
-    for (game, rom) in args.subject.games(global)? {
+    let progress_line = ProgressLine::of_activity(Printer::new(global.quiet));
+    let (games, mut per_game) = (args.subject.games(global)?, Vec::new());
+    let total = games.len();
+    for (number, (game, rom)) in (1..).zip(games) {
+        progress_line.status().show_activity(format!("measuring {}, game {number} of {total}", game.id));
         let powered = PoweredGame::new(game, rom)?;
         per_game.push(Rates {
             game: game.id,
@@ -48,6 +52,7 @@ pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Writ
             frames_per_second_skip_4: measure(&powered, 4, duration)?,
         });
     }
+    drop(progress_line);
     let mean = Rates {
         game: "geometric mean",
         frames_per_second: geometric_mean(per_game.iter().map(|rates| rates.frames_per_second)),

@@ -15,6 +15,7 @@ use crate::environments::WithRom;
 use crate::output::counted;
 use crate::statistics::Percentiles;
 use crate::table;
+use crate::telemetry::{Printer, ProgressLine};
 
 /// The speed of the environments of one game, or of all games together.
 #[derive(Serialize)]
@@ -61,11 +62,15 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
     let num_threads = num_threads.min(total);
     let pool = PoolOptions { batch_size, num_threads, ..PoolOptions::default() };
 
+    let progress_line = ProgressLine::of_activity(Printer::new(global.quiet));
+    let status = progress_line.status();
+    status.show_activity(format!("measuring {}", counted(games.len(), "game")));
     let pace = RandomPlay::warmed_up(&of_each, pool)?.measure(duration)?;
     let together = Row::new(&format!("{} games together", games.len()), &pace);
     let mut per_game = Vec::new();
-    for game in &of_each {
+    for (number, game) in (1..).zip(&of_each) {
         let name = game.0.0.id;
+        status.show_activity(format!("measuring {name}, game {number} of {}", games.len()));
         per_game.push(if games.len() == 1 {
             Row::new(name, &pace)
         } else {
@@ -75,6 +80,7 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
             Row::new(name, &pace)
         });
     }
+    drop(progress_line);
     if args.subject.json {
         let report = json!({
             "games": ids(&games),

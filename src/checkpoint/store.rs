@@ -56,6 +56,13 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
             "{} contains a run; continue it with `ale-train resume {0}`, or choose another --run-dir",
             quoted(run_dir)
         );
+        // Commands look for runs only in directories that are no runs themselves.
+        ensure!(
+            !contains_runs(run_dir),
+            "{} contains other runs; choose a new directory, such as --run-dir {}",
+            run_dir.display(),
+            quoted(&run_dir.join("NAME"))
+        );
         // They may be of a run whose configuration was removed, or of another program.
         let has_contents = |name: &str| fs::metadata(run_dir.join(name)).is_ok_and(|file| file.len() > 0);
         if let Some(name) = Telemetry::FILES.into_iter().find(|name| has_contents(name)) {
@@ -76,6 +83,12 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
         durable::write(&file, config.as_bytes())
     };
     write().with_context(|| cannot_create(run_dir))
+}
+
+/// Returns true if a subdirectory is a run.
+fn contains_runs(directory: &Path) -> bool {
+    let is_run = |path: PathBuf| [CONFIG, PROVENANCE].iter().all(|name| path.join(name).exists());
+    fs::read_dir(directory).is_ok_and(|entries| entries.flatten().any(|entry| is_run(entry.path())))
 }
 
 fn cannot_create(run_dir: &Path) -> String {
@@ -489,6 +502,15 @@ mod tests {
         fs::remove_file(run.join(CONFIG)).unwrap();
         let error = create_run(&run, "x = 4", "{}").unwrap_err().to_string();
         assert!(error.contains("contains a run"), "{error}");
+    }
+
+    #[test]
+    fn a_run_does_not_hide_others() {
+        let temp = TempDir::new().unwrap();
+        create_run(&temp.path().join("one"), "x = 1", "{}").unwrap();
+        let error = create_run(temp.path(), "x = 2", "{}").unwrap_err().to_string();
+        assert!(error.contains("contains other runs; choose a new directory, such as --run-dir"), "{error}");
+        create_run(&temp.path().join("two"), "x = 2", "{}").unwrap();
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::error::Error as _;
 use std::ffi::OsString;
 
-use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{Arg, Command};
 
 use crate::config::{field, key_of_flag};
 use crate::learner::Algorithm;
@@ -15,7 +15,11 @@ pub(super) fn explained(mut error: Error, command: &Command, arguments: &[OsStri
     match error.kind() {
         ErrorKind::ValueValidation => not_possible(&error).unwrap_or(error),
         ErrorKind::UnknownArgument => {
-            if let Some(assignment) = assignment(&error, command, arguments) {
+            // The advice to pass the flag as a value is never what is meant.
+            error.remove(ContextKind::Suggested);
+            if let Some(flag) = synonym(&error, command, arguments) {
+                error.insert(ContextKind::SuggestedArg, ContextValue::String(flag.to_owned()));
+            } else if let Some(assignment) = assignment(&error, command, arguments) {
                 let tip = format!("set the key instead: --set {assignment}");
                 error.remove(ContextKind::SuggestedArg);
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
@@ -42,18 +46,52 @@ fn text(error: &Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
+/// Flags of other programs, such as the scripts of `CleanRL`, with the ones that have their meaning here.
+const SYNONYMS: [(&str, &str); 10] = [
+    ("--env", "--games"),
+    ("--env-id", "--games"),
+    ("--game", "--games"),
+    ("--frames", "--total-frames"),
+    ("--steps", "--total-frames"),
+    ("--timesteps", "--total-frames"),
+    ("--total-timesteps", "--total-frames"),
+    ("--exp-name", "--run-dir"),
+    ("--name", "--run-dir"),
+    ("--out", "--run-dir"),
+];
+
+/// Names of keys in other programs, with the ones that have their meaning here.
+const KEY_SYNONYMS: [(&str, &str); 3] =
+    [("lr", "learning-rate"), ("frameskip", "frame-skip"), ("sticky", "repeat-action-probability")];
+
+/// Returns the flag of the command that is meant by an unknown flag of another program.
+fn synonym(error: &Error, command: &Command, arguments: &[OsString]) -> Option<&'static str> {
+    let unknown = text(error, ContextKind::InvalidArg)?.split('=').next()?;
+    let (_, flag) = SYNONYMS.iter().find(|(synonym, _)| *synonym == unknown)?;
+    let takes = |argument: &Arg| argument.get_long() == flag.strip_prefix("--");
+    chosen(command, arguments).get_arguments().any(takes).then_some(*flag)
+}
+
+/// Returns the subcommand that the arguments choose.
+fn chosen<'a>(mut command: &'a Command, arguments: &[OsString]) -> &'a Command {
+    let mut arguments = arguments.iter();
+    while let Some(chosen) = arguments.find_map(|argument| command.find_subcommand(argument)) {
+        command = chosen;
+    }
+    command
+}
+
 /// Returns the assignment to the key that an unknown flag is named after, if the command takes assignments.
 fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Option<String> {
     let flag = text(error, ContextKind::InvalidArg)?.split('=').next()?;
-    let (mut command, mut arguments_left) = (command, arguments.iter());
-    while let Some(chosen) = arguments_left.find_map(|argument| command.find_subcommand(argument)) {
-        command = chosen;
-    }
+    let command = chosen(command, arguments);
     command.get_arguments().find(|argument| argument.get_id() == "set")?;
     let algorithm = Algorithm::ALL.iter().copied().find(|algorithm| algorithm.name() == command.get_name());
     // A flag with a similar name is more likely to be meant than a key.
     let may_be_misspelt = error.get(ContextKind::SuggestedArg).is_none();
-    let (key, is_switch) = key_of_flag(flag.strip_prefix("--")?, algorithm, may_be_misspelt)?;
+    let name = flag.strip_prefix("--")?;
+    let name = KEY_SYNONYMS.iter().find(|(synonym, _)| *synonym == name).map_or(name, |(_, name)| name);
+    let (key, is_switch) = key_of_flag(name, algorithm, may_be_misspelt)?;
     if command.get_name() == "resume" && field(&key).is_some_and(|field| field.fixed.is_some()) {
         return None;
     }

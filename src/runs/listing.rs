@@ -10,7 +10,7 @@ use super::status::{RunStatus, State, Training};
 use crate::table;
 
 const HEADINGS: [&str; 9] = ["run", "alg", "games", "state", "frames", "done", "score", "size", "age"];
-/// The largest width of the games of a run.
+/// The width to which the game of a run is cut if the table would be too wide.
 const GAMES_WIDTH: usize = 8;
 /// The minimum width of the name of a run, which is cut if the table would be too wide.
 const NAME_WIDTH: usize = 12;
@@ -52,8 +52,10 @@ pub(super) fn print_table(
     out: &mut impl Write,
 ) -> Result<()> {
     let mut rows: Vec<Vec<String>> = runs.iter().map(|run| row(run, directory, now)).collect();
-    if let Some(width) = width {
-        shorten_names(&mut rows, width);
+    if let Some(width) =
+        width.filter(|&width| widths(&rows).iter().map(|column| column + 2).sum::<usize>() > width + 2)
+    {
+        shorten(&mut rows, width);
     }
     table::print(&HEADINGS, &rows, out)?;
     for run in runs {
@@ -91,7 +93,7 @@ fn name(run: &RunStatus, directory: &Path) -> String {
 
 fn games(names: &[&str]) -> String {
     match names {
-        [name] => cut(name, GAMES_WIDTH),
+        [name] => (*name).to_owned(),
         names => format!("{} games", names.len()),
     }
 }
@@ -142,12 +144,19 @@ fn short_age(age: Duration) -> String {
     }
 }
 
-/// Cuts the first cells so that the rows fit `width` columns.
-fn shorten_names(rows: &mut [Vec<String>], width: usize) {
+/// Returns the width of each column.
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let cells = |column: usize| rows.iter().map(move |row| row[column].chars().count());
-    let others: usize = (1..HEADINGS.len())
-        .map(|column| 2 + cells(column).chain([HEADINGS[column].len()]).max().unwrap_or(0))
-        .sum();
+    let width = |column: usize| cells(column).chain([HEADINGS[column].len()]).max().unwrap_or(0);
+    (0..HEADINGS.len()).map(width).collect()
+}
+
+/// Cuts the games, and the names as far as necessary, so that the rows fit `width` columns.
+fn shorten(rows: &mut [Vec<String>], width: usize) {
+    for row in rows.iter_mut().filter(|row| !row[2].ends_with(" games")) {
+        row[2] = cut(&row[2], GAMES_WIDTH);
+    }
+    let others: usize = widths(rows)[1..].iter().map(|column| column + 2).sum();
     let left = width.saturating_sub(others).max(NAME_WIDTH);
     for row in rows {
         row[0] = cut(&row[0], left);

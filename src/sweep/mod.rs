@@ -50,6 +50,11 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     // The runs repeat warnings about the settings, but not those about how the flags are written.
     notes_of_all(&variants).for_each(|line| Printer::Plain.warn(line));
     check_names(&variants)?;
+    ensure!(
+        !args.run_dir.join(checkpoint::CONFIG).exists(),
+        "{} is a run, which would hide those of the sweep; choose another --run-dir",
+        args.run_dir.display()
+    );
     // Nothing is written if a setting does not match.
     let new = variants.iter().map(|variant| Ok((variant, variant.is_new(&args.run_dir)?)));
     let new: Vec<_> = new.collect::<Result<_>>()?;
@@ -92,6 +97,11 @@ fn check_flags(args: &SweepArgs, setting: &Setting) -> Result<()> {
     for key in varied {
         if let Some(flag) = config::flag_of(key, &args.experiment) {
             bail!("--vary {key} cannot be used with {flag}, which sets the same key");
+        }
+        let sets =
+            |assignment: &&String| assignment.split_once('=').is_some_and(|(own, _)| own.trim() == key);
+        if let Some(assignment) = args.experiment.set.iter().find(sets) {
+            bail!("--vary {key} cannot be used with --set {assignment}, which sets the same key");
         }
     }
     Ok(())

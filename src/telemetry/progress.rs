@@ -4,7 +4,7 @@ use std::time::Instant;
 use super::metric::Metric;
 use super::pace::{Forecast, Pace};
 use super::record::{Moment, Record, Sample};
-use crate::quantity::{clock, short};
+use crate::quantity::{clock, count, short};
 use crate::statistics::{mean, median};
 
 /// The largest number of games whose returns fit the line.
@@ -139,14 +139,32 @@ impl Progress {
         }
     }
 
-    /// Returns the line, for example `4.1M of 57.0M frames, 1:42:00 left, median 0.013 of 41/57 games, SPS 1934`.
+    /// Returns the line, for example `4.1M of 57M frames, 1:42:00 left, median 0.013 of 41/57 games, SPS 1934`.
     pub(super) fn line(&self) -> String {
+        self.parts().join(", ")
+    }
+
+    /// Returns as many parts of the line as fit `width` characters, but at least the first.
+    pub(super) fn line_within(&self, width: usize) -> String {
+        let mut parts = self.parts().into_iter();
+        let mut line = parts.next().unwrap_or_default();
+        for part in parts {
+            if line.chars().count() + 2 + part.chars().count() > width {
+                break;
+            }
+            line = format!("{line}, {part}");
+        }
+        line
+    }
+
+    fn parts(&self) -> Vec<String> {
         if let Some((activity, since)) = &self.activity {
-            return format!("{activity}, {} so far", clock(since.elapsed().as_secs_f64()));
+            return vec![format!("{activity}, {} so far", clock(since.elapsed().as_secs_f64()))];
         }
         let Moment { frames, steps, .. } = self.moment;
-        let mut parts =
-            vec![format!("{} of {} frames", short(frames as f64), short(self.extent.total_frames as f64))];
+        let total = self.extent.total_frames;
+        // The last step of all environments may exceed the total.
+        let mut parts = vec![format!("{} of {} frames", count(frames.min(total)), count(total))];
         parts.extend(self.seconds_left().map(|left| format!("{} left", clock(left))));
         parts.extend(self.scores());
         if !self.latest.contains_key(&Metric::Sps.tag(None)) {
@@ -154,7 +172,7 @@ impl Progress {
             parts.push(format!("SPS {:.0}", steps / self.started.elapsed().as_secs_f64()));
         }
         parts.extend(self.latest.values().map(|(name, value)| format!("{name} {}", short(*value))));
-        parts.join(", ")
+        parts
     }
 
     /// Returns the remaining seconds, with evaluations as long as the newest one.
@@ -255,13 +273,10 @@ mod tests {
     fn the_line_tells_frames_time_and_speed_before_the_first_update() {
         let forecast = Forecast { playing: 1e-6, learning: 1e-5, learning_starts: 0 };
         let mut progress = progress(&["pong"], Some(forecast));
-        assert!(progress.line().starts_with("0 of 8.00M frames, 1:28 left, SPS "), "{}", progress.line());
+        assert!(progress.line().starts_with("0 of 8M frames, 1:28 left, SPS "), "{}", progress.line());
         progress.advance(moment(0, 4_000_000, 3.0));
         let line = progress.line();
-        assert!(
-            line.starts_with("4.00M of 8.00M frames, 1:24 left, SPS "),
-            "learning has not started yet: {line}"
-        );
+        assert!(line.starts_with("4M of 8M frames, 1:24 left, SPS "), "learning has not started yet: {line}");
     }
 
     #[test]
@@ -273,8 +288,11 @@ mod tests {
         let samples = vec![recent("pong", pong.random_score.unwrap()), recent("breakout", 7.0), speed];
         progress.record(&Record { moment: moment(1, 4_000_000, 60.0), samples });
         let line = progress.line();
-        assert!(line.starts_with("4.00M of 8.00M frames, 1:00 left, median 0."), "{line}");
+        assert!(line.starts_with("4M of 8M frames, 1:00 left, median 0."), "{line}");
         assert!(line.contains(" of 2/2 games, pong -20.7, breakout 7.0, SPS 1234"), "{line}");
+        assert_eq!(progress.line_within(30), "4M of 8M frames, 1:00 left");
+        assert_eq!(progress.line_within(3), "4M of 8M frames");
+        assert_eq!(progress.line_within(1000), line);
     }
 
     #[test]

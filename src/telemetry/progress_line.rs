@@ -43,16 +43,55 @@ struct Display {
     created: Instant,
     last_line: Option<Instant>,
     last_table: Instant,
+    layout: Layout,
+}
+
+/// The parts of the bar on a terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    /// The width of the bar itself; 0 without one.
+    bar: usize,
+    /// True if a table of games is below it.
     has_table: bool,
+}
+
+impl Layout {
+    /// Returns the layout for a terminal with a number of columns.
+    fn new(columns: usize, has_bar: bool, has_table: bool) -> Self {
+        let bar = if columns < 100 { 10 } else { 24 };
+        Self { bar: if has_bar { bar } else { 0 }, has_table }
+    }
+
+    /// Returns the number of columns left for the line.
+    fn left(self, columns: usize) -> usize {
+        // The bar is followed by the percentage.
+        columns.saturating_sub(if self.bar > 0 { self.bar + " 100% ".len() } else { 0 })
+    }
+
+    fn style(self) -> ProgressStyle {
+        let bar = match self.bar {
+            0 => String::new(),
+            width => format!("{{bar:{width}.cyan/dim}} {{percent:>3}}% "),
+        };
+        let table = if self.has_table { "\n{prefix}" } else { "" };
+        ProgressStyle::with_template(&format!("{bar}{{wide_msg}}{table}"))
+            .expect("the template is well-formed")
+    }
+}
+
+/// Returns the number of columns of the terminal.
+fn columns() -> usize {
+    terminal::size().map_or(80, |(width, _)| usize::from(width))
 }
 
 impl ProgressLine {
     /// Shows the progress of a run. With `per_game`, the table of games is shown outside a terminal too.
     pub(crate) fn new(printer: Printer, extent: Extent, per_game: bool) -> Self {
+        let layout = Layout::new(columns(), extent.total_frames > 0, false);
         if let Printer::Bar(bar) = &printer {
             bar.set_length(extent.total_frames);
             bar.set_position(extent.beginning.frames);
-            bar.set_style(style(extent.total_frames > 0, false));
+            bar.set_style(layout.style());
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         let period = match printer {
@@ -68,7 +107,7 @@ impl ProgressLine {
             created: now,
             last_line: None,
             last_table: now,
-            has_table: false,
+            layout,
         })));
         let shown = status.clone();
         let heartbeat = period.map(|period| Heartbeat::start(period, move || shown.lock().beat()));
@@ -149,12 +188,15 @@ impl Display {
     fn draw_bar(&mut self, bar: &ProgressBar) {
         bar.set_position(self.progress.frames());
         let table = self.table_on_terminal();
-        if table.is_some() != self.has_table {
-            self.has_table = table.is_some();
-            bar.set_style(style(self.progress.total_frames() > 0, self.has_table));
+        let columns = columns();
+        let layout = Layout::new(columns, self.progress.total_frames() > 0, table.is_some());
+        if layout != self.layout {
+            self.layout = layout;
+            bar.set_style(layout.style());
         }
         bar.set_prefix(table.unwrap_or_default());
-        bar.set_message(if self.progress.is_idle() { String::new() } else { self.progress.line() });
+        let line = || self.progress.line_within(layout.left(columns));
+        bar.set_message(if self.progress.is_idle() { String::new() } else { line() });
     }
 
     /// Returns the table of games if it fits the terminal or was requested.
@@ -166,16 +208,6 @@ impl Display {
         let wanted = self.progress.table_height(width)?;
         (wanted <= free || self.per_game).then(|| self.progress.table(width, free))
     }
-}
-
-/// Returns the style of the bar, with a table of games below it.
-fn style(has_bar: bool, has_table: bool) -> ProgressStyle {
-    let template = match (has_bar, has_table) {
-        (true, true) => "{bar:24.cyan/dim} {percent:>3}% {wide_msg}\n{prefix}",
-        (true, false) => "{bar:24.cyan/dim} {percent:>3}% {wide_msg}",
-        (false, _) => "{wide_msg}",
-    };
-    ProgressStyle::with_template(template).expect("the templates are well-formed")
 }
 
 impl Sink for ProgressLine {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::hyperparameters;
 use super::run::{InitialState, Run};
@@ -33,6 +33,21 @@ pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs, printer: &Printe
         agent.experiment = experiment;
     }
     Ok(changes)
+}
+
+/// Fails unless the changes of a finished run concern only its evaluation and its checkpoints. Others would be recorded as
+/// settings with which nothing was trained.
+pub(super) fn check_finished(run_dir: &Path, changes: &[Change]) -> Result<()> {
+    let has_effect = |change: &&Change| {
+        ["evaluation.", "checkpoints."].iter().any(|section| change.key.starts_with(section))
+    };
+    match changes.iter().find(|change| !has_effect(change)) {
+        None => Ok(()),
+        Some(change) => bail!(
+            "the run {} is finished, so {change} would have no effect; to train further, add a larger --total-frames",
+            run_dir.display()
+        ),
+    }
 }
 
 /// Reads the configuration file of a run that has no checkpoint and applies the settings of the flags. Also returns the

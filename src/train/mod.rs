@@ -37,6 +37,7 @@ use crate::provenance::Provenance;
 use crate::runs;
 use crate::telemetry::Printer;
 use crate::threads::{set_threads, threads_or_cores, too_many_threads};
+use crate::zoo;
 
 use run::{InitialState, OutputOptions, Run};
 
@@ -111,6 +112,11 @@ fn fresh(
 
 /// Runs `ale-train resume`: continues a run from its last checkpoint, or from the beginning if it has none yet.
 pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -> Result<()> {
+    ensure!(
+        zoo::find(&args.run_dir)?.is_none(),
+        "{} is an agent, not a run; start a run from it with --init-from {0}",
+        args.run_dir.display()
+    );
     let printer = Printer::new(global.quiet);
     // Only now, because processes that train together share the cores, and they have only just connected.
     let num_threads = args.num_threads.map(threads_or_cores);
@@ -167,6 +173,7 @@ fn restored(
     );
     let StoredAgent { mut checkpoint, experiment, directory, .. } = agent;
     if learner.is_complete() && !changes.is_empty() {
+        amendment::check_finished(&run_dir, &changes)?;
         // The last evaluation is repeated with the new settings, also by a process that resumes after an interruption.
         checkpoint.progress.evaluation = None;
     }
