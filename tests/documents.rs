@@ -100,9 +100,9 @@ fn runnable(arguments: &[String]) -> Vec<String> {
             arguments.extend(["--set".to_owned(), format!("experiment.algorithm={algorithm}")]);
         }
         "resume" if arguments.iter().any(|argument| argument == "--total-frames") => {
-            // A few more updates than the runs of `checkout`.
-            remove_option(&mut arguments, "--total-frames");
-            arguments.extend(["--total-frames".to_owned(), "2048".to_owned()]);
+            // A few more updates than the runs of `checkout`, and more for larger numbers.
+            let frames: u64 = remove_option(&mut arguments, "--total-frames")[1].parse().expect("a number");
+            arguments.extend(["--total-frames".to_owned(), (frames / 40_000).to_string()]);
         }
         "eval" => {
             remove_option(&mut arguments, "--episodes");
@@ -115,10 +115,11 @@ fn runnable(arguments: &[String]) -> Vec<String> {
     arguments
 }
 
-/// Removes an option with its value.
-fn remove_option(arguments: &mut Vec<String>, option: &str) {
-    if let Some(index) = arguments.iter().position(|argument| argument == option) {
-        arguments.drain(index..index + 2);
+/// Removes an option with its value, and returns both if they are there.
+fn remove_option(arguments: &mut Vec<String>, option: &str) -> Vec<String> {
+    match arguments.iter().position(|argument| argument == option) {
+        Some(index) => arguments.drain(index..index + 2).collect(),
+        None => Vec::new(),
     }
 }
 
