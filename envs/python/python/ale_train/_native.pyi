@@ -16,6 +16,9 @@ __version__: str
 def games() -> list[str]:
     """Returns the ids of all games."""
 
+def game_named(name: str) -> str | None:
+    """Returns the id of the game that a name means, if there is one."""
+
 def tasks() -> list[tuple[str, int | None, float | None]]:
     """Returns the id, the step limit and the reward threshold of each environment that is not an Atari game."""
 

@@ -398,8 +398,8 @@ class EnvPool:
         warnings.warn("seed() has no effect; pass seed to make instead", stacklevel=2)
 
     def async_reset(self) -> None:
-        """Resets every environment without waiting; ``recv`` returns the results. An asynchronous pool drops the results
-        of environments in flight."""
+        """Resets every environment without waiting; ``recv`` returns the results. An asynchronous pool drops the
+        results of environments in flight."""
         self._send_reset(self.all_env_ids)
 
     def _send_reset(self, ids: np.ndarray) -> None:

@@ -126,7 +126,7 @@ class TaskSpec:
         """Returns dm_env's specs of a single observation."""
         from dm_env import specs
 
-        ids = specs.BoundedArray((), np.int32, 0, self.config.num_envs - 1, name="env_id")
+        ids: Any = specs.BoundedArray((), np.int32, 0, self.config.num_envs - 1, name="env_id")
         fields = {name: specs.Array(shape, np.dtype(dtype), name=name) for name, dtype, shape in self._fields}
         return self.state(env_id=ids, players=Players(ids), obs=_spec(self.observation_space, "obs"), **fields)
 
