@@ -56,7 +56,7 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
             "{} contains a run; continue it with `ale-train resume {0}`, or choose another --run-dir",
             quoted(run_dir)
         );
-        // Commands look for runs only in directories that are no runs themselves.
+        // Commands do not look for runs inside a run.
         ensure!(
             !contains_runs(run_dir),
             "{} contains other runs; choose a new directory, such as --run-dir {}",

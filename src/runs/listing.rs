@@ -52,9 +52,8 @@ pub(super) fn print_table(
     out: &mut impl Write,
 ) -> Result<()> {
     let mut rows: Vec<Vec<String>> = runs.iter().map(|run| row(run, directory, now)).collect();
-    if let Some(width) =
-        width.filter(|&width| widths(&rows).iter().map(|column| column + 2).sum::<usize>() > width + 2)
-    {
+    let needed = widths(&rows).iter().sum::<usize>() + 2 * (HEADINGS.len() - 1);
+    if let Some(width) = width.filter(|&width| needed > width) {
         shorten(&mut rows, width);
     }
     table::print(&HEADINGS, &rows, out)?;

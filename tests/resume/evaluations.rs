@@ -107,14 +107,7 @@ fn an_interrupted_evaluation_with_other_settings_is_recorded_after_resuming() {
     };
     assert_eq!(evaluations().len(), 1);
 
-    let mut again = ale_train();
-    again.arg("resume").arg(&run).args(["--set", "evaluation.episodes=4000"]);
-    let mut stopped = again.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
-    let has_changed =
-        || fs::read_to_string(run.join("config.toml")).is_ok_and(|text| text.contains("episodes = 4000"));
-    wait_for(&mut stopped, "change", has_changed);
-    signal(&stopped, "-TERM");
-    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    interrupt_evaluation(&run, 4000);
     assert_eq!(evaluations().len(), 1, "the signal came too late");
 
     succeed(ale_train().arg("resume").arg(&run));
@@ -126,6 +119,19 @@ fn an_interrupted_evaluation_with_other_settings_is_recorded_after_resuming() {
     let [first, last] = evaluations()[..] else { panic!("the evaluation is not recorded") };
     assert!(returns.len() == 4000 && (last - mean).abs() < 1e-9 && first != last, "{first} {last} {mean}");
     assert_eq!(progress(&run)["score"].as_f64(), Some(last));
+}
+
+/// Resumes a finished run with another number of episodes, and stops it during its evaluation.
+fn interrupt_evaluation(run: &Path, episodes: usize) {
+    let mut again = ale_train();
+    again.arg("resume").arg(run).args(["--set", &format!("evaluation.episodes={episodes}")]);
+    let mut stopped = again.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    let changed = format!("episodes = {episodes}");
+    let has_changed =
+        || fs::read_to_string(run.join("config.toml")).is_ok_and(|text| text.contains(&changed));
+    wait_for(&mut stopped, "change", has_changed);
+    signal(&stopped, "-TERM");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
 }
 
 /// Returns the progress at the newest checkpoint.
@@ -171,14 +177,7 @@ fn a_finished_run_repeats_its_scores_and_makes_up_for_an_interrupted_evaluation(
     assert!(said.contains("is finished: it has trained for all of its") && said.contains(&extend), "{said}");
 
     // An evaluation with other settings replaces the scores, even if it is interrupted.
-    let mut again = ale_train();
-    again.arg("resume").arg(&run).args(["--set", "evaluation.episodes=4001"]);
-    let mut stopped = again.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
-    let has_changed =
-        || fs::read_to_string(run.join("config.toml")).is_ok_and(|text| text.contains("episodes = 4001"));
-    wait_for(&mut stopped, "change", has_changed);
-    signal(&stopped, "-TERM");
-    assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
+    interrupt_evaluation(&run, 4001);
     resume();
     let scores = fs::read_to_string(run.join("scores.json")).expect("scores");
     let scores: Value = serde_json::from_str(&scores).expect("JSON");

@@ -41,7 +41,7 @@ class AtariVectorEnv(VectorEnv):
     single_action_space: gymnasium.Space[Any] | None  # type: ignore[assignment]  # pyright: ignore
     action_space: gymnasium.Space[Any]
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
-    #: What ``render`` returns. Gymnasium's wrappers require it.
+    #: The form of the screens from ``render``, which Gymnasium's wrappers require.
     render_mode: str | None = "rgb_array"
 
     def __init__(
