@@ -17,7 +17,7 @@ use crate::table;
 /// Prints the tables.
 pub(crate) fn run(args: &GamesArgs, out: &mut impl Write) -> Result<()> {
     let (games, tasks) = match args.games.as_slice() {
-        [] => (ale::games().iter().collect(), Vec::new()),
+        [] => (ale::games().iter().collect(), registry().ids().map(Task::of).collect::<Result<_>>()?),
         names => selected(names)?,
     };
     if args.json {
@@ -29,11 +29,14 @@ pub(crate) fn run(args: &GamesArgs, out: &mut impl Write) -> Result<()> {
     if !games.is_empty() {
         print_games(&games, out)?;
     }
+    if args.games.is_empty() {
+        return print_others(&tasks, out);
+    }
     if !tasks.is_empty() {
         let rows: Vec<Vec<String>> = tasks.iter().map(Task::cells).collect();
         table::print(&["id", "actions", "steps", "sets"], &rows, out)?;
     }
-    if args.games.is_empty() { print_others(out) } else { Ok(()) }
+    Ok(())
 }
 
 /// Returns the Atari games and the other tasks that names select.
@@ -105,8 +108,7 @@ impl Task {
 }
 
 /// Prints the names of all environments other than Atari games.
-fn print_others(out: &mut impl Write) -> Result<()> {
-    let tasks = registry().ids().map(Task::of).collect::<Result<Vec<_>>>()?;
+fn print_others(tasks: &[Task], out: &mut impl Write) -> Result<()> {
     let (choices, continuous): (Vec<_>, Vec<_>) =
         tasks.iter().partition(|task| task.actions.as_ref().is_some_and(|actions| actions.joint().is_some()));
     let ids = |tasks: Vec<&Task>| tasks.iter().map(|task| task.id).collect::<Vec<_>>().join(", ");

@@ -28,6 +28,9 @@ struct Asked {
     saved: Option<String>,
 }
 
+/// What remains to be done before the program ends.
+static CLEAN_UP: Mutex<Option<fn()>> = Mutex::new(None);
+
 fn asked() -> MutexGuard<'static, Option<Asked>> {
     ASKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -35,6 +38,11 @@ fn asked() -> MutexGuard<'static, Option<Asked>> {
 /// Starts to react to signals. Call it once per process.
 pub(crate) fn listen() -> Result<()> {
     signal::listen(react).context("cannot listen to signals")
+}
+
+/// Calls `clean_up` before a signal ends the program.
+pub(crate) fn before_exit(clean_up: fn()) {
+    *CLEAN_UP.lock().unwrap_or_else(PoisonError::into_inner) = Some(clean_up);
 }
 
 fn react(signal: Signal) {
@@ -59,6 +67,9 @@ fn react(signal: Signal) {
 }
 
 fn exit(signal: Signal) -> ! {
+    if let Some(clean_up) = *CLEAN_UP.lock().unwrap_or_else(PoisonError::into_inner) {
+        clean_up();
+    }
     durable::delete_incomplete_files();
     process::exit(signal.exit_status().into())
 }

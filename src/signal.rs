@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A signal that asks the program to stop, with its number on Unix.
+/// A signal that asks the program to stop, with its number on Linux, from which the exit status follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Signal {
@@ -52,8 +52,9 @@ mod unix {
     pub(crate) fn listen(react: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
         let is_heard = |&signal: &Signal| signal != Signal::HangUp || !hang_ups_are_ignored();
         let heard = Signal::ALL.into_iter().filter(is_heard);
-        let mut signals = Signals::new(heard.map(|signal| i32::from(signal as u8)))?;
-        let wait = move || signals.forever().filter_map(Signal::of_number).for_each(react);
+        let mut signals = Signals::new(heard.map(|signal| number(signal) as i32))?;
+        let heard = |received| Signal::ALL.into_iter().find(|&signal| number(signal) as i32 == received);
+        let wait = move || signals.forever().filter_map(heard).for_each(react);
         thread::Builder::new().name("signals".to_owned()).spawn(wait)?;
         Ok(())
     }
@@ -70,13 +71,17 @@ mod unix {
 
     /// Sends a signal to a process, which may have ended already.
     pub(crate) fn send(signal: Signal, process: u32) {
-        let number = match signal {
+        let _ = kill(Pid::from_raw(process as i32), number(signal));
+    }
+
+    /// Returns the number on this system. That of SIGUSR1 differs between Linux and macOS.
+    fn number(signal: Signal) -> Number {
+        match signal {
             Signal::HangUp => Number::SIGHUP,
             Signal::Interrupt => Number::SIGINT,
             Signal::Warning => Number::SIGUSR1,
             Signal::Terminate => Number::SIGTERM,
-        };
-        let _ = kill(Pid::from_raw(process as i32), number);
+        }
     }
 }
 

@@ -43,13 +43,15 @@ pub(crate) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
     let is_consistent = spec.is_consistent(file.len().saturating_mul(2)) && spec.tasks == description.tasks;
     ensure!(is_consistent, "{}: its network and its environments do not match", unusable(path));
     let experiment = config::from_toml(contents.text(EXPERIMENT)?).and_then(Config::resolve);
+    let experiment = experiment.with_context(|| unusable(path))?;
+    let scores: Option<FinalScores> = contents.json(SCORES)?;
     let network = TrainedNetwork { description, weights };
     Ok(TrainedAgent {
         origin: path.to_owned(),
-        experiment: experiment.with_context(|| unusable(path))?,
+        scores: scores.filter(|scores| scores.are_of(&experiment.games.names())),
+        experiment,
         frames: contents.json(FRAMES)?,
         commit: contents.json(COMMIT)?,
-        scores: contents.json::<Option<FinalScores>>(SCORES)?,
         weights: Weights::Network(Box::new(Exported { network, spec })),
     })
 }

@@ -47,9 +47,10 @@ impl From<StoredAgent> for TrainedAgent {
     fn from(StoredAgent { directory, checkpoint, experiment }: StoredAgent) -> Self {
         let frames = checkpoint.progress.moment.frames;
         let run_dir = checkpoint::run_of(&directory);
+        let scores = |run_dir: &Path| FinalScores::read(run_dir, frames, &experiment.games.names());
         Self {
             commit: run_dir.as_deref().and_then(|run_dir| Provenance::read(run_dir).commit),
-            scores: run_dir.as_deref().and_then(|run_dir| FinalScores::read(run_dir, frames)),
+            scores: run_dir.as_deref().and_then(scores),
             origin: directory,
             experiment,
             frames,

@@ -134,9 +134,15 @@ fn experiment(args: &BenchLearnerArgs) -> Result<Experiment> {
         seed: None,
         device: Some(args.device.clone()),
     };
-    // All flags have defaults, which override --set.
+    let own = [
+        ("policy.torso", "--torso", args.torso.is_some()),
+        ("policy.precision", "--precision", args.precision.is_some()),
+    ];
+    // The other flags have defaults, which override --set.
     for key in args.set.iter().filter_map(|assignment| Some(assignment.split_once('=')?.0.trim())) {
-        if let Some(flag) = config::flag_of(key, &experiment) {
+        let given = own.iter().find(|&&(of_flag, _, is_given)| is_given && of_flag == key);
+        let flag = given.map(|(_, flag, _)| (*flag).to_owned()).or_else(|| config::flag_of(key, &experiment));
+        if let Some(flag) = flag {
             bail!("--set {key} has no effect here; use {flag}");
         }
     }

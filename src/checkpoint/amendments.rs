@@ -5,6 +5,7 @@
 //! them.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -31,24 +32,26 @@ pub(crate) struct Amendment {
 /// The key of the amendments in `run.json`.
 const KEY: &str = "amendments";
 
-/// Returns the amendments in `run.json`.
-pub(crate) fn published(run_dir: &Path) -> Vec<Amendment> {
-    let published = provenance(run_dir).remove(KEY).unwrap_or_default();
-    serde_json::from_value(published).unwrap_or_default()
+/// Returns the amendments in `run.json`. Fails if it cannot be read.
+pub(crate) fn published(run_dir: &Path) -> Result<Vec<Amendment>> {
+    match provenance(run_dir)?.remove(KEY) {
+        None => Ok(Vec::new()),
+        Some(amendments) => serde_json::from_value(amendments).with_context(|| unreadable(run_dir)),
+    }
 }
 
-/// Returns true if `run.json` has exactly these amendments.
-pub(crate) fn are_published(run_dir: &Path, amendments: &[Amendment]) -> bool {
-    published(run_dir) == amendments
+/// Returns true if `run.json` has exactly these amendments. Fails if it cannot be read.
+pub(crate) fn are_published(run_dir: &Path, amendments: &[Amendment]) -> Result<bool> {
+    Ok(published(run_dir)? == amendments)
 }
 
 /// Writes the configuration of the newest checkpoint to `config.toml`, then its amendments to `run.json`, unless they
 /// are already there. Removes amendments after the checkpoint from which the run continues.
 pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) -> Result<()> {
-    if are_published(run_dir, amendments) {
+    if are_published(run_dir, amendments)? {
         return Ok(());
     }
-    let mut provenance = provenance(run_dir);
+    let mut provenance = provenance(run_dir)?;
     provenance.insert(KEY.to_owned(), serde_json::to_value(amendments)?);
     let text = format!("{}\n", serde_json::to_string_pretty(&provenance)?);
     let write = || {
@@ -58,10 +61,22 @@ pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) ->
     write().with_context(|| format!("cannot write the run directory {}", run_dir.display()))
 }
 
-/// Returns the contents of `run.json`, or an empty map if it cannot be read.
-fn provenance(run_dir: &Path) -> Map<String, Value> {
-    let text = fs::read_to_string(run_dir.join(PROVENANCE)).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+/// Returns the contents of `run.json`, or an empty map if there is no such file.
+fn provenance(run_dir: &Path) -> Result<Map<String, Value>> {
+    match fs::read(run_dir.join(PROVENANCE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Map::new()),
+        text => text
+            .map_err(anyhow::Error::from)
+            .and_then(|text| Ok(serde_json::from_slice(&text)?))
+            .with_context(|| unreadable(run_dir)),
+    }
+}
+
+fn unreadable(run_dir: &Path) -> String {
+    format!(
+        "cannot read {}; repair it, or replace its contents by {{}} to give up the provenance of the run",
+        run_dir.join(PROVENANCE).display()
+    )
 }
 
 #[cfg(test)]
@@ -79,12 +94,13 @@ mod tests {
         };
         let read = |name| fs::read_to_string(run.path().join(name)).unwrap();
         fs::write(run.path().join(PROVENANCE), "{\"commit\": \"a\"}").unwrap();
-        assert!(are_published(run.path(), &[]) && !are_published(run.path(), &[amendment(5)]));
+        let are_published = |amendments: &[Amendment]| are_published(run.path(), amendments).unwrap();
+        assert!(are_published(&[]) && !are_published(&[amendment(5)]));
         publish(run.path(), "x = 1", &[amendment(5)]).unwrap();
         publish(run.path(), "x = 2", &[amendment(5)]).unwrap();
         assert_eq!(read(CONFIG), "x = 1", "nothing was left to do");
         publish(run.path(), "x = 3", &[amendment(5), amendment(9)]).unwrap();
-        assert!(are_published(run.path(), &[amendment(5), amendment(9)]));
+        assert!(are_published(&[amendment(5), amendment(9)]));
         let provenance: Value = serde_json::from_str(&read(PROVENANCE)).unwrap();
         assert_eq!((provenance["commit"].as_str(), read(CONFIG).as_str()), (Some("a"), "x = 3"));
         let frames: Vec<u64> =
@@ -94,7 +110,19 @@ mod tests {
         assert_eq!(read(CONFIG), "x = 3", "nothing was left to do");
         // A run that continues from before the second one.
         publish(run.path(), "x = 5", &[amendment(5)]).unwrap();
-        assert!(are_published(run.path(), &[amendment(5)]));
+        assert!(are_published(&[amendment(5)]));
         assert_eq!(read(CONFIG), "x = 5");
+    }
+
+    #[test]
+    fn a_damaged_file_is_not_replaced() {
+        let run = TempDir::new().unwrap();
+        assert_eq!(published(run.path()).unwrap(), []);
+        for damaged in ["{\"commit\": ", "[]", "{\"amendments\": 5}"] {
+            fs::write(run.path().join(PROVENANCE), damaged).unwrap();
+            let error = publish(run.path(), "x = 1", &[]).unwrap_err();
+            assert!(format!("{error:#}").contains("run.json"), "{error:#}");
+            assert_eq!(fs::read_to_string(run.path().join(PROVENANCE)).unwrap(), damaged);
+        }
     }
 }

@@ -1,6 +1,6 @@
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -57,8 +57,11 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
             quoted(run_dir)
         );
         // Commands do not look for runs inside a run.
+        if let Some(outer) = enclosing_run(run_dir)? {
+            bail!("{} is inside the run {}; choose another --run-dir", run_dir.display(), outer.display())
+        }
         ensure!(
-            !contains_runs(run_dir),
+            !contains_runs(run_dir) && !contains_runs(&checkpoints_of(run_dir)),
             "{} contains other runs; choose a new directory, such as --run-dir {}",
             run_dir.display(),
             quoted(&run_dir.join("NAME"))
@@ -87,8 +90,17 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
 
 /// Returns true if a subdirectory is a run.
 fn contains_runs(directory: &Path) -> bool {
-    let is_run = |path: PathBuf| [CONFIG, PROVENANCE].iter().all(|name| path.join(name).exists());
-    fs::read_dir(directory).is_ok_and(|entries| entries.flatten().any(|entry| is_run(entry.path())))
+    fs::read_dir(directory).is_ok_and(|entries| entries.flatten().any(|entry| is_run(&entry.path())))
+}
+
+/// Returns the run that a directory is inside of, if there is one.
+fn enclosing_run(directory: &Path) -> Result<Option<PathBuf>> {
+    let directory = path::absolute(directory)?;
+    Ok(directory.ancestors().skip(1).find(|outer| is_run(outer)).map(Path::to_owned))
+}
+
+fn is_run(directory: &Path) -> bool {
+    [CONFIG, PROVENANCE].iter().all(|name| directory.join(name).exists())
 }
 
 fn cannot_create(run_dir: &Path) -> String {
@@ -511,6 +523,16 @@ mod tests {
         let error = create_run(temp.path(), "x = 2", "{}").unwrap_err().to_string();
         assert!(error.contains("contains other runs; choose a new directory, such as --run-dir"), "{error}");
         create_run(&temp.path().join("two"), "x = 2", "{}").unwrap();
+        // The default directory of runs has the name of a run's directory of checkpoints.
+        let project = temp.path().join("project");
+        create_run(&project.join(CHECKPOINTS).join("one"), "x = 1", "{}").unwrap();
+        let error = create_run(&project, "x = 2", "{}").unwrap_err().to_string();
+        assert!(error.contains("contains other runs"), "{error}");
+        for inner in ["one/inner", "one/checkpoints/inner"] {
+            let error = create_run(&temp.path().join(inner), "x = 2", "{}").unwrap_err().to_string();
+            assert!(error.contains("is inside the run"), "{error}");
+            assert!(!temp.path().join(inner).exists());
+        }
     }
 
     #[test]

@@ -58,7 +58,7 @@ Examples:
   ale-train games --games classic
   ale-train games --json")]
 pub(crate) struct GamesArgs {
-    /// Games and sets to list, separated by commas [default: all games]
+    /// Games and sets to list, separated by commas [default: all]
     #[arg(long, value_delimiter = ',', value_name = "GAMES", add = complete::games())]
     pub(crate) games: Vec<String>,
     /// Print a JSON array

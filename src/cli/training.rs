@@ -159,7 +159,7 @@ Examples:
   ale-train config --reference")]
 pub(crate) struct ConfigArgs {
     /// Print every key with its type, default, values and meaning
-    #[arg(long)]
+    #[arg(long, conflicts_with = "ExperimentArgs")]
     pub(crate) reference: bool,
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::layers::{assigned, from_text, leaves, merge};
-use super::schema::field;
+use super::schema::{field, is_unused};
+use super::values::ABSENT;
 use super::written::Config;
 
 /// A key with a new value.
@@ -22,7 +23,7 @@ pub(crate) struct Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [from, to] = [&self.from, &self.to]
-            .map(|value| value.as_ref().map_or_else(|| "absent".to_owned(), ToString::to_string));
+            .map(|value| value.as_ref().map_or_else(|| ABSENT.to_owned(), ToString::to_string));
         write!(f, "{} = {to} (was {from})", self.key)
     }
 }
@@ -60,7 +61,8 @@ pub(crate) fn amended(
     }
     for key in assigned_keys {
         let algorithm = before.sections.run.algorithm;
-        ensure!(new.contains_key(&key), "{key} has no effect in a run of {algorithm}");
+        let section = key.split('.').next().unwrap_or(&key);
+        ensure!(!is_unused(section, algorithm), "{key} has no effect in a run of {algorithm}");
     }
     Ok((after, changes))
 }
@@ -149,6 +151,13 @@ mod tests {
                 "ppo.target_kl = 0.02 (was absent)"
             ]
         );
+        let with_limit = format!("{config}target_kl = 0.02\n");
+        let unset = |config| amended(config, &["ppo.target_kl=absent".to_owned()], None).unwrap().1;
+        assert_eq!(
+            unset(&with_limit).iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["ppo.target_kl = absent (was 0.02)"]
+        );
+        assert!(unset(config).is_empty());
         let algorithm = amended(config, &["experiment.algorithm=dqn".to_owned()], None).unwrap_err();
         assert!(algorithm.to_string().starts_with("experiment.algorithm cannot change"), "{algorithm}");
     }

@@ -1,3 +1,5 @@
+use std::mem;
+
 use algorithms::networks::PolicyConfig;
 use anyhow::{Result, bail, ensure};
 use rl_env::nearest;
@@ -8,6 +10,7 @@ use super::games::Games;
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
 };
+use super::warnings::without_effect;
 use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
 use crate::learner::{Algorithm, AlgorithmConfig};
@@ -40,7 +43,10 @@ impl Config {
         notes.extend(sections.environments.use_ids()?);
         let games = Games::resolve(&sections.environments.games)?;
         if matches!(games, Games::Registered(_)) {
-            sections.environments.frame_skip = 1;
+            let frame_skip = mem::replace(&mut sections.environments.frame_skip, 1);
+            if ![1, EnvironmentSettings::default().frame_skip].contains(&frame_skip) {
+                notes.push(without_effect(&["environments.frame_skip".to_owned()]));
+            }
         }
         check_limits(&sections)?;
         check_games(&games, &sections.environments)?;

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 
 use super::document;
 use super::presets::{self, Chosen, Preset};
-use super::schema::{field, is_unused, leaf_keys, read};
+use super::schema::{field, is_unused, leaf_keys, read, without_absent};
 use super::sections::EnvironmentSettings;
 use super::written::Config;
 use crate::cli::ExperimentArgs;
@@ -202,7 +202,8 @@ fn scaled(preset: &Preset, written: &Table) -> Result<Table> {
 
 /// Returns the ids of the games of an experiment. Unknown names are reported when the experiment is resolved.
 fn games_of(experiment: &Table) -> Result<Vec<&'static str>> {
-    let environments = experiment.get("environments").cloned().unwrap_or_else(|| Value::Table(Table::new()));
+    let environments = without_absent(experiment).remove("environments");
+    let environments = environments.unwrap_or_else(|| Value::Table(Table::new()));
     let environments: EnvironmentSettings = environments.try_into()?;
     Ok(selection::expand(environments.games.iter().map(String::as_str)).unwrap_or_default())
 }

@@ -7,6 +7,7 @@ use settings::{Field, Kind, Limits, paragraph};
 use toml::{Table, Value};
 
 use super::schema::{Keys, keys};
+use super::values::ABSENT;
 use super::written::Sections;
 use crate::learner::{Algorithm, to_table};
 
@@ -14,7 +15,8 @@ const INTRODUCTION: &str = "\
 # Configuration
 
 All keys of an experiment, as printed by `ale-train config --reference`. An experiment is a TOML file with these
-sections, read by `--config`; `--set section.key=value` changes one key. A key that is left out takes its default.
+sections, read by `--config`; `--set section.key=value` changes one key. A key that is left out takes its default, and
+the value `absent` unsets an optional key that a preset sets.
 `ale-train config` with the flags of `ale-train ppo` prints the experiment that they describe. For another algorithm,
 add `--set experiment.algorithm=dqn` (or `pqn`, `sac`). `ale-train resume --set` changes keys of a run, except for those
 that are fixed.
@@ -37,7 +39,7 @@ pub(crate) fn reference() -> Result<String> {
         let defaults = defaults.get(&section).and_then(Value::as_table);
         for field in fields {
             let default = defaults.and_then(|section| section.get(field.name));
-            let default = default.map_or_else(|| "absent".to_owned(), shown);
+            let default = default.map_or_else(|| ABSENT.to_owned(), shown);
             let (name, kind, values, about) = (field.name, kind(field.kind), values(field), field.about());
             let about = if field.fixed.is_some() { about + " Fixed once a run has begun." } else { about };
             let _ = writeln!(page, "| `{name}` | {kind} | {default} | {values} | {about} |");

@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::schema::without_absent;
 use super::sections::EnvironmentSettings;
 use crate::learner::Algorithm;
 
@@ -40,8 +41,8 @@ impl ByGames {
         let [least, most] = self.num_envs_of_game;
         let num_envs = (self.num_envs / count).clamp(least, most);
         let mut environments = Table::from_iter([("num_envs".to_owned(), integer(num_envs))]);
-        if let Some(own) = written.get("environments").and_then(Value::as_table) {
-            environments.extend(own.clone());
+        if let Some(Value::Table(own)) = without_absent(written).remove("environments") {
+            environments.extend(own);
         }
         let mut environments: EnvironmentSettings = Value::Table(environments).try_into()?;
         environments.use_ids()?;

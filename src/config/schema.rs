@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
 };
-use super::values::read_value;
+use super::values::{read_value, unsets};
 use crate::learner::Algorithm;
 
 /// The field of every algorithm that is computed from `experiment.total_frames` and therefore is not a key.
@@ -114,7 +114,7 @@ pub(crate) fn key_of_flag(
     let known: Vec<String> = sections.iter().flat_map(names).collect();
     let name = flag.replace('-', "_");
     let exact = known.iter().find(|key| **key == name || key.rsplit('.').next() == Some(&name));
-    let near = || if may_be_misspelt { nearest_key(&name, &known) } else { None };
+    let near = || if may_be_misspelt { nearest_keys(&name, &known).first().copied() } else { None };
     let key = exact.map(String::as_str).or_else(near)?;
     Some((key.to_owned(), matches!(field(key)?.kind, Kind::Boolean)))
 }
@@ -129,6 +129,20 @@ pub(super) fn read(mut layer: Table) -> Result<Table> {
         }
     }
     Ok(layer)
+}
+
+/// Returns an experiment without the optional keys that are set to `absent`.
+pub(super) fn without_absent(experiment: &Table) -> Table {
+    let mut present = experiment.clone();
+    for (key, value) in leaves(experiment) {
+        if field(&key).is_some_and(|field| unsets(field, value))
+            && let Some((section, name)) = key.rsplit_once('.')
+            && let Some(Value::Table(section)) = value_of_mut(&mut present, section)
+        {
+            section.remove(name);
+        }
+    }
+    present
 }
 
 /// Returns the value of a key such as `ppo.gamma`.
@@ -165,12 +179,12 @@ fn check_keys(layer: &Table) -> Result<()> {
         if Algorithm::ALL.iter().any(|algorithm| algorithm.descriptor().sections.iter().any(is_derived)) {
             bail!("{key} is computed from experiment.total_frames; set that key instead")
         }
-        match nearest_key(&key, &known) {
-            Some(nearest) => {
-                bail!("unknown key '{}'; did you mean '{}'?", with_game(&key), with_game(nearest))
-            }
-            None => bail!("unknown key '{}'; the sections are {}", with_game(&key), section_names()),
+        let near: Vec<String> =
+            nearest_keys(&key, &known).into_iter().map(|near| format!("'{}'", with_game(near))).collect();
+        if near.is_empty() {
+            bail!("unknown key '{}'; the sections are {}", with_game(&key), section_names())
         }
+        bail!("unknown key '{}'; did you mean {}?", with_game(&key), near.join(" or "))
     }
     Ok(())
 }
@@ -201,15 +215,15 @@ fn without_game(key: &str) -> (String, Option<&str>) {
     }
 }
 
-/// Returns the key that `key` may be a misspelling of: as a whole, or by its last part in any section.
-fn nearest_key<'a>(key: &str, known: &'a [String]) -> Option<&'a str> {
+/// Returns the keys that `key` may be a misspelling of: one as a whole, or all with a similar last part.
+fn nearest_keys<'a>(key: &str, known: &'a [String]) -> Vec<&'a str> {
     let keys = || known.iter().map(String::as_str);
     if let Some(&similar) = nearest(key, keys()).first() {
-        return Some(similar);
+        return vec![similar];
     }
     let name = |key: &'a str| key.rsplit('.').next().unwrap_or(key);
-    let similar = *nearest(key.rsplit('.').next().unwrap_or(key), keys().map(name)).first()?;
-    keys().find(|key| name(key) == similar)
+    let similar = nearest(key.rsplit('.').next().unwrap_or(key), keys().map(name)).first().copied();
+    keys().filter(|key| Some(name(key)) == similar).collect()
 }
 
 /// Returns the names of the values of a table, such as `ppo.gamma`, and of its empty tables.

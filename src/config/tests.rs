@@ -122,6 +122,51 @@ fn set_overrides_a_file_and_flags_override_both() {
 }
 
 #[test]
+fn keys_of_the_emulation_have_no_effect_for_other_tasks() {
+    let warnings = |games, sets: &[&str]| {
+        let sets = sets.iter().flat_map(|&set| ["--set", set]);
+        let arguments: Vec<_> = ["--games", games].into_iter().chain(sets).collect();
+        experiment(&arguments)
+            .unwrap()
+            .warnings()
+            .into_iter()
+            .filter(|line| line.contains("no effect"))
+            .collect::<Vec<_>>()
+    };
+    let keys =
+        ["environments.frame_skip=2", "environments.stack_num=2", "environments.reward_clipping=false"];
+    assert_eq!(
+        warnings("CartPole-v1", &keys),
+        [
+            "environments.frame_skip has no effect: only Atari games are emulated",
+            "environments.stack_num, environments.reward_clipping have no effect: only Atari games are emulated"
+        ]
+    );
+    assert_eq!(
+        warnings("CartPole-v1", &["evaluation.repeat_action_probability=0.25"]),
+        ["evaluation.repeat_action_probability has no effect: only Atari games are emulated"]
+    );
+    assert!(warnings("CartPole-v1", &["environments.num_envs=2"]).is_empty());
+    assert!(warnings("harvest", &keys).is_empty());
+}
+
+#[test]
+fn absent_unsets_optional_keys() {
+    let toml = |arguments: &[&str]| experiment_by("dqn", arguments).map(|found| found.to_toml().unwrap());
+    let preset = ["--preset", "cartpole-dqn"];
+    assert!(toml(&preset).unwrap().contains("\nmax_grad_norm = 10.0\n"));
+    let unset = [&preset[..], &["--set", "dqn.max_grad_norm=absent"]].concat();
+    assert!(!toml(&unset).unwrap().contains("max_grad_norm"));
+    let set_again = [&unset[..], &["--set", "dqn.max_grad_norm=5"]].concat();
+    assert!(toml(&set_again).unwrap().contains("\nmax_grad_norm = 5.0\n"));
+    // The sizes of this preset follow from the environments.
+    let several = ["--games", "pong,breakout", "--set", "environments.game.pong.num_envs=absent"];
+    assert!(toml(&several).is_ok());
+    let required = experiment_by("dqn", &["--set", "dqn.gamma=absent"]).unwrap_err();
+    assert!(required.contains("dqn.gamma = \"absent\" is invalid"), "{required}");
+}
+
+#[test]
 fn a_written_experiment_reads_back_the_same() {
     let experiment = experiment(&["--set", "ppo.clip_coef=0.2", "--set", "ppo.target_kl=0.01"]).unwrap();
     let text = experiment.to_toml().unwrap();
@@ -158,7 +203,8 @@ fn norm_adv_is_a_name_or_a_boolean() {
 fn errors_name_the_key_and_the_allowed_values() {
     let error = |set| experiment(&["--set", set]).unwrap_err();
     assert!(error("ppo.lerning_rate=1").contains("did you mean 'ppo.learning_rate'?"));
-    assert!(error("gamma=0.9").contains("did you mean 'ppo.gamma'?"));
+    let gammas = "did you mean 'ppo.gamma' or 'dqn.gamma' or 'pqn.gamma' or 'sac.gamma'?";
+    assert!(error("gamma=0.9").contains(gammas));
     assert!(
         error("\"ppo.gamma\"=0.9")
             .contains("unknown key '\"ppo.gamma\"'; write it without quotes: ppo.gamma")

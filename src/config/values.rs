@@ -6,9 +6,20 @@ use rl_env::nearest;
 use settings::{Choice, ConfigError, Field, Kind, whole_number_in};
 use toml::Value;
 
+/// The value that unsets an optional key which a layer below sets.
+pub(super) const ABSENT: &str = "absent";
+
+/// Returns true for the value that unsets a key.
+pub(super) fn unsets(field: &Field, value: &Value) -> bool {
+    field.is_optional && value.as_str() == Some(ABSENT)
+}
+
 /// Returns a value in normalised form: whole numbers such as `1e7` and `"10M"` as integers, switches as the choices
 /// that they stand for, names separated by commas as a list. Fails if the value is not of the kind of the key.
 pub(super) fn read_value(key: &str, field: &Field, value: &Value) -> Result<Value> {
+    if unsets(field, value) {
+        return Ok(value.clone());
+    }
     let read = match field.kind {
         Kind::Integer { .. } => return whole(key, field, value),
         Kind::Float => float(value),
@@ -30,7 +41,7 @@ fn whole(key: &str, field: &Field, value: &Value) -> Result<Value> {
         _ => String::new(),
     };
     let range = field.whole_numbers().unwrap_or(0..=u64::MAX);
-    let or_absent = if field.is_optional { ", or absent" } else { "" };
+    let or_absent = if field.is_optional { format!(", or {ABSENT}") } else { String::new() };
     let number = whole_number_in(&text, &range)
         .map_err(|allowed| ConfigError::new(key, value, format!("{allowed}{or_absent}")))?;
     Ok(Value::Integer(i64::try_from(number)?))

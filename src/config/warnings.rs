@@ -4,7 +4,32 @@ use algorithms::ValueScale;
 
 use super::experiment::Experiment;
 use super::games::Games;
+use super::sections::EnvironmentSettings;
+use crate::learner::to_table;
 use crate::threads::too_many_threads;
+
+/// The keys of `environments` that only emulated games use, except for `frame_skip`, which is 1 for other tasks.
+const EMULATION: [&str; 13] = [
+    "repeat_action_probability",
+    "img_height",
+    "img_width",
+    "stack_num",
+    "maxpool",
+    "noop_max",
+    "use_fire_reset",
+    "fire_after_lost_life",
+    "episodic_life",
+    "reward_clipping",
+    "full_action_space",
+    "factored_actions",
+    "max_num_frames_per_episode",
+];
+
+/// Returns the warning about keys of the emulation.
+pub(super) fn without_effect(keys: &[String]) -> String {
+    let verb = if keys.len() == 1 { "has" } else { "have" };
+    format!("{} {verb} no effect: only Atari games are emulated", keys.join(", "))
+}
 
 impl Experiment {
     /// Returns a sentence for each probable mistake.
@@ -13,7 +38,7 @@ impl Experiment {
             too_many_threads(self.run.num_threads),
             self.late_start(),
             self.unscaled_clipping(),
-            self.unused_stickiness(),
+            self.unused_emulation(),
         ];
         self.notes.iter().cloned().chain(found.into_iter().flatten()).collect()
     }
@@ -32,18 +57,20 @@ impl Experiment {
         })
     }
 
-    /// Warns if sticky actions are set for tasks that do not have them.
-    fn unused_stickiness(&self) -> Option<String> {
-        let keys = [
-            ("environments", Some(self.environments.repeat_action_probability)),
-            ("evaluation", self.evaluation.repeat_action_probability),
-        ];
-        let is_atari = matches!(self.games, Games::Atari(_));
-        let (section, _) =
-            keys.into_iter().find(|(_, value)| !is_atari && value.is_some_and(|value| value > 0.0))?;
-        Some(format!(
-            "{section}.repeat_action_probability has no effect: only Atari games have sticky actions"
-        ))
+    /// Warns if keys of the emulation are set for tasks that are not emulated.
+    fn unused_emulation(&self) -> Option<String> {
+        if matches!(self.games, Games::Atari(_)) {
+            return None;
+        }
+        let [own, defaults] =
+            [&self.environments, &EnvironmentSettings::default()].map(|settings| to_table(settings).ok());
+        let (own, defaults) = (own?, defaults?);
+        let changed = EMULATION.into_iter().filter(|key| own.get(*key) != defaults.get(*key));
+        let mut keys: Vec<String> = changed.map(|key| format!("environments.{key}")).collect();
+        if self.evaluation.repeat_action_probability.is_some_and(|value| value > 0.0) {
+            keys.push("evaluation.repeat_action_probability".to_owned());
+        }
+        (!keys.is_empty()).then(|| without_effect(&keys))
     }
 
     /// Warns if values are clipped to a range that is made for clipped rewards.

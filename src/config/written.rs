@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::presets::Chosen;
-use super::schema::DERIVED;
+use super::schema::{DERIVED, without_absent};
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
 };
@@ -43,6 +43,7 @@ impl Config {
 
     /// Reads an experiment. Sections of algorithms that it does not use are checked and dropped.
     pub(super) fn new(experiment: &Table) -> Result<Self> {
+        let experiment = &without_absent(experiment);
         let sections: Sections = Value::Table(experiment.clone()).try_into()?;
         let mut used = None;
         for &algorithm in Algorithm::ALL {

@@ -19,11 +19,12 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 
 use super::grid::{ColourDepth, Grid};
+use crate::interrupt;
 
 /// True while the terminal is in the state that the game needs.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The user's terminal. Dropping it, or a panic, restores the terminal.
+/// The user's terminal. Dropping it, a panic, or a signal that ends the program restores the terminal.
 pub(super) struct Terminal {
     reports_releases: bool,
     depth: ColourDepth,
@@ -41,6 +42,7 @@ impl Terminal {
              `ale-train record` writes videos without one"
         );
         restore_on_panic();
+        interrupt::before_exit(restore);
         let reports_releases = enter().context("cannot use the terminal").inspect_err(|_| restore())?;
         // The screen of the game needs colours; NO_COLOR is meant for text.
         style::force_color_output(true);

@@ -9,8 +9,13 @@ use super::runs::RunHistory;
 use crate::failure::sentence;
 use crate::runs::runs_below;
 
-/// Reads every run that the arguments name, each once. Calls `note` for each file or directory that is skipped.
-pub(super) fn read(arguments: &[PathBuf], note: impl Fn(&str)) -> Result<Vec<RunHistory>> {
+/// Reads every run that the arguments name, each once. Calls `note` for each file or directory without runs, and `warn` for
+/// each run that cannot be read; they are skipped.
+pub(super) fn read(
+    arguments: &[PathBuf],
+    note: impl Fn(&str),
+    warn: impl Fn(&str),
+) -> Result<Vec<RunHistory>> {
     let mut runs = Vec::new();
     let mut seen = HashSet::new();
     for found in arguments.iter().map(|argument| find(argument, arguments)).collect::<Result<Vec<_>>>()? {
@@ -26,7 +31,7 @@ pub(super) fn read(arguments: &[PathBuf], note: impl Fn(&str)) -> Result<Vec<Run
             match RunHistory::read(&directory) {
                 Ok(run) => runs.push(run),
                 Err(error) if is_explicit => return Err(error),
-                Err(error) => note(&format!("skipped {}: {}", directory.display(), sentence(&error))),
+                Err(error) => warn(&format!("skipped {}: {}", directory.display(), sentence(&error))),
             }
         }
     }
@@ -122,7 +127,8 @@ mod tests {
         let paths: Vec<PathBuf> = arguments.iter().map(|argument| temp.path().join(argument)).collect();
         let root = format!("{}/", temp.path().display());
         let relative = |text: &str| text.replace(&root, "");
-        let runs = read(&paths, |note| notes.borrow_mut().push(relative(note)));
+        let add = |note: &str| notes.borrow_mut().push(relative(note));
+        let runs = read(&paths, add, add);
         let runs = runs.map_err(|error| relative(&sentence(&error)))?;
         Ok((runs.iter().map(|run| run.name.clone()).collect(), notes.into_inner()))
     }

@@ -33,7 +33,7 @@ pub(crate) use runs::RunHistory;
 pub(crate) fn run(args: &ReportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let format = Format::of(&args.out)?;
     let printer = Printer::new(global.quiet);
-    let runs = inputs::read(&args.runs, |note| printer.say(note))?;
+    let runs = inputs::read(&args.runs, |note| printer.say(note), |warning| printer.warn(warning))?;
     let count = runs.len();
     match format {
         Format::Html => durable::write(&args.out, page::html(&groups::parts(runs))?.as_bytes())?,

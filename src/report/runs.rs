@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::curve::Curve;
 use super::diagnostics::DIAGNOSTICS;
-use crate::checkpoint::CONFIG;
+use crate::checkpoint::{self, CONFIG};
 use crate::config::{self, Experiment};
 use crate::provenance::Provenance;
 use crate::statistics::mean;
@@ -58,9 +58,13 @@ impl RunHistory {
     pub(crate) fn read(run_dir: &Path) -> Result<Self> {
         ensure!(run_dir.exists(), "{} does not exist", run_dir.display());
         let unreadable = || format!("{} is not a readable run", run_dir.display());
-        let text = fs::read_to_string(run_dir.join(CONFIG))
-            .with_context(|| format!("{CONFIG} cannot be read"))
-            .with_context(unreadable)?;
+        // The file may be older than the newest checkpoint, or edited by hand.
+        let text = match checkpoint::summary_of_newest(run_dir) {
+            Ok(Some(saved)) => saved.config,
+            _ => fs::read_to_string(run_dir.join(CONFIG))
+                .with_context(|| format!("{CONFIG} cannot be read"))
+                .with_context(unreadable)?,
+        };
         let experiment =
             config::from_toml(&text).and_then(config::Config::resolve).with_context(unreadable)?;
         let metrics = match fs::read(run_dir.join(METRICS_FILE)) {

@@ -22,10 +22,20 @@ impl FinalScores {
     /// The name of the file.
     pub(crate) const FILE: &str = "scores.json";
 
-    /// Reads the scores of a run after `frames` frames, if they are known.
-    pub(crate) fn read(run_dir: &Path, frames: u64) -> Option<Self> {
+    /// Reads the scores of a run in `games` after `frames` frames, if they are known.
+    pub(crate) fn read(run_dir: &Path, frames: u64, games: &[&str]) -> Option<Self> {
         let text = fs::read(run_dir.join(Self::FILE)).ok()?;
-        serde_json::from_slice(&text).ok().filter(|scores: &Self| scores.frames == frames)
+        let scores: Self = serde_json::from_slice(&text).ok()?;
+        (scores.frames == frames && scores.are_of(games)).then_some(scores)
+    }
+
+    /// Returns true if there are episodes of exactly these games.
+    pub(crate) fn are_of(&self, games: &[&str]) -> bool {
+        let is_complete = |scores: &Vec<Scores>| {
+            let is_of = |(of_game, game): (&Scores, &&str)| of_game.task == **game && of_game.is_intact();
+            scores.len() == games.len() && scores.iter().zip(games).all(is_of)
+        };
+        is_complete(&self.agent) && self.random.as_ref().is_none_or(is_complete)
     }
 
     /// Removes the scores of a run if they were reached after `frames` frames or later.
@@ -56,22 +66,47 @@ mod tests {
 
     use super::*;
 
+    fn of(task: &str, returns: &[f64]) -> Scores {
+        Scores { task: task.to_owned(), returns: returns.to_vec(), lengths: vec![9; returns.len()] }
+    }
+
     #[test]
     fn scores_of_another_length_of_training_are_not_read() {
         let run = TempDir::new().unwrap();
-        let scores = FinalScores { frames: 8, agent: Vec::new(), random: None };
-        assert_eq!(FinalScores::read(run.path(), 8), None);
+        let read = |frames| FinalScores::read(run.path(), frames, &["pong"]);
+        let scores = FinalScores { frames: 8, agent: vec![of("pong", &[1.0])], random: None };
+        assert_eq!(read(8), None);
         scores.write(run.path()).unwrap();
-        assert_eq!(
-            (FinalScores::read(run.path(), 8), FinalScores::read(run.path(), 9)),
-            (Some(scores), None)
-        );
+        assert_eq!((read(8), read(9)), (Some(scores), None));
         FinalScores::remove_from(run.path(), 9).unwrap();
-        assert!(FinalScores::read(run.path(), 8).is_some());
+        assert!(read(8).is_some());
         FinalScores::remove_from(run.path(), 8).unwrap();
         FinalScores::remove_from(run.path(), 8).unwrap();
-        assert_eq!(FinalScores::read(run.path(), 8), None);
+        assert_eq!(read(8), None);
         fs::write(run.path().join(FinalScores::FILE), "{").unwrap();
-        assert_eq!(FinalScores::read(run.path(), 8), None);
+        assert_eq!(read(8), None);
+    }
+
+    #[test]
+    fn incomplete_scores_are_not_read() {
+        let run = TempDir::new().unwrap();
+        let pong = of("pong", &[1.0]);
+        let without_lengths = Scores { lengths: Vec::new(), ..pong.clone() };
+        for (agent, random) in [
+            (vec![], None),
+            (vec![of("pong", &[])], None),
+            (vec![of("breakout", &[1.0])], None),
+            (vec![pong.clone(), of("breakout", &[1.0])], None),
+            (vec![without_lengths], None),
+            (vec![pong.clone()], Some(vec![])),
+            (vec![pong.clone()], Some(vec![of("pong", &[])])),
+        ] {
+            let scores = FinalScores { frames: 8, agent, random };
+            scores.write(run.path()).unwrap();
+            assert_eq!(FinalScores::read(run.path(), 8, &["pong"]), None, "{scores:?}");
+        }
+        let complete = FinalScores { frames: 8, agent: vec![pong.clone()], random: Some(vec![pong]) };
+        complete.write(run.path()).unwrap();
+        assert_eq!(FinalScores::read(run.path(), 8, &["pong"]), Some(complete));
     }
 }

@@ -21,6 +21,11 @@ pub(crate) struct Scores {
 }
 
 impl Scores {
+    /// Returns true if there is an episode, and a length of every episode.
+    fn is_intact(&self) -> bool {
+        !self.returns.is_empty() && self.returns.len() == self.lengths.len()
+    }
+
     /// Returns the mean return.
     pub(crate) fn mean(&self) -> f64 {
         self.returns.iter().sum::<f64>() / self.returns.len() as f64

@@ -35,12 +35,15 @@ pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs, printer: &Printe
     Ok(changes)
 }
 
+/// Returns true if a change affects the scores of the same agent.
+pub(super) fn is_of_evaluation(change: &Change) -> bool {
+    change.key.starts_with("evaluation.")
+}
+
 /// Fails unless the changes of a finished run concern only its evaluation and its checkpoints. Others would be recorded as
 /// settings with which nothing was trained.
 pub(super) fn check_finished(run_dir: &Path, changes: &[Change]) -> Result<()> {
-    let has_effect = |change: &&Change| {
-        ["evaluation.", "checkpoints."].iter().any(|section| change.key.starts_with(section))
-    };
+    let has_effect = |change: &&Change| is_of_evaluation(change) || change.key.starts_with("checkpoints.");
     match changes.iter().find(|change| !has_effect(change)) {
         None => Ok(()),
         Some(change) => bail!(

@@ -10,8 +10,8 @@ use crate::evaluation;
 use crate::failure::{AtWork, sentence};
 use crate::interrupt::Interrupt;
 use crate::output::quoted;
-use crate::scores::FinalScores;
-use crate::telemetry::{Printer, ProgressLine, Status, Telemetry};
+use crate::scores::{FinalScores, Scores};
+use crate::telemetry::{FilePositions, Media, Printer, ProgressLine, Status, Telemetry};
 
 impl Run {
     /// Prints the scores of the final evaluation beside those of a random player. Evaluates the agent first unless this
@@ -26,19 +26,34 @@ impl Run {
         if self.experiment.evaluation.episodes == 0 {
             return Ok(());
         }
-        let moment = self.progress.moment;
-        let agent = match mem::take(&mut self.scores) {
-            scores if !scores.is_empty() && self.is_evaluated(moment.frames) => Some(scores),
-            // A run that was complete when it was resumed: the scores have been recorded.
-            _ if self.is_evaluated(moment.frames) && self.changes.is_empty() => {
-                self.play(&|| interrupt.is_requested(), telemetry, None)?
-            }
-            _ => self.evaluate(&moment, telemetry, interrupt)?,
+        let frames = self.progress.moment.frames;
+        let known = if self.is_evaluated(frames) { self.known_scores() } else { None };
+        let scores = match known {
+            None => self.agent_scores(telemetry, interrupt)?.map(|agent| FinalScores {
+                frames,
+                agent,
+                random: None,
+            }),
+            known => known,
         };
-        let Some(agent) = agent else { return Ok(()) };
-        let mut scores = FinalScores { frames: moment.frames, agent, random: None };
+        let Some(mut scores) = scores else { return Ok(()) };
         self.keep(&scores, printer);
         self.compare(&mut scores, interrupt, printer, telemetry.status(), table)
+    }
+
+    /// Returns the agent's scores at the end, or nothing if a signal arrives before they are known.
+    fn agent_scores(
+        &mut self,
+        telemetry: &mut Telemetry,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Vec<Scores>>> {
+        let moment = self.progress.moment;
+        match mem::take(&mut self.scores) {
+            scores if !scores.is_empty() && self.is_evaluated(moment.frames) => Ok(Some(scores)),
+            // A run that was complete when it was resumed: the scores have been recorded.
+            _ if self.is_evaluated(moment.frames) => self.play(&|| interrupt.is_requested(), telemetry, None),
+            _ => self.evaluate(&moment, telemetry, interrupt),
+        }
     }
 
     /// Prints scores beside those of a random player, unless a signal arrives before they are known.
@@ -68,17 +83,15 @@ impl Run {
         }
     }
 
-    /// Removes final scores that this process is about to replace: of later training, which is repeated, or of the
-    /// evaluation of a finished run, whose settings have changed.
+    /// Removes final scores that this process is about to replace: of later training, which is repeated, or of an evaluation
+    /// that is repeated.
     pub(super) fn discard_stale_scores(&self) -> Result<()> {
         if self.learner.is_complete() && self.experiment.evaluation.episodes == 0 {
             return Ok(());
         }
         let frames = self.progress.moment.frames;
-        FinalScores::remove_from(
-            &self.directory,
-            if self.learner.is_complete() { frames } else { frames + 1 },
-        )
+        let is_repeated = self.learner.is_complete() && !self.is_evaluated(frames);
+        FinalScores::remove_from(&self.directory, if is_repeated { frames } else { frames + 1 })
     }
 
     /// Returns the scores of a finished run, as far as they are known: none if its evaluation is still missing.
@@ -86,7 +99,7 @@ impl Run {
         let frames = self.progress.moment.frames;
         match self.experiment.evaluation.episodes {
             0 => Some(FinalScores { frames, agent: Vec::new(), random: Some(Vec::new()) }),
-            _ => FinalScores::read(&self.directory, frames),
+            _ => FinalScores::read(&self.directory, frames, &self.experiment.games.names()),
         }
     }
 
@@ -100,10 +113,15 @@ impl Run {
         out: &mut impl Write,
     ) -> Result<()> {
         let mut table = Vec::new();
+        let is_closed = scores.random.is_some();
+        let activity = || ProgressLine::of_activity(printer.clone());
         if !scores.agent.is_empty() {
-            let progress_line = ProgressLine::of_activity(printer.clone());
-            self.compare(&mut scores, interrupt, printer, &progress_line.status(), &mut table)
+            self.compare(&mut scores, interrupt, printer, &activity().status(), &mut table)
                 .context(AtWork { doing: "evaluation failed" })?;
+        }
+        if !is_closed && scores.random.is_some() {
+            let mut telemetry = Telemetry::open(&self.directory, &FilePositions::ends(), activity(), false)?;
+            telemetry.show(&self.progress.moment, &Media::SessionEnd);
         }
         output.print(&table, printer, out)?;
         self.fail_if_stopped(interrupt)?;

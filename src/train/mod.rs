@@ -131,17 +131,18 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     let is_lockable = !cluster::is_follower() && run_dir.join(checkpoint::CONFIG).exists();
     let lock = is_lockable.then(|| checkpoint::lock(&run_dir)).transpose()?;
     if checkpoint::is_before_first_checkpoint(&args.run_dir) {
+        let amendments = checkpoint::published(&args.run_dir)?;
         initial_weights::check_absent(&args.run_dir)?;
         let (experiment, changes) = amendment::configured(&args.run_dir, args, &printer)?;
         let device = device.unwrap_or(experiment.device);
         let mut run = fresh(experiment, args.run_dir.clone(), &overrides, device, global)?;
-        run.progress.amendments = checkpoint::published(&args.run_dir);
+        run.progress.amendments = amendments;
         let directory = args.run_dir.display();
         printer.say(&format!("the run {directory} has no checkpoint yet: it starts from the beginning"));
         return Run { lock, changes, ..run }.execute(&output, out);
     }
     let agent = StoredAgent::open_newest(&args.run_dir, |line| printer.warn(line))?;
-    if checkpoint::are_published(&run_dir, &agent.checkpoint.progress.amendments) {
+    if checkpoint::are_published(&run_dir, &agent.checkpoint.progress.amendments)? {
         warn_of_changes(&run_dir, &agent.checkpoint.config, &printer);
     }
     let run = restored(agent, args, run_dir, &overrides, device, global)?;
@@ -157,6 +158,7 @@ fn restored(
     device: Option<DeviceName>,
     global: &Global,
 ) -> Result<Run> {
+    let was_complete = agent.experiment.is_complete(&agent.checkpoint.progress.moment);
     let changes = amendment::amend(&mut agent, args, &Printer::new(global.quiet))?;
     let device = device.unwrap_or(agent.experiment.device).open()?;
     set_threads(overrides.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
@@ -172,10 +174,14 @@ fn restored(
         agent.unusable()
     );
     let StoredAgent { mut checkpoint, experiment, directory, .. } = agent;
-    if learner.is_complete() && !changes.is_empty() {
-        amendment::check_finished(&run_dir, &changes)?;
-        // The last evaluation is repeated with the new settings, also by a process that resumes after an interruption.
-        checkpoint.progress.evaluation = None;
+    if learner.is_complete() {
+        if was_complete {
+            amendment::check_finished(&run_dir, &changes)?;
+        }
+        if changes.iter().any(amendment::is_of_evaluation) {
+            // It is repeated with the new settings, also by a process that resumes after an interruption.
+            checkpoint.progress.evaluation = None;
+        }
     }
     Ok(Run {
         experiment,

@@ -11,6 +11,9 @@ fn games_and_roms_are_listed_as_text_and_json() {
     let games: serde_json::Value =
         serde_json::from_str(&text(&["games", "--games", "atari57", "--json"])).expect("JSON");
     assert_eq!(games.as_array().map(Vec::len), Some(57));
+    let all: serde_json::Value = serde_json::from_str(&text(&["games", "--json"])).expect("JSON");
+    let ids: Vec<_> = all.as_array().expect("a list").iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert!(["harvest", "pong", "CartPole-v1", "FrozenLake-v1", "Ant-v5"].iter().all(|id| ids.contains(id)));
     let tasks: serde_json::Value =
         serde_json::from_str(&text(&["games", "--games", "classic,pong,Pendulum-v1", "--json"]))
             .expect("JSON");

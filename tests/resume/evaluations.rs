@@ -121,6 +121,70 @@ fn an_interrupted_evaluation_with_other_settings_is_recorded_after_resuming() {
     assert_eq!(progress(&run)["score"].as_f64(), Some(last));
 }
 
+#[test]
+fn settings_of_checkpoints_do_not_repeat_the_evaluation_of_a_finished_run() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    succeed(&mut train(&run, "2", &EVALUATED));
+    let scores = || fs::read(run.join("scores.json")).expect("scores");
+    let before = (curves(&run), scores());
+    succeed(ale_train().arg("resume").arg(&run).args(["--set", "checkpoints.keep_last=1"]));
+    assert!(before == (curves(&run), scores()), "the evaluation was repeated");
+    let config = fs::read_to_string(run.join("config.toml")).expect("a configuration");
+    assert!(config.contains("keep_last = 1\n"), "{config}");
+}
+
+#[test]
+fn a_stopped_run_can_be_shortened_to_where_it_stopped() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let settings =
+        ["ppo", "--games", "CartPole-v1", "--total-frames", "10M", "--set", "evaluation.episodes=2"];
+    let mut stopped = train(&run, "2", &settings).spawn().expect("a run");
+    wait_for(&mut stopped, "second update", || updates(&run) >= 2);
+    signal(&stopped, "-INT");
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
+    let frames = progress(&run)["moment"]["frames"].to_string();
+
+    succeed(ale_train().arg("resume").arg(&run).args(["--total-frames", &frames]));
+    assert_eq!(progress(&run)["moment"]["frames"].to_string(), frames, "the run was trained further");
+    assert!(curves(&run).iter().any(|record| record.get("evaluation/return").is_some()));
+    // It is finished now.
+    let refused = ale_train().arg("resume").arg(&run).args(["--set", "ppo.gamma=0.9"]).output();
+    assert_eq!(refused.expect("a command").status.code(), Some(2));
+}
+
+#[test]
+fn a_missing_random_player_is_made_up_for_with_the_end_of_the_session() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let settings =
+        ["ppo", "--games", "CartPole-v1", "--total-frames", "2048", "--set", "evaluation.episodes=2"];
+    succeed(&mut train(&run, "2", &settings));
+    let [scores, events] = ["scores.json", "events.out.tfevents.ale-train"].map(|name| run.join(name));
+    let [complete, all_events] = [&scores, &events].map(|path| fs::read(path).expect("a file"));
+    // A signal arrived before the random player had finished. The last event is the end of the session.
+    let mut interrupted: Value = serde_json::from_slice(&complete).expect("JSON");
+    interrupted["random"] = Value::Null;
+    fs::write(&scores, interrupted.to_string()).expect("scores");
+    let mut last = 0;
+    let mut next = 0;
+    while next < all_events.len() {
+        let length = u64::from_le_bytes(all_events[next..next + 8].try_into().expect("eight bytes"));
+        (last, next) = (next, next + length as usize + 16);
+    }
+    fs::write(&events, &all_events[..last]).expect("events");
+    let before = curves(&run);
+
+    succeed(ale_train().arg("resume").arg(&run));
+    let [scores, events] = [&scores, &events].map(|path| fs::read(path).expect("a file"));
+    assert!(scores == complete && curves(&run) == before, "the scores differ");
+    assert_eq!(events.len(), all_events.len());
+    // The time of the event differs.
+    let text = |events: &[u8]| String::from_utf8_lossy(&events[last..]).contains("session_end_info");
+    assert!(text(&events) && text(&all_events), "the last event is not the end of the session");
+}
+
 /// Resumes a finished run with another number of episodes, and stops it during its evaluation.
 fn interrupt_evaluation(run: &Path, episodes: usize) {
     let mut again = ale_train();
