@@ -4,7 +4,9 @@
 //! This crate prints nothing: [`Pip`] passes its only message to a callback.
 
 mod directory;
+mod lock_file;
 mod pip;
 
 pub use directory::data_directory;
+pub use lock_file::open_lock_file;
 pub use pip::{Pip, PipError};

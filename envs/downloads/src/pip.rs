@@ -95,6 +95,26 @@ impl Pip {
         let tried: Vec<_> = self.interpreters.iter().map(|name| name.to_string_lossy()).collect();
         Err(PipError::NoPython { tried: tried.join(", ") })
     }
+
+    /// Runs a pip command like [`run`](Self::run), and once more with additional options if it fails. If both attempts fail,
+    /// the error is that of the first: it is about the user's Python, and therefore more useful.
+    pub fn run_or_retry_with<'a>(
+        &self,
+        options: &'a [&str],
+        command: &str,
+        arguments: impl IntoIterator<Item = &'a OsStr> + Clone,
+    ) -> Result<(), PipError> {
+        match self.run(command, arguments.clone()) {
+            Err(first @ PipError::Failed { .. }) => {
+                let options = options.iter().map(OsStr::new);
+                match self.run(command, options.chain(arguments)) {
+                    Err(PipError::Interrupted) => Err(PipError::Interrupted),
+                    second => second.map_err(|_| first),
+                }
+            }
+            outcome => outcome,
+        }
+    }
 }
 
 /// Returns true if a request to stop ended a process: SIGHUP, SIGINT or SIGTERM.

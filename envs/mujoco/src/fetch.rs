@@ -59,7 +59,7 @@ impl Installation {
         let unwritable = |reason| MujocoError::Unwritable { path: self.directory().to_owned(), reason };
         fs::create_dir_all(self.directory()).map_err(unwritable)?;
         // Dropping the file releases the lock.
-        let lock = File::create(self.directory().join(".lock")).map_err(unwritable)?;
+        let lock = downloads::open_lock_file(self.directory()).map_err(unwritable)?;
         match lock.lock() {
             Ok(()) => self.delete_incomplete_downloads().map_err(unwritable)?,
             // Ctrl-C in Python.
@@ -106,15 +106,8 @@ impl Installation {
 /// Installs the packages into a directory.
 fn install(pip: &Pip, directory: &Path) -> Result<(), PipError> {
     pip.announce(&format!("downloading {} with pip", PACKAGES.join(" and ")));
-    let run = |choice: &[&str]| {
-        // `--no-user` because a configuration of pip may have `user = true`, which excludes `--target`.
-        let options = ["--only-binary=:all:", "--no-user"].into_iter().chain(choice.iter().copied());
-        let target = [OsStr::new("--target"), directory.as_os_str()];
-        pip.run("install", options.map(OsStr::new).chain(target).chain(PACKAGES.map(OsStr::new)))
-    };
-    match run(&[]) {
-        // The first error is about the user's Python, and therefore more useful than that of the second attempt.
-        Err(error @ PipError::Failed { .. }) => run(&ANY_PYTHON).map_err(|_| error),
-        outcome => outcome,
-    }
+    // `--no-user` because a configuration of pip may have `user = true`, which excludes `--target`.
+    let options = ["--only-binary=:all:", "--no-user", "--target"].map(OsStr::new);
+    let arguments = options.into_iter().chain([directory.as_os_str()]).chain(PACKAGES.map(OsStr::new));
+    pip.run_or_retry_with(&ANY_PYTHON, "install", arguments)
 }

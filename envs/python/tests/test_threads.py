@@ -37,11 +37,13 @@ def test_threads_share_an_environment() -> None:
     env = AtariVectorEnv("harvest", 4)
     env.reset(seed=1)
     errors: list[BaseException] = []
+    steps: list[int] = []
 
     def play() -> None:
-        for _ in range(200):
+        for step in range(200):
             try:
                 env.step(np.zeros(4, int))
+                steps.append(step)
             except RuntimeError:
                 pass  # Another thread has sent actions in between.
             except BaseException as error:
@@ -54,6 +56,8 @@ def test_threads_share_an_environment() -> None:
         thread.join(timeout=60)
         assert not thread.is_alive()
     assert not errors
+    # The last step of all has no rival.
+    assert steps
     env.reset(seed=1)
 
 

@@ -126,7 +126,7 @@ impl RomStore {
     pub(super) fn lock(&self) -> Result<File, RomError> {
         self.create_directory()?;
         let unwritable = |reason| RomError::Unwritable { path: self.directory.clone(), reason };
-        let file = File::create(self.directory.join(".lock")).map_err(unwritable)?;
+        let file = downloads::open_lock_file(&self.directory).map_err(unwritable)?;
         match file.lock() {
             // Ctrl-C in Python.
             Err(reason) if reason.kind() == io::ErrorKind::Interrupted => Err(unwritable(reason)),

@@ -30,14 +30,8 @@ impl Wheel {
         let directory = tempfile::tempdir()
             .map_err(|reason| RomError::NoTemporaryDirectory { path: std::env::temp_dir(), reason })?;
         pip.announce(&format!("downloading {WHEEL} with pip for its ROMs"));
-        let run = |choice: &[&str]| {
-            let destination = [OsStr::new("--dest"), directory.path().as_os_str(), OsStr::new(WHEEL)];
-            pip.run("download", choice.iter().map(OsStr::new).chain(destination))
-        };
-        match run(&[]) {
-            Err(PipError::Failed { .. }) => run(&ANY_PLATFORM)?,
-            outcome => outcome?,
-        }
+        let destination = [OsStr::new("--dest"), directory.path().as_os_str(), OsStr::new(WHEEL)];
+        pip.run_or_retry_with(&ANY_PLATFORM, "download", destination)?;
         let missing = || PipError::Failed { detail: "pip reported success but left no wheel".to_owned() };
         Self::find(directory).ok_or_else(|| missing().into())
     }

@@ -99,8 +99,8 @@ fn wheels_of_another_python_are_installed_if_there_are_none_for_the_users() {
     let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
     let platform = if cfg!(target_arch = "aarch64") { "aarch64" } else { "x86_64" };
     let options = format!(
-        "--only-binary=:all: --no-user --platform=manylinux_2_28_{platform} --python-version=3.11 --implementation=cp \
-         --abi=cp311 --ignore-requires-python --target"
+        "--platform=manylinux_2_28_{platform} --python-version=3.11 --implementation=cp --abi=cp311 \
+         --ignore-requires-python --only-binary=:all: --no-user --target"
     );
     let fails = "echo \"ERROR: attempt with $all\" >&2; exit 1";
     let script = format!("case $all in *' {options} '*) {};; *) {fails};; esac", installs());

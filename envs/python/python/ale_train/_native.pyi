@@ -199,6 +199,7 @@ class ALEInterface:
 
         Raises:
             RuntimeError: No game is loaded.
+            TypeError: The action is negative.
         """
     def reset_game(self) -> None:
         """Starts a new episode.
@@ -229,12 +230,14 @@ class ALEInterface:
 
         Raises:
             RuntimeError: The game has no such mode.
+            TypeError: The mode is negative.
         """
     def setDifficulty(self, difficulty: int) -> None:
         """Sets the difficulty switches.
 
         Raises:
             RuntimeError: The game has no such difficulty.
+            TypeError: The difficulty is negative.
         """
     def getScreenDims(self) -> tuple[int, int]:
         """Returns the height and the width of the screen."""
@@ -247,7 +250,7 @@ class ALEInterface:
 
         Raises:
             RuntimeError: No game is loaded, or the buffer has another shape.
-            TypeError: The buffer is not of uint8.
+            TypeError: The buffer is not of uint8, or not C-contiguous.
         """
     @overload
     def getScreen(self, buffer: _Bytes) -> None: ...
@@ -260,7 +263,7 @@ class ALEInterface:
 
         Raises:
             RuntimeError: No game is loaded, or the buffer has another shape.
-            TypeError: The buffer is not of uint8.
+            TypeError: The buffer is not of uint8, or not C-contiguous.
         """
     @overload
     def getScreenRGB(self, buffer: _Bytes) -> None: ...
@@ -273,7 +276,7 @@ class ALEInterface:
 
         Raises:
             RuntimeError: No game is loaded, or the buffer has another shape.
-            TypeError: The buffer is not of uint8.
+            TypeError: The buffer is not of uint8, or not C-contiguous.
         """
     @overload
     def getScreenGrayscale(self, buffer: _Bytes) -> None: ...
@@ -282,6 +285,7 @@ class ALEInterface:
 
         Raises:
             OSError: The file cannot be written.
+            RuntimeError: No game is loaded.
         """
     @overload
     def getRAM(self) -> _Bytes:
@@ -292,7 +296,7 @@ class ALEInterface:
 
         Raises:
             RuntimeError: No game is loaded.
-            TypeError: The buffer has another type or shape.
+            TypeError: The buffer has another type or shape, or is not C-contiguous.
         """
     @overload
     def getRAM(self, buffer: _Bytes) -> None: ...
@@ -307,6 +311,7 @@ class ALEInterface:
 
         Raises:
             RuntimeError: There is no such address.
+            TypeError: The index is negative, or the value is not a byte.
         """
     def getAudio(self, buffer: _Bytes | None = None) -> NoReturn:
         """Sound is not available.

@@ -113,7 +113,8 @@ class ALEVectorInterface:
     def emulator(self, env_id: int) -> _native.ALEInterface:
         """Returns a copy of an environment's emulator: its lives, RAM, screen, modes, saved state and so on.
 
-        The copy is independent: acting on it does not change the environment. Call it before ``send``.
+        The copy is independent: acting on it does not change the environment. It has no frame limit, so
+        ``game_truncated`` is always false. Call it before ``send``.
 
         Args:
             env_id: The environment.

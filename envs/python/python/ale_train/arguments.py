@@ -34,12 +34,13 @@ def check_games(ids: Sequence[str]) -> None:
             raise unknown(game, str(game))
 
 
-def check_frameskip(frameskip: object) -> None:
-    """Requires a positive ``int``, as ale-py does."""
+def check_frameskip(frameskip: object) -> int:
+    """Returns a positive ``int``. Requires this type, as ale-py does."""
     if type(frameskip) is not int:
         raise gymnasium.error.Error(f"Invalid frameskip type: {type(frameskip)}. It must be an int.")
     if frameskip <= 0:
         raise gymnasium.error.Error(f"Invalid frameskip of {frameskip}, frameskip must be positive.")
+    return frameskip
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:

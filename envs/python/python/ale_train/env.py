@@ -76,6 +76,15 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             max_num_frames_per_episode: Frames after which an episode is truncated.
             render_mode: ``"rgb_array"``, or ``"human"`` for a window, which needs pygame.
             sound_obs: Not available; must be False.
+
+        Raises:
+            GameError: There is no such game.
+            gymnasium.error.Error: ``obs_type``, ``frameskip`` or ``render_mode`` is invalid.
+            NotImplementedError: ``sound_obs`` is true.
+            RuntimeError: The game has no such mode or difficulty.
+            ValueError: Another argument is outside its range.
+            OSError: The ROM cannot be read.
+            DependencyNotInstalled: ``render_mode`` is ``"human"`` and pygame is not installed.
         """
         if obs_type not in ("rgb", "grayscale", "ram"):
             raise error.Error(f"Invalid observation type: {obs_type}. Expecting: rgb, grayscale, ram.")
@@ -306,12 +315,18 @@ def _is_analogue(action: Any) -> bool:
     return bool(np.isfinite(action).all())
 
 
+#: The most emulated frames per step.
+_MOST_FRAMES = 2**31 - 1
+
+
 def _check_frameskip(frameskip: object) -> None:
     """Requires a positive ``int`` or a range of positive ones."""
     if isinstance(frameskip, list):
         raise error.Error("Invalid frameskip type: <class 'list'>. It must be an int or a tuple of two.")
     if not isinstance(frameskip, tuple):
-        return check_frameskip(frameskip)
+        if check_frameskip(frameskip) > _MOST_FRAMES:
+            raise error.Error(f"Invalid frameskip of {frameskip}, frameskip must be at most {_MOST_FRAMES}.")
+        return
     if len(frameskip) != 2:
         raise error.Error(f"Invalid stochastic frameskip length of {len(frameskip)}, expected length 2.")
     for bound in frameskip:
@@ -322,3 +337,5 @@ def _check_frameskip(frameskip: object) -> None:
         raise error.Error("Invalid stochastic frameskip, lower bound must be strictly less than upper bound.")
     if low <= 0:
         raise error.Error("Invalid stochastic frameskip, lower bound must be positive.")
+    if high - 1 > _MOST_FRAMES:
+        raise error.Error(f"Invalid stochastic frameskip, upper bound must be at most {_MOST_FRAMES + 1}.")

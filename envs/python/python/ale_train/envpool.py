@@ -147,7 +147,8 @@ class Config:
         task: Id of the game.
         num_envs: Number of environments.
         batch_size: Rows of a batch; 0 means one for each environment.
-        num_threads: Threads that step environments; 0 means one for each core.
+        num_threads: Threads that step environments; 0 means one for each row of a batch, but at most one for each
+            core.
         thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
         seed: Environment ``i`` has the seed ``seed + i``. ``make`` also takes a list with a seed for each.
         env_seed: A seed for each environment instead.
@@ -498,6 +499,9 @@ class EnvPool:
         ``recv(handle)`` and ``step(handle, action, env_id=None)`` return the handle and what ``recv`` returns;
         ``send(handle, action, env_id=None)`` returns the handle. Without ``env_id`` an action is sent to each
         environment of the last batch. Call ``async_reset`` first. See ``AtariVectorEnv.xla``.
+
+        Raises:
+            NotImplementedError: The environments are not Atari games.
         """
         envs = self._envs
         if not isinstance(envs, AtariVectorEnv):

@@ -29,7 +29,8 @@ class TaskConfig:
         task: Id of the environment.
         num_envs: Number of environments.
         batch_size: Rows of a batch; 0 means one for each environment.
-        num_threads: Threads that step environments; 0 means one for each core.
+        num_threads: Threads that step environments; 0 means one for each row of a batch, but at most one for each
+            core.
         thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
         seed: Environment ``i`` has the seed ``seed + i``.
         env_seed: A seed for each environment instead.

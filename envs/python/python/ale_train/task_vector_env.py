@@ -66,7 +66,8 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             num_envs: Number of environments.
             batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` returns
                 the environments that finish first, and ``info["env_id"]`` contains their indices.
-            num_threads: Threads that step environments; 0 means one for each core.
+            num_threads: Threads that step environments; 0 means one for each row of a batch, but at most one for each
+                core.
             thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
             autoreset_mode: Gymnasium's autoreset mode, as the enum or its value.
             max_episode_steps: Steps after which an episode is truncated; by default those of the id. -1 disables the
@@ -130,7 +131,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         Raises:
             TypeError: The seed or mask has the wrong type.
             ValueError: The seed or mask has the wrong length, a seed is negative, or an option is unknown.
-            RuntimeError: The first reset does not include every environment.
+            RuntimeError: The first reset does not include every environment, or a batch does not hold all of them.
         """
         seeds = self._seeds(seed)
         mask = self._mask(options)

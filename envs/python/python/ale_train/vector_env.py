@@ -86,7 +86,8 @@ class AtariVectorEnv(VectorEnv):
             num_envs: Number of environments; with ``games``, the number for each game.
             batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` returns
                 the environments that finish first, and ``info["env_id"]`` contains their indices.
-            num_threads: Threads that step environments; 0 means one for each core.
+            num_threads: Threads that step environments; 0 means one for each row of a batch, but at most one for each
+                core.
             thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
             max_num_frames_per_episode: Emulated frames after which an episode is truncated.
             repeat_action_probability: Probability that a frame repeats the previous action (sticky actions); values
@@ -253,6 +254,12 @@ class AtariVectorEnv(VectorEnv):
 
         Returns:
             Observations, rewards (int32), terminations, truncations and info.
+
+        Raises:
+            AssertionError: The actions have another shape or type.
+            ActionError: An action is outside its space.
+            RuntimeError: The environments have not been reset, or some are in flight.
+            ClosedEnvironmentError: ``close`` was called.
         """
         pool = self._open_pool()
         arguments.check_actions(actions, self.continuous, self.batch_size)

@@ -289,8 +289,10 @@ impl AleInterface {
     fn saveScreenPNG(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let emulator = &mut *self.lock(py);
         let game = emulator.game()?;
-        game.show();
-        screen::save_png(game, &path)
+        py.detach(|| {
+            game.show();
+            screen::save_png(game, &path)
+        })
     }
 
     /// Returns the 128 bytes of RAM, or writes them to `buffer`.
@@ -331,7 +333,9 @@ impl AleInterface {
     /// Saves the state, with the generator of sticky actions if `include_rng`.
     #[pyo3(signature = (include_rng = false))]
     fn cloneState(&self, py: Python<'_>, include_rng: bool) -> PyResult<AleState> {
-        Ok(AleState::new(self.lock(py).game()?.save_state(include_rng)))
+        let emulator = &mut *self.lock(py);
+        let game = emulator.game()?;
+        Ok(AleState::new(py.detach(|| game.save_state(include_rng))))
     }
 
     /// Saves the state with the generator of sticky actions.
@@ -425,7 +429,7 @@ impl AleInterface {
         let emulator = &mut *self.lock(py);
         let game = emulator.game()?;
         if view != View::Ram {
-            game.show();
+            py.detach(|| game.show());
         }
         match buffer {
             None => view.array(py, game, view.bytes(game)).map(Some),

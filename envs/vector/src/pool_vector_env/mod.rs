@@ -183,7 +183,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         if env >= self.num_envs() {
             return Err(VectorError::UnknownEnv { env, num_envs: self.num_envs() });
         }
-        Ok(&self.action_masks[env * width..][..width])
+        let is_discrete = matches!(self.action_spaces[env], Space::Discrete { .. });
+        Ok(if is_discrete { &self.action_masks[env * width..][..width] } else { &[] })
     }
 
     /// Calls `look` with an environment that is not in flight.

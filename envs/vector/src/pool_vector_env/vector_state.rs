@@ -60,12 +60,20 @@ impl VectorState {
         if state.mode != mode {
             return bad(format!("its autoreset mode is {:?}, but must be {mode:?}", state.mode));
         }
+        if mode == AutoresetMode::SameStep && state.slots.iter().any(|slot| slot.episode_over) {
+            return bad("an episode is over, although the next one begins in the same step".to_owned());
+        }
         let wrong_length =
             |slot: &SlotState| slot.final_observation.as_ref().is_some_and(|row| row.len() != row_bytes);
         if state.slots.iter().any(wrong_length) {
             return bad(format!("the length of a final observation is not {row_bytes}"));
         }
         Ok(state)
+    }
+
+    /// Returns true if the environments are in order.
+    fn is_in_order(&self) -> bool {
+        self.slots.iter().map(|slot| slot.env_id).eq(0..self.slots.len())
     }
 
     /// Checks that the state has exactly the environments of these tasks, in order if a batch holds all of them.
@@ -100,9 +108,13 @@ impl VectorState {
 /// Joins snapshots of several vector environments, each of whose batches hold all environments, into the snapshot of a
 /// single vector environment with all their environments in this order.
 pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
-    let mut states = parts.iter().map(|part| VectorState::read(part));
-    let mut all =
-        states.next().unwrap_or_else(|| Err(VectorError::BadSnapshot("none was given".to_owned())))?;
+    let bad = |reason: &str| VectorError::BadSnapshot(reason.to_owned());
+    let read = |part: &Vec<u8>| {
+        let state = VectorState::read(part)?;
+        if state.is_in_order() { Ok(state) } else { Err(bad("its environments must be in order")) }
+    };
+    let mut states = parts.iter().map(read);
+    let mut all = states.next().unwrap_or_else(|| Err(bad("none was given")))?;
     for state in states {
         let (first, state) = (all.slots.len(), state?);
         if state.mode != all.mode {
@@ -120,7 +132,7 @@ pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
 /// snapshot must come from a vector environment whose batches hold all environments.
 pub fn part_of_snapshot(snapshot: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
     let state = VectorState::read(snapshot)?;
-    if state.slots.len() < envs.end || !state.slots.iter().map(|slot| slot.env_id).eq(0..state.slots.len()) {
+    if state.slots.len() < envs.end || !state.is_in_order() {
         let reason = format!("it must contain at least the first {} environments, in order", envs.end);
         return Err(VectorError::BadSnapshot(reason));
     }
