@@ -101,7 +101,7 @@ impl Entry {
         );
         if let Some(scores) = &agent.scores {
             card += "\n## Scores\n\n\
-                     Scores of complete games at the end of training, and of a random player.\n\n\
+                     Scores of full episodes at the end of training, and of a random player.\n\n\
                      | game | episodes | mean | standard error | random | human-normalised |\n\
                      |---|---|---|---|---|---|\n";
             card += &scores.agent.iter().map(|of_game| row_of_game(of_game, scores)).collect::<String>();

@@ -144,9 +144,9 @@ ale-train ppo --preset machado-ppo --games seaquest
 ale-train presets many-ppo
 ```
 
-Without `--preset` and `--config`, the games and the device determine the preset, by the column \"default for\": a
-preset for the game itself if there is one, else one for its kind. The first line of the output of a run names the
-preset, and `run.json` in its directory records it.
+Without `--preset` and `--config`, the games and the device determine the preset: the one whose column \"default for\"
+names the game or, if there is none, its kind of task. The first line of the output of a run names the preset, and
+`run.json` in its directory records it.
 
 Scores of several seeds are a range (`a to b`) or the mean with the standard deviation over the seeds (`+-`). A time
 is that of the fastest measured run of each game, on the machine that `benches/results/README.md` names; for Atari 100k it

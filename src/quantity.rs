@@ -1,4 +1,4 @@
-//! Numbers, durations and sizes as a person reads them.
+//! Human-readable numbers, durations and sizes.
 
 /// Formats a number in about six characters: `0.012`, `12.3`, `4096`, `1.20M`.
 pub(crate) fn short(value: f64) -> String {

@@ -227,7 +227,7 @@ mod tests {
         }
         assert!(message(&["ALE/Pnog-v5"]).ends_with("did you mean pong?"));
         assert!(message(&["BrekoutNoFrameskip-v4"]).ends_with("did you mean breakout?"));
-        assert!(message(&["Pong-ram-v4"]).contains("observes the RAM"));
+        assert!(message(&["Pong-ram-v4"]).contains("has RAM observations"));
     }
 
     #[test]

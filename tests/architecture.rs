@@ -1,4 +1,4 @@
-//! Checks that the crates of the workspace depend on each other only as allowed here. A new dependency belongs into
+//! Checks that the crates of the workspace depend on each other only as allowed here. Add a new dependency to
 //! `ARCHITECTURE.md` too.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -133,7 +133,7 @@ fn other_runs_continue_after_a_failure() {
         let last = said.lines().last().expect("a line");
         assert_eq!(
             last,
-            "error: 1 of 2 runs failed: learning_rate=1e30__seed=1: the same command repeats the failed runs only"
+            "error: 1 of 2 runs failed (learning_rate=1e30__seed=1): run the same command again to repeat only the failed runs"
         );
         assert_eq!(said.contains("run 2 of 2"), is_first, "{said}");
         let table = String::from_utf8_lossy(&stdout);

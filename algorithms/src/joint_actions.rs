@@ -124,7 +124,7 @@ impl JointActions {
         }
     }
 
-    /// Returns the action space of the environments.
+    /// Returns the action space of the environments. A `MultiDiscrete` space with a single choice counts as `Discrete`.
     pub fn space(&self) -> Space {
         match (&self.legal.factors, &self.legal.sizes[..]) {
             (Some(factors), _) => Space::discrete(factors.len()),

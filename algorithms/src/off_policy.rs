@@ -146,7 +146,7 @@ impl<E: ActionElement> OffPolicy<E> {
         check_final_observations(batch, self.spec.autoreset_mode)?;
         check_rewards(batch)?;
         let steps = self.replay.end_step(batch, &self.cluster)?;
-        self.steps += steps;
+        self.steps = self.steps.saturating_add(steps);
         // Counts the steps in the replay buffer, so that a lost one is filled again before learning
         // continues.
         if self.replay.written() >= self.plan.learning_starts as u64 {

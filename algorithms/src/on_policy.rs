@@ -440,7 +440,7 @@ impl<N: Module> OnPolicy<N> {
 
     /// Fails if more updates have been made than there are in `total_steps`.
     pub(crate) fn check_total(&self) -> Result<(), ConfigError> {
-        let made = self.updates * (self.spec.num_envs() * self.plan.num_steps) as u64;
+        let made = self.updates.saturating_mul((self.spec.num_envs() * self.plan.num_steps) as u64);
         let allowed = format!("at least {made}, the number of steps already made");
         let is_possible = self.updates <= self.num_updates();
         ConfigError::unless(is_possible, "total_steps", &self.plan.total_steps, allowed)

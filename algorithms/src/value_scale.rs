@@ -122,6 +122,11 @@ impl Statistics {
         (self.second_moment - self.mean * self.mean).max(0.0).sqrt().clamp(1e-4, 1e6)
     }
 
+    /// Returns true if returns differ by more than rounding errors.
+    fn varies(&self) -> bool {
+        self.second_moment - self.mean * self.mean > (1e-12 * self.second_moment).max(1e-8)
+    }
+
     /// Moves the statistics towards those of `returns`. They are exponentially weighted means of all samples so far:
     /// each sample has `1 - beta` times the weight of the next one. A batch has the same effect as the same number of
     /// single samples.
@@ -181,8 +186,8 @@ impl TaskScales {
     /// scale does not depend on returns.
     ///
     /// The head is not changed for the first returns of a task: its predictions are still meaningless, and it continues
-    /// from the mean. If all of these returns were equal, the standard deviation would have its minimum, and the change
-    /// would be so large that the head would recover slowly (as the probe with a constant value shows).
+    /// from the mean. Nor is it changed as long as all returns were equal: the standard deviation has its minimum then, and
+    /// the change would be so large that the head would recover slowly.
     pub(crate) fn observe(&mut self, returns: &[TaskReturn]) -> Vec<Rescaling> {
         let beta = self.beta;
         let update = |(task, of_task): (usize, &mut Statistics)| {
@@ -191,7 +196,7 @@ impl TaskScales {
             let own: Vec<TaskReturn> = own.copied().collect();
             let before = *of_task;
             of_task.observe(&own, beta);
-            if before.samples == 0.0 {
+            if before.samples == 0.0 || !before.varies() {
                 return Rescaling::NONE;
             }
             Rescaling {
@@ -277,6 +282,21 @@ mod tests {
         assert!((scales.expand(0, 0.0) - 7.0).abs() < 1e-6);
         // A task without returns does not change.
         assert_eq!((change[1], scales.squash(1, -4.0)), (Rescaling::NONE, -4.0));
+    }
+
+    #[test]
+    fn equal_returns_do_not_change_the_head() {
+        for first in [3.0, 100_000.0] {
+            let mut scales = TaskScales::new(ValueScale::PopArt, 1e-3, 1);
+            for _ in 0..3 {
+                assert_eq!(scales.observe(&of_task(0, [first])), [Rescaling::NONE]);
+            }
+            // The first different return gives the scale.
+            assert_eq!(scales.observe(&of_task(0, [first + 2.0])), [Rescaling::NONE]);
+            let deviation = f64::from(scales.deviation(0).unwrap());
+            assert!((deviation - 0.75f64.sqrt()).abs() < 0.01, "{deviation}");
+            assert_ne!(scales.observe(&of_task(0, [first])), [Rescaling::NONE]);
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ impl Task {
     /// Creates a task whose actions are the first of those that all tasks share: a single choice of `num_actions` options.
     ///
     /// # Panics
-    /// Panics if `num_actions` is 0.
+    /// Panics if `num_actions` is 0 or more than [`JointActions::MAX_OPTIONS`].
     pub fn new(name: impl Into<String>, num_actions: usize) -> Self {
         Self::of_actions(name, JointActions::discrete(num_actions))
     }
@@ -337,7 +337,9 @@ impl VectorSpec {
             _ => (&[], state_len),
         };
         let elements = shape.iter().try_fold(1_usize, |elements, &extent| elements.checked_mul(extent));
-        elements.is_some_and(|elements| elements <= most) && self.check().is_ok()
+        // A shared head has at least one weight for each output.
+        let has_outputs = self.shared_outputs <= state_len / size_of::<f32>();
+        elements.is_some_and(|elements| elements <= most) && has_outputs && self.check().is_ok()
     }
 
     /// Fails unless `other` has the same observation space.

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_everything_else() {
+    fn rejects_text_that_is_not_a_whole_number() {
         for text in [
             "", "-", ".", "_", "1_", "_1", "1__0", "1.5", "1e-1", "1.0005k", "10T", "1kk", "1e3k", "ten",
             "1 0",

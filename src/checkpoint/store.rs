@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_checkpoints_become_a_run_of_their_own() {
+    fn newer_checkpoints_move_to_a_separate_run() {
         let run = TempDir::new().unwrap();
         let saved = [1, 4, 4, 6].map(|updates| save(run.path(), &checkpoint(updates)).unwrap());
         fs::write(run.path().join(CONFIG), "a = 1").unwrap();

@@ -29,7 +29,7 @@ pub(crate) struct AgentArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Scores are sums of unclipped rewards over complete games.
+Scores are sums of unclipped rewards over full episodes.
 
 Examples:
   ale-train eval checkpoints/harvest__ppo__1__1767225600
@@ -125,8 +125,8 @@ checkpoint, the agent's value estimate and the probability or value of each acti
 joystick to the agent and back.
 
 Use a large terminal with a small font: each character shows two pixels. Colours are best with $COLORTERM=truecolor; \
-otherwise 256 colours are used. If the terminal does not report key releases (terminals with the kitty keyboard \
-protocol do), a key counts as held for a moment after each repeat. Without a checkpoint, the game takes an action in \
+otherwise 256 colours are used. Terminals with the kitty keyboard protocol report key releases. In others, a key \
+counts as held for a moment after each press or repeat. Without a checkpoint, the game takes an action in \
 every frame; with one, it uses the agent's settings, including its frame skip.
 
 Examples:

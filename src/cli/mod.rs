@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_people_write_them() {
+    fn accepts_numbers_with_separators_and_suffixes() {
         let line =
             "ale-train ppo --total-frames 1.5M --num-envs 1_6 --seed 9223372036854775807 --num-threads 2";
         let Command::Train(command) = parse(line.split_whitespace()).expect("arguments").command else {

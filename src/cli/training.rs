@@ -99,12 +99,14 @@ pub(crate) struct RunsArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Trains every combination of the values with every seed, each run in its own directory. With --random N, it trains N \
-pseudorandom settings instead, always the same ones. They are drawn from the combinations or, for keys with a range \
-LOW..HIGH, from the range; log:LOW..HIGH draws uniformly in the logarithm. A linear range between whole numbers, and \
-any range of an integer key, gives whole numbers. Repeating the command continues an interrupted sweep; a larger \
---random extends a sweep that has ranges. At the end, a table ranks the settings by the mean over the games of the \
-final evaluation (or of the last episodes), human-normalised where possible.
+Trains every combination of the values with every seed, each run in a separate directory. --random N draws N settings \
+instead, the same ones each time: from the listed values and, for a key with a range LOW..HIGH, from the range. \
+log:LOW..HIGH samples on a logarithmic scale. A linear range between whole numbers, and any range of an integer key, \
+yields integers.
+
+Run the command again to continue an interrupted sweep, or with a larger --random to extend a sweep over ranges. At the \
+end, a table ranks the settings by the final evaluation (or the last episodes): the mean over the games, \
+human-normalised where possible.
 
 Examples:
   ale-train sweep --run-dir checkpoints/seeds --games pong --seeds 1..3

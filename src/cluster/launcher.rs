@@ -30,7 +30,7 @@ pub(super) fn check_size(connected: usize) -> Result<()> {
         );
     }
     bail!(
-        "a launcher has started {started} processes, but this build trains in one: build with \
+        "a launcher has started {started} processes, but this build supports only one: build with \
          `cargo build --release --features mpi` to train with several"
     );
 }

@@ -202,7 +202,7 @@ fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> 
         ];
         for (setting, value, allowed) in allowed {
             if let Some(value) = value.filter(|value| !allowed.contains(value)) {
-                bail!("{key}.{setting} = {value} is not possible: {name} has {allowed:?}")
+                bail!("{key}.{setting} = {value} is invalid: it must be one of {allowed:?}")
             }
         }
         ensure!(

@@ -23,7 +23,9 @@ impl Games {
         let (atari, registered): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| ale::game(id).is_ok());
         match (atari.first(), registered.first()) {
             (Some(game), Some(task)) => {
-                bail!("{task} cannot be trained together with {game}: its observations are not images")
+                bail!(
+                    "{task} cannot be trained together with {game}: the observations of {task} are not images"
+                )
             }
             (None, _) => Ok(Self::Registered(registered)),
             (_, None) => Ok(Self::Atari(atari.into_iter().map(ale::game).collect::<Result<_, _>>()?)),

@@ -34,8 +34,8 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct EnvironmentSettings {
-        /// The games to train on: ids and sets from `ale-train games`, separated by commas or, in a file, as a list. A
-        /// leading `-` excludes a game or set.
+        /// Ids and sets of the games to train on (`ale-train games` lists them), separated by commas; a leading `-`
+        /// excludes a game or set. In a configuration file, a list.
         pub(crate) games: Vec<String> = vec!["harvest".to_owned()]; fixed "the checkpoint has the state of their environments",
         /// The number of environments of each game.
         pub(crate) num_envs: usize = 8 => between(1.0, MOST_ENVS); fixed "the checkpoint has the state of each environment",
@@ -107,7 +107,7 @@ settings! {
 }
 
 settings! {
-    /// Evaluations: complete games in separate environments without learning, during training and at its end, where a
+    /// Evaluations: full episodes in separate environments without learning, during training and at its end, where a
     /// random player is evaluated too.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]

@@ -260,8 +260,11 @@ fn single_games_have_overrides() {
             "'pogn' is not among the games of the experiment; did you mean pong?",
         ),
         ("environments.game.pong.mod=0", "did you mean 'environments.game.pong.mode'?"),
-        ("environments.game.pong.mode=7", "environments.game.pong.mode = 7 is not possible: pong has [0, 1]"),
-        ("environments.game.pong.difficulty=9", "difficulty = 9 is not possible: pong has [0, 1, 2, 3]"),
+        (
+            "environments.game.pong.mode=7",
+            "environments.game.pong.mode = 7 is invalid: it must be one of [0, 1]",
+        ),
+        ("environments.game.pong.difficulty=9", "difficulty = 9 is invalid: it must be one of [0, 1, 2, 3]"),
         (
             "environments.game.pong.num_envs=0",
             "environments.game.pong.num_envs = 0 is invalid: it must be in 1..=65536",
@@ -397,7 +400,7 @@ fn values_of_the_wrong_kind_are_explained_for_every_key() {
 }
 
 #[test]
-fn whole_numbers_are_written_as_people_write_them() {
+fn accepts_whole_numbers_with_separators_exponents_and_suffixes() {
     let temp = TempDir::new().unwrap();
     let file = temp.path().join("mine.toml");
     fs::write(&file, "[experiment]\ntotal_frames = 1e7\nseed = '1_000'\n[ppo]\nnum_steps = '0.1k'\n")

@@ -29,7 +29,7 @@ use share::Share;
 enum Purpose {
     /// Training with the settings of the experiment.
     Training,
-    /// Evaluation on complete games: the loss of a life has no effect.
+    /// Evaluation on full episodes: the loss of a life has no effect.
     Evaluation,
 }
 

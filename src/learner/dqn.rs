@@ -135,7 +135,7 @@ impl AlgorithmConfig for Sections {
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
-        Ok(self.learner(Dqn::from_state(state, device)?))
+        Ok(self.learner(Dqn::from_state_without_replay(state, device)?))
     }
 }
 

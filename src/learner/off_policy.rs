@@ -119,8 +119,8 @@ impl<L: ReplayLearner> Learner for OffPolicy<L> {
 pub(super) fn with_remedy(error: LearnerError) -> Error {
     match error {
         LearnerError::Replay(ReplayError::TooLarge { steps, wanted, available }) => anyhow!(
-            "restoring the replay buffer of {} steps needs {} beside the checkpoint, but {} are available; add --set \
-             replay.folder=DIRECTORY",
+            "restoring the replay buffer of {} steps needs {} in addition to the checkpoint, but only {} are available; \
+             to keep it in a file, add --set replay.folder=DIRECTORY",
             count(steps),
             bytes(wanted),
             bytes(available)
@@ -186,8 +186,8 @@ mod tests {
             ReplayError::TooLarge { steps: 2_000_000, wanted: 8_000_000_000, available: 7_000_000_000 };
         assert_eq!(
             message(too_large.into()),
-            "restoring the replay buffer of 2M steps needs 8.0 GB beside the checkpoint, but 7.0 GB are available; add --set \
-             replay.folder=DIRECTORY"
+            "restoring the replay buffer of 2M steps needs 8.0 GB in addition to the checkpoint, but only 7.0 GB are available; \
+             to keep it in a file, add --set replay.folder=DIRECTORY"
         );
         let share = ReplayError::SmallShare { buffer_size: 4, share: 1, task: "pong".to_owned(), least: 2 };
         assert_eq!(message(share.clone().into()), share.to_string());

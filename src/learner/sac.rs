@@ -130,7 +130,7 @@ impl AlgorithmConfig for Sections {
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
-        Ok(self.learner(Sac::from_state(state, device)?))
+        Ok(self.learner(Sac::from_state_without_replay(state, device)?))
     }
 }
 

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_agent_nothing_mentions_it() {
+    fn hides_the_agent_panel_without_an_agent() {
         let mut alone = status(None);
         alone.controller = Controller::Human;
         assert!(!drawn(&alone).iter().any(|row| row.contains("switch") || row.contains("agent")));

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_is_called_by_its_name_and_several_seeds_by_their_algorithm() {
+    fn names_single_runs_by_directory_and_groups_by_algorithm() {
         assert_eq!(labels(&[("first", "")]), ["first"]);
         assert_eq!(labels(&[("first", ""), ("second", "[experiment]\nseed = 2")]), ["PPO"]);
     }

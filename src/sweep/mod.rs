@@ -87,8 +87,8 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     if failed.is_empty() {
         return Ok(());
     }
-    let error = anyhow!(AtWork { doing: "the same command repeats the failed runs only" });
-    Err(error.context(format!("{} of {total} runs failed: {}", failed.len(), failed.join(", "))))
+    let error = anyhow!(AtWork { doing: "run the same command again to repeat only the failed runs" });
+    Err(error.context(format!("{} of {total} runs failed ({})", failed.len(), failed.join(", "))))
 }
 
 /// Fails if a flag sets a varied key, since flags override the values of the setting.

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_tells_frames_time_and_speed_before_the_first_update() {
+    fn shows_frames_time_and_speed_before_the_first_update() {
         let forecast = Forecast { playing: 1e-6, learning: 1e-5, learning_starts: 0 };
         let mut progress = progress(&["pong"], Some(forecast));
         assert!(progress.line().starts_with("0 of 8M frames, 1:28 left, SPS "), "{}", progress.line());

@@ -91,7 +91,7 @@ impl Run {
         if !self.changes.is_empty() {
             ensure!(
                 cluster::peers().is_none() || self.learner.is_idle(),
-                "the run stopped within a rollout, which several processes cannot store with changed settings; resume it \
+                "the run stopped in the middle of a rollout, where several processes cannot change its settings; resume it \
                  without changes, or with a single process"
             );
             self.progress.amendments.push(Amendment {

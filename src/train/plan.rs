@@ -169,7 +169,7 @@ impl Subject<'_> {
     fn present_memory(&self, memory: &Memory, printer: &Printer) {
         let Memory { peak, additional, checkpoint } = *memory;
         let available = memory::available();
-        let free = available.map_or_else(String::new, |free| format!(", {} more available", bytes(free)));
+        let free = available.map_or_else(String::new, |free| format!(", {} available", bytes(free)));
         printer.say(&format!(
             "  memory        about {}{free}; a checkpoint takes {}",
             bytes(peak),

@@ -79,7 +79,7 @@ fn errors_are_one_line_with_the_allowed_values() {
             &["ppo", "--set", "policy.normalize_observations=true"],
             "normalize_observations = true is invalid: it must be false for images",
         ),
-        (&["ppo", "--games", "Pong-ram-v4"], "observes the RAM"),
+        (&["ppo", "--games", "Pong-ram-v4"], "has RAM observations"),
         (&["ppo", "--games", "ALE/Pnog-v5"], "did you mean pong?"),
         (&["ppo", "--seed", "-1"], "--seed -1 is invalid: it must be 0 or more"),
         (&["ppo", "--set", "dqn.gamma=0.5"], "ppo does not use the section [dqn]; did you mean ppo.gamma?"),
@@ -189,7 +189,7 @@ fn a_full_disk_under_the_output_fails_but_the_run_completes() {
 fn a_build_without_mpi_refuses_to_run_as_one_of_several_processes() {
     let error = crate::program::fail(ale_train().arg("games").env("OMPI_COMM_WORLD_SIZE", "4"), 2);
     assert!(
-        error.starts_with("error: a launcher has started 4 processes, but this build trains in one"),
+        error.starts_with("error: a launcher has started 4 processes, but this build supports only one"),
         "{error}"
     );
     crate::program::succeed(ale_train().arg("games").env("OMPI_COMM_WORLD_SIZE", "1"));

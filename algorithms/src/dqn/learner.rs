@@ -142,6 +142,7 @@ impl Dqn {
         spec: &VectorSpec,
         cluster: &Cluster,
     ) -> Result<ReplaySize, LearnerError> {
+        spec.check()?;
         spec.check_choices()?;
         let layout = ObservationLayout::of(&spec.observation_space)?;
         Ok(replay_size::<i32>(spec, layout, &replay_options(config), cluster)?)

@@ -179,13 +179,15 @@ impl Ppo {
         let estimates = rollout.estimates(&self.on_policy.last_values, reevaluation, gamma, gae_lambda);
         let entries = rollout.transitions();
         let transitions = entries.len();
+        // Before anything changes, because an observation may be infinite.
+        let statistics = self.next_statistics()?;
         let values: Vec<f32> = entries.iter().map(|&entry| estimates.values[entry]).collect();
         let returns: Vec<f32> = entries.iter().map(|&entry| estimates.returns[entry]).collect();
         let tasks: Vec<usize> = entries.iter().map(|&entry| self.on_policy.task(entry)).collect();
         let targets = self.rescale(&entries, estimates);
         let (minibatches, epochs) = self.learn_epochs(entries, &targets, step_size, stop)?;
         self.actor.set_network(self.on_policy.training.network.valid());
-        self.observe_statistics()?;
+        self.set_statistics(statistics);
         self.on_policy.finish_update();
 
         let last = minibatches.last().expect("two steps of an environment contain a transition");
@@ -260,10 +262,10 @@ impl Ppo {
         self.statistics = statistics;
     }
 
-    /// Adds the observations of the rollout to the statistics, shard by shard. The update itself uses the statistics
-    /// with which the policy acted.
-    fn observe_statistics(&mut self) -> Result<(), LearnerError> {
-        let Some(mut statistics) = self.statistics.clone() else { return Ok(()) };
+    /// Returns the statistics with the observations of the rollout, added shard by shard. The update itself uses the
+    /// statistics with which the policy acted.
+    fn next_statistics(&self) -> Result<Option<ObservationStatistics>, LearnerError> {
+        let Some(mut statistics) = self.statistics.clone() else { return Ok(None) };
         let OnPolicy { rollout, layout, cluster, spec, .. } = &self.on_policy;
         let observation =
             |entry: usize| (self.on_policy.task(entry), layout.values(rollout.observation(entry)));
@@ -275,8 +277,7 @@ impl Ppo {
         let shards = cluster.gather_values(&shards.collect::<Vec<_>>())?;
         shards.iter().flatten().for_each(|moments| statistics.add(moments));
         statistics.check(&spec.tasks)?;
-        self.set_statistics(Some(statistics));
-        Ok(())
+        Ok(Some(statistics))
     }
 
     /// Returns the current policy for the environments of `spec`, without learning. These environments may differ from

@@ -54,7 +54,8 @@ pub struct TaskMetrics {
     /// The fraction of the returns' variance that the values explained before the update.
     pub explained_variance: f32,
     /// The task's share of the gradient that reaches the layers that all tasks share: the norms of the gradients of its
-    /// rows' features, divided by those of all rows. The shares add up to 1.
+    /// rows' features, divided by those of all rows. The shares add up to 1. NaN if the task has no rows, or if all gradients
+    /// are 0.
     pub gradient_share: f32,
 }
 
@@ -181,7 +182,11 @@ pub(super) fn task_metrics(
             approx_kl: change.approx_kl,
             clipfrac: change.clipfrac,
             explained_variance: explained.variance_of(task),
-            gradient_share: (sum(|row| row.gradient) / gradients) as f32,
+            gradient_share: if rows.is_empty() {
+                f32::NAN
+            } else {
+                (sum(|row| row.gradient) / gradients) as f32
+            },
         }
     };
     (0..num_tasks).map(metrics).collect()

@@ -118,7 +118,7 @@ impl Shares {
         let of_task = |task: usize| spec.task_ids.iter().filter(|&&id| id == task).count();
         let share = |&task: &usize| options.buffer_size / spec.tasks.len() / of_task(task);
         let steps: Vec<usize> = spec.task_ids.iter().map(share).collect();
-        let least = options.n_step + 1;
+        let least = options.n_step.saturating_add(1);
         if let Some(env) = (0..steps.len()).min_by_key(|&env| steps[env]).filter(|&env| steps[env] < least) {
             return Err(ReplayError::SmallShare {
                 buffer_size: options.buffer_size,

@@ -20,7 +20,8 @@ impl SumTree {
 
     /// Returns the number of bytes of a tree for `entries` entries.
     pub(super) fn bytes(entries: usize) -> u64 {
-        2 * entries.next_power_of_two() as u64 * size_of::<f64>() as u64
+        let leaves = entries.checked_next_power_of_two().map_or(u64::MAX, |leaves| leaves as u64);
+        leaves.saturating_mul(2 * size_of::<f64>() as u64)
     }
 
     /// Returns the sum of all priorities.

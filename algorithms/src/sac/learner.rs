@@ -118,6 +118,7 @@ impl Sac {
         spec: &VectorSpec,
         cluster: &Cluster,
     ) -> Result<ReplaySize, LearnerError> {
+        spec.check()?;
         Ok(replay_size::<f32>(spec, layout_of(spec)?, &replay_options(config), cluster)?)
     }
 

@@ -14,7 +14,7 @@ pub enum AleError {
         similar: Vec<&'static str>,
     },
     /// The name is that of an environment whose observations are the RAM.
-    #[error("{name} observes the RAM, but networks here observe the screen; use {game} instead")]
+    #[error("{name} has RAM observations, which are not supported; use {game} instead")]
     RamObservations {
         /// The name.
         name: String,

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn large_losses_from_the_start_are_usual() {
+    fn does_not_warn_about_losses_that_were_always_large() {
         // Unclipped rewards in the thousands.
         assert_eq!(warnings(&mut health(""), Metric::ValueLoss, &[3e6, 5e6, 1e6, 9e6, 2e6, 8e7]), []);
         // No rewards for a long time, then the first ones.

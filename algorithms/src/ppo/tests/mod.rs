@@ -73,7 +73,7 @@ fn metrics_of_tasks_add_up_to_those_of_the_update() {
 }
 
 #[test]
-fn a_single_task_has_no_metrics_of_its_own() {
+fn a_single_task_has_no_per_task_metrics() {
     let mut spec = vectors();
     spec.tasks.truncate(1);
     spec.task_ids = vec![0; 4];

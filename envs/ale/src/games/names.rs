@@ -75,7 +75,7 @@ mod tests {
             let error = game_named(name).unwrap_err().to_string();
             assert_eq!(
                 error,
-                format!("{name} observes the RAM, but networks here observe the screen; use pong instead")
+                format!("{name} has RAM observations, which are not supported; use pong instead")
             );
         }
     }

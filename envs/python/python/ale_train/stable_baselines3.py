@@ -21,7 +21,7 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
     """The environments of ``AtariVectorEnv`` as a ``VecEnv``, for ``PPO("CnnPolicy", AtariVecEnv("pong", 8))``.
 
     Observations are stacks of frames ``(num_envs, 4, 84, 84)``, so that ``VecFrameStack`` and ``VecTransposeImage`` are
-    not needed. Neither is ``VecMonitor``: ``infos[i]["episode"]`` has the return and length of whole games. With
+    not needed. Neither is ``VecMonitor``: ``infos[i]["episode"]`` has the return and length of full episodes. With
     ``life_loss_info=True`` a lost life is reported as ``done`` while the game continues. Adding
     ``fire_after_lost_life=True`` makes it continue as with Stable-Baselines3's ``AtariWrapper``.
     """
@@ -118,7 +118,7 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
         """Returns True for ``Monitor`` and False for other classes, once for each of the chosen environments.
 
         ``infos[i]["episode"]`` has the entries of ``Monitor``, so that ``evaluate_policy`` and ``EvalCallback`` report
-        the returns of whole games. With ``extra_info=False`` they are missing, and the result is False.
+        the returns of full episodes. With ``extra_info=False`` they are missing, and the result is False.
         """
         # evaluate_policy would wait forever for entries that are missing.
         return [wrapper_class is Monitor and self._reports_episodes] * len(self._chosen(indices))

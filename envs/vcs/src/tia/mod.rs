@@ -31,11 +31,13 @@
 //!
 //! # Lines and spans
 //!
-//! A frame is drawn in one of three ways ([`Drawing`]). `lines` flushes a line at a time, because the time of an access
-//! within a line affects only which pixels the objects had before a change (`Line::saved`). The second way is the same
-//! without painting. Access times matter more in a frame that is cut off or that continues one: `spans` applies its
-//! writes at once and flushes the span of pixels between two accesses at a time, like the reference, except where spans
-//! can be merged.
+//! A frame is drawn in one of three ways ([`Drawing`]):
+//!
+//! * By lines (`lines`): a line is flushed as a whole. The time of an access within a line affects only which pixels the
+//!   objects had before a change (`Line::saved`).
+//! * By lines without painting: only collisions are latched.
+//! * By spans (`spans`), in a frame that is cut off or continues one: writes are applied at once, and the pixels between
+//!   two accesses are flushed together, like in the reference, except where spans can be merged.
 
 mod collision;
 mod debt;
