@@ -29,10 +29,10 @@ RUNS = RESULTS / "runs"
 RUN = "many-ppo-seed11"
 # Runs of a quarter of its frames: the names without the seeds.
 QUARTERS = {
-    "own advantages and value scales of each game (the default)": "atari57-quarter-balanced",
-    "one scale of advantages, none of values": "atari57-quarter-unbalanced",
-    "balanced, one head for all games (`policy.head=shared`)": "atari57-quarter-shared",
-    "balanced, heads for fire and both axes (`environments.factored_actions=true`)": "atari57-quarter-factored",
+    "per-game advantages and value scales (the default)": "atari57-quarter-balanced",
+    "unbalanced: `ppo.norm_adv=batch`, no value scale": "atari57-quarter-unbalanced",
+    "balanced, one shared head (`policy.head=shared`)": "atari57-quarter-shared",
+    "balanced, factored actions (`environments.factored_actions=true`)": "atari57-quarter-factored",
 }
 # Presets of single Atari games, with the score that their training is timed to.
 SINGLE_GAMES = {"pong-ppo": 18}
@@ -225,7 +225,8 @@ def main():
     count = lambda key: sum(game[key] for game in games)
     lines = [
         *aggregate_lines(games), "",
-        f"Above the random player: {count('above')} of {len(games)} games. Below it: {count('below')} ({named('below')}).",
+        f"The agent scores above the random player in {count('above')} of {len(games)} games and below it in {count('below')}",
+        f"({named('below')}), counting only differences of more than two standard errors.",
         "", *game_lines(games),
     ]
     text = PAGE.read_text(encoding="utf-8")
