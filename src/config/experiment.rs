@@ -195,20 +195,24 @@ fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> 
                 None => String::new(),
             }
         );
-        let game = games.atari(name);
-        let allowed = [
-            ("mode", overrides.mode, game.map_or(&[][..], |game| game.modes)),
-            ("difficulty", overrides.difficulty, game.map_or(&[][..], |game| game.difficulties)),
+        let emulated = [
+            ("mode", overrides.mode),
+            ("difficulty", overrides.difficulty),
+            ("max_num_frames_per_episode", overrides.max_num_frames_per_episode),
         ];
+        let Some(game) = games.atari(name) else {
+            match emulated.into_iter().find(|(_, value)| value.is_some()) {
+                Some((setting, _)) => bail!("{key}.{setting} is not possible: {name} is not emulated"),
+                None => continue,
+            }
+        };
+        let allowed =
+            [("mode", overrides.mode, game.modes), ("difficulty", overrides.difficulty, game.difficulties)];
         for (setting, value, allowed) in allowed {
             if let Some(value) = value.filter(|value| !allowed.contains(value)) {
                 bail!("{key}.{setting} = {value} is invalid: it must be one of {allowed:?}")
             }
         }
-        ensure!(
-            game.is_some() || overrides.max_num_frames_per_episode.is_none(),
-            "{key}.max_num_frames_per_episode is not possible: {name} is not emulated"
-        );
     }
     Ok(())
 }

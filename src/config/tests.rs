@@ -279,7 +279,7 @@ fn single_games_have_overrides() {
     }
     let classic = ["--games", "CartPole-v1", "--set", "environments.game.CartPole-v1.mode=1"];
     let error = self::experiment(&classic).unwrap_err();
-    assert!(error.contains("CartPole-v1 has []"), "{error}");
+    assert!(error.contains("mode is not possible: CartPole-v1 is not emulated"), "{error}");
 }
 
 #[test]
