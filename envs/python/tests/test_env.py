@@ -143,3 +143,9 @@ def test_threads_may_share_an_environment() -> None:
         thread.join()
     assert env.ale.getFrameNumber() <= 1200
     assert env.ale.game_over() or env.ale.getFrameNumber() == 1200
+
+
+@pytest.mark.parametrize("frameskip", [2**31, (1, 2**31 + 1)])
+def test_frame_skips_have_an_upper_limit(frameskip: int | tuple[int, int]) -> None:
+    with pytest.raises(gymnasium.error.Error, match="must be at most 214748364[78]"):
+        ale_train.AtariEnv("harvest", frameskip=frameskip)
