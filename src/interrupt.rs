@@ -28,7 +28,7 @@ struct Asked {
     saved: Option<String>,
 }
 
-/// What remains to be done before the program ends.
+/// The function to call before a signal ends the program, if any.
 static CLEAN_UP: Mutex<Option<fn()>> = Mutex::new(None);
 
 fn asked() -> MutexGuard<'static, Option<Asked>> {

@@ -117,14 +117,19 @@ impl Statistics {
     /// The statistics before the first return: the identity scale.
     const NONE: Self = Self { mean: 0.0, second_moment: 1.0, samples: 0.0 };
 
+    /// Returns the variance, which rounding may make slightly negative.
+    fn variance(&self) -> f64 {
+        self.second_moment - self.mean * self.mean
+    }
+
     /// Returns the standard deviation, clamped to keep gradients within a reasonable range.
     fn deviation(&self) -> f64 {
-        (self.second_moment - self.mean * self.mean).max(0.0).sqrt().clamp(1e-4, 1e6)
+        self.variance().max(0.0).sqrt().clamp(1e-4, 1e6)
     }
 
     /// Returns true if returns differ by more than rounding errors.
     fn varies(&self) -> bool {
-        self.second_moment - self.mean * self.mean > (1e-12 * self.second_moment).max(1e-8)
+        self.variance() > (1e-12 * self.second_moment).max(1e-8)
     }
 
     /// Moves the statistics towards those of `returns`. They are exponentially weighted means of all samples so far:

@@ -155,7 +155,7 @@ fn a_stopped_run_can_be_shortened_to_where_it_stopped() {
 }
 
 #[test]
-fn a_missing_random_player_is_made_up_for_with_the_end_of_the_session() {
+fn resuming_plays_the_missing_random_games_and_ends_the_session() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     let settings =
