@@ -1,4 +1,4 @@
-"""Records the outputs of exported agents in PyTorch, with which tests/export.rs compares those of the Rust networks.
+"""Records the outputs of exported agents in PyTorch, with which tests/application/export.rs compares those of the Rust networks.
 
     cargo build
     pip install torch safetensors
@@ -101,7 +101,7 @@ def digest(path):
 
 
 def observations(shape, rows):
-    """Returns the observations that tests/export.rs uses too."""
+    """Returns the observations that tests/application/export.rs uses too."""
     numbers = [(index * 151 + 7) % 256 for index in range(rows * math.prod(shape))]
     if shape == IMAGES:
         return torch.tensor(numbers, dtype=torch.uint8).reshape(rows, *shape)

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../tests/fuzz/session.rs"]
+#[path = "../../tests/behaviour/fuzz/session.rs"]
 mod session;
 
 fuzz_target!(|data: &[u8]| session::run(data));

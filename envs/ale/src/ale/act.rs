@@ -71,7 +71,7 @@ impl Ale {
     /// Emulates frames of an action, applies the game's rules after each, and copies RAM at the end.
     ///
     /// ale-py's rules and its copy of RAM read through the bus. This affects programs that run at the TIA's addresses,
-    /// where an instruction fetch returns the last byte on the bus (theme "noise" of `tests/synthetic`).
+    /// where an instruction fetch returns the last byte on the bus (theme "noise" of `tests/behaviour/synthetic`).
     pub(super) fn emulate(&mut self, action: Action, strength: f32, frames: u32, rendering: Rendering) {
         let game = self.game();
         for _ in 0..frames {

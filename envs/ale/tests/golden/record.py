@@ -9,7 +9,7 @@ running CRC-32 over RAM, reward, lives and terminal flag, and those of a running
 Because the CRCs are running ones, the first act whose bytes differ is the first act with a different state.
 
 Every run starts with loadROM, sets mode and difficulty, and resets the game. The game is reset again after each act that
-ends it. Actions come from `actions` below, which ../golden.rs reproduces.
+ends it. Actions come from `actions` below, which ../games/golden.rs reproduces.
 """
 
 import json

@@ -1,0 +1,12 @@
+//! Every game compared with ale-py, and its snapshots, with a test for each game.
+
+mod checkpoints;
+mod golden;
+mod snapshots;
+
+use libtest_mimic::Arguments;
+
+fn main() {
+    let trials = [golden::trials(), checkpoints::trials(), snapshots::trials()];
+    libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit();
+}

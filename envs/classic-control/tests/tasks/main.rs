@@ -1,0 +1,5 @@
+//! The classic control tasks.
+
+mod conformance;
+mod trace;
+mod traces;

@@ -1,0 +1,234 @@
+//! Exported agents play like the runs that they come from, and agents of the zoo play without downloads.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use half::f16;
+use safetensors::{Dtype, SafeTensors};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::program::{ale_train, fail, stdout, succeed};
+
+/// Trains a small agent of an algorithm into `run`.
+fn train(algorithm: &str, games: &str, settings: &[&str], directory: &Path) {
+    let mut command = in_directory(directory);
+    command.args([algorithm, "--games", games, "--num-envs", "2", "--total-frames", "1024", "--quiet"]);
+    command.args(["--num-threads", "1", "--run-dir", "run", "--set", "evaluation.episodes=2"]);
+    succeed(command.args(settings.iter().flat_map(|setting| ["--set", setting])));
+}
+
+fn in_directory(directory: &Path) -> Command {
+    let mut command = ale_train();
+    command.current_dir(directory);
+    command
+}
+
+/// Returns the evaluation of an agent without its name.
+fn evaluated(agent: &str, directory: &Path) -> Value {
+    let arguments = ["eval", agent, "--episodes", "3", "--num-threads", "1", "--json"];
+    let mut report: Value =
+        serde_json::from_str(&stdout(in_directory(directory).args(arguments))).expect("JSON");
+    report.as_object_mut().expect("an object").remove("checkpoint");
+    report
+}
+
+#[test]
+fn exported_agents_play_like_their_runs() {
+    for (algorithm, games, settings) in [
+        ("ppo", "CartPole-v1,Acrobot-v1", &["ppo.num_steps=16", "policy.lstm=8"][..]),
+        (
+            "ppo",
+            "Pendulum-v1",
+            &["ppo.num_steps=16", "ppo.num_minibatches=2", "policy.normalize_observations=true"],
+        ),
+        ("ppo", "harvest", &["ppo.num_steps=16", "policy.value_scale=popart"]),
+        ("ppo", "harvest", &["ppo.num_steps=16", "environments.factored_actions=true"]),
+        ("dqn", "CartPole-v1", &["dqn.learning_starts=40", "dqn.noisy=true", "dqn.num_atoms=5"]),
+        ("pqn", "harvest", &["pqn.num_steps=16"]),
+        (
+            "sac",
+            "Pendulum-v1",
+            &[
+                "sac.learning_starts=64",
+                "sac.buffer_size=2000",
+                "sac.batch_size=32",
+                "sac.train_ratio=0.25",
+                "policy.hidden_size=16",
+            ],
+        ),
+    ] {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path();
+        train(algorithm, games, settings, path);
+        succeed(in_directory(path).args(["export", "run", "--out", "agent.safetensors"]));
+        let of_run = evaluated("run", path);
+        assert_eq!(evaluated("agent.safetensors", path), of_run, "{algorithm} on {games}");
+        assert!(of_run["frames"].as_u64() >= Some(1000), "{of_run}");
+        // Exporting the file again changes nothing.
+        succeed(in_directory(path).args(["export", "agent.safetensors", "--out", "again.safetensors"]));
+        assert_eq!(evaluated("again.safetensors", path), of_run);
+    }
+}
+
+/// CartPole's observations have 4 elements and Acrobot's 6, so the agent sees those of CartPole with padding.
+#[test]
+fn an_agent_of_several_tasks_can_be_evaluated_on_one_of_them() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    train("ppo", "CartPole-v1,Acrobot-v1", &["ppo.num_steps=16"], path);
+    let games = |flags: &[&str]| -> Value {
+        let arguments = ["eval", "run", "--episodes", "3", "--num-threads", "1", "--json"];
+        let said = stdout(in_directory(path).args(arguments).args(flags));
+        serde_json::from_str::<Value>(&said).expect("JSON")["games"].clone()
+    };
+    let all = games(&[]);
+    for (chosen, index) in [("CartPole-v1", 0), ("Acrobot-v1", 1), ("-Acrobot-v1", 0)] {
+        assert_eq!(games(&["--games", chosen]), Value::from(vec![all[index].clone()]), "{chosen}");
+    }
+}
+
+#[test]
+fn evaluations_are_greedy_if_a_flag_or_the_experiment_says_so() {
+    for greedy in [false, true] {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path();
+        let setting = format!("evaluation.greedy={greedy}");
+        let settings = ["ppo.num_steps=16", "evaluation.episodes=10", &setting];
+        train("ppo", "CartPole-v1", &settings, path);
+        // The episodes of the final evaluation of the run, whose seed is 1.
+        let arguments =
+            ["eval", "run", "--episodes", "10", "--seed", "1000001", "--num-threads", "1", "--json"];
+        let report = |flags: &[&str]| -> Value {
+            let said = stdout(in_directory(path).args(arguments).args(flags));
+            serde_json::from_str(&said).expect("JSON")
+        };
+        let [sampled, best] = [report(&[]), report(&["--greedy"])];
+        assert_eq!((&sampled["greedy"], &best["greedy"]), (&Value::from(false), &Value::from(true)));
+        let mean = |report: &Value| report["games"][0]["mean"].as_f64().expect("a mean");
+        assert_ne!(mean(&sampled), mean(&best));
+
+        let curves = fs::read_to_string(path.join("run/metrics.jsonl")).expect("curves");
+        let records = curves.lines().map(|line| serde_json::from_str::<Value>(line).expect("a record"));
+        let of_run: Vec<f64> = records.filter_map(|record| record["evaluation/return"].as_f64()).collect();
+        assert_eq!(of_run, [mean(if greedy { &best } else { &sampled })], "{setting}");
+    }
+}
+
+#[test]
+fn sixteen_bit_floats_are_the_nearest_and_halve_the_size() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    train("ppo", "harvest", &["ppo.num_steps=16"], path);
+    succeed(in_directory(path).args(["export", "run", "--out", "full.safetensors"]));
+    succeed(in_directory(path).args(["export", "run", "--dtype", "f16", "--out", "half.safetensors"]));
+    let [full, half] =
+        ["full", "half"].map(|name| fs::read(path.join(format!("{name}.safetensors"))).unwrap());
+    let [full, half] = [&full, &half].map(|file| SafeTensors::deserialize(file).expect("safetensors"));
+    assert_eq!(full.len(), half.len());
+    for (name, tensor) in full.tensors() {
+        let rounded = half.tensor(&name).expect("the same names");
+        assert_eq!((rounded.dtype(), rounded.shape()), (Dtype::F16, tensor.shape()));
+        let values = tensor.data().as_chunks().0.iter().map(|&value| f32::from_le_bytes(value));
+        let nearest: Vec<u8> = values.flat_map(|value| f16::from_f32(value).to_le_bytes()).collect();
+        assert!(rounded.data() == nearest, "{name}");
+    }
+    evaluated("half.safetensors", path);
+}
+
+#[test]
+fn statistics_keep_32_bits_and_two_exports_are_equal() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    let settings = ["policy.normalize_observations=true", "ppo.num_steps=64", "ppo.num_minibatches=4"];
+    train("ppo", "Pendulum-v1", &settings, path);
+    let [full, half, again] = [("full", "f32"), ("half", "f16"), ("again", "f16")].map(|(name, dtype)| {
+        let file = format!("{name}.safetensors");
+        succeed(in_directory(path).args(["export", "run", "--dtype", dtype, "--out", &file]));
+        fs::read(path.join(file)).expect("an export")
+    });
+    assert!(half == again);
+    let [full, half] = [&full, &half].map(|file| SafeTensors::deserialize(file).expect("safetensors"));
+    for name in ["obs_rms.mean", "obs_rms.var", "obs_rms.count"] {
+        let [full, half] = [&full, &half].map(|file| file.tensor(name).expect("a statistic"));
+        assert!(half.dtype() == Dtype::F32 && half.data() == full.data(), "{name}");
+    }
+    assert_eq!(half.tensor("critic.weight").expect("a layer").dtype(), Dtype::F16);
+    evaluated("half.safetensors", path);
+}
+
+#[test]
+fn the_zoo_plays_without_roms() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    let command = || {
+        let mut command = in_directory(path);
+        command.args(["--offline", "--rom-dir", "none"]);
+        command
+    };
+    let arguments = ["eval", "zoo:harvest", "--episodes", "16", "--num-threads", "1", "--json"];
+    let report: Value = serde_json::from_str(&stdout(command().args(arguments))).expect("JSON");
+    let mean = report["games"][0]["mean"].as_f64().expect("a mean");
+    assert!(mean > 33.0, "{report}");
+    let sticky = ["eval", "zoo:harvest", "--episodes", "1", "--sticky", "0.1", "--json"];
+    let report: Value = serde_json::from_str(&stdout(command().args(sticky))).expect("JSON");
+    assert_eq!(report["repeat_action_probability"], Value::from(0.1));
+    succeed(command().args(["record", "zoo:harvest", "--max-steps", "20", "--out", "harvest.gif"]));
+    let start =
+        ["ppo", "--init-from", "zoo:harvest", "--total-frames", "4096", "--set", "evaluation.episodes=0"];
+    succeed(command().args(start));
+}
+
+#[test]
+fn the_zoo_wins_at_pong() {
+    if ale::roms::for_tests("pong").is_none() {
+        return;
+    }
+    let arguments = ["eval", "zoo:pong", "--episodes", "4", "--num-threads", "1", "--json"];
+    let report: Value = serde_json::from_str(&stdout(ale_train().args(arguments))).expect("JSON");
+    let mean = report["games"][0]["mean"].as_f64().expect("a mean");
+    // The mean of 100 episodes is 20.4; the best possible score is 21.
+    assert!((15.0..=21.0).contains(&mean), "{report}");
+}
+
+#[test]
+fn every_agent_of_the_zoo_has_a_card() {
+    let rows: Vec<Value> = serde_json::from_str(&stdout(ale_train().args(["zoo", "--json"]))).expect("JSON");
+    assert!(!rows.is_empty());
+    for row in rows {
+        let name = row["name"].as_str().expect("a name");
+        let card = stdout(ale_train().args(["zoo", name]));
+        let commit = row["commit"].as_str().expect("a commit");
+        assert!(!commit.ends_with("+changes"), "{name} was trained by modified code");
+        for part in [commit, "MIT OR Apache-2.0", "| game |", "[environments]"] {
+            assert!(card.contains(part), "{name}: {card}");
+        }
+        for game in row["games"].as_array().expect("games") {
+            let game = game.as_str().expect("a game");
+            assert!(card.contains(&format!("| {game} |")), "{name} has no score in {game}");
+        }
+    }
+}
+
+#[test]
+fn other_files_and_names_are_refused() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    fs::write(path.join("text"), "no tensors").expect("a file");
+    let empty = safetensors::serialize(Vec::<(String, safetensors::tensor::TensorView<'_>)>::new(), None);
+    fs::write(path.join("empty"), empty.expect("a file of tensors")).expect("a file");
+    for (arguments, expected) in [
+        (&["eval", "text"][..], "text is not a safetensors file"),
+        (
+            &["eval", "empty"],
+            "empty has no network in its metadata; export the agent again with this version",
+        ),
+        (&["eval", "zoo:harvset"], "the zoo has no agent 'harvset'; did you mean harvest?"),
+        (&["eval", "zoo:harvest", "--best"], "--best requires a run, but zoo:harvest is a single agent"),
+        (&["zoo", "pnog"], "the zoo has no agent 'pnog'"),
+    ] {
+        let message = fail(in_directory(path).args(arguments), 2);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}

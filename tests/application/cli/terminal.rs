@@ -1,0 +1,51 @@
+//! The output of a run on a terminal.
+
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::program::{ALE_TRAIN, skip};
+
+/// Runs a command in a pseudo-terminal of this type, with 80 columns and 24 rows, and returns everything that it wrote.
+/// `None` if `script`, which makes the pseudo-terminal, is not installed.
+fn in_terminal(term: &str, arguments: &str) -> Option<String> {
+    let command = format!("stty cols 80 rows 24; {ALE_TRAIN} {arguments}");
+    let mut script = Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).env("TERM", term).stdin(Stdio::null());
+    let Ok(output) = script.output() else {
+        skip("`script`, which makes pseudo-terminals, is not installed");
+        return None;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}");
+    Some(text)
+}
+
+#[test]
+fn the_final_scores_are_not_erased_with_the_progress_line() {
+    let temp = TempDir::new().expect("a directory");
+    for (index, games) in ["CartPole-v1", "CartPole-v1,Acrobot-v1"].into_iter().enumerate() {
+        let run = temp.path().join(index.to_string());
+        let arguments =
+            format!("ppo --games {games} --total-frames 4k --num-threads 1 --run-dir {}", run.display());
+        let Some(text) = in_terminal("xterm", &arguments) else { return };
+        let (progress, scores) = text.rsplit_once("episodes").expect("the head of the table of scores");
+        assert!(progress.contains("\x1b[2K"), "the progress line was drawn and erased: {text:?}");
+        // Every escape sequence moves the cursor or erases something.
+        assert!(!scores.contains('\x1b'), "{scores:?}");
+        for game in games.split(',') {
+            assert!(scores.contains(game), "{game}: {scores:?}");
+        }
+    }
+}
+
+#[test]
+fn a_dumb_terminal_shows_lines_instead_of_a_bar() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let arguments =
+        format!("ppo --games CartPole-v1 --total-frames 4k --num-threads 1 --run-dir {}", run.display());
+    let Some(text) = in_terminal("dumb", &arguments) else { return };
+    assert!(text.contains(" of 4000 frames, "), "{text:?}");
+    assert!(!text.contains('\x1b'), "{text:?}");
+}

@@ -1,0 +1,21 @@
+//! The program, used as its users do.
+
+mod agents;
+mod browser;
+mod cli;
+mod divergence;
+mod export;
+mod pictures;
+mod plan;
+#[cfg(unix)]
+mod play;
+mod presets;
+#[path = "../program/mod.rs"]
+mod program;
+mod python;
+#[cfg(unix)]
+mod resume;
+#[cfg(unix)]
+mod runs;
+mod sweep;
+mod tensorboard;
