@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use libtest_mimic::{Arguments, Trial};
 use tempfile::TempDir;
 
 /// The variable with the rank of a process of a job.
@@ -31,10 +32,13 @@ fn main() -> ExitCode {
         }
         return ale_train::main();
     }
-    for rank in ["1", "0"] {
-        assert_panic_ends_all(rank);
-    }
-    ExitCode::SUCCESS
+    let trial = |rank| {
+        Trial::test(format!("a_panic_of_rank_{rank}_ends_the_job"), move || {
+            assert_panic_ends_all(rank);
+            Ok(())
+        })
+    };
+    libtest_mimic::run(&Arguments::from_args(), ["1", "0"].map(trial).into()).exit_code()
 }
 
 /// Panics after the first updates of a run.

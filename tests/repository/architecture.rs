@@ -83,9 +83,17 @@ struct Metadata {
 }
 
 #[derive(Deserialize)]
-struct Package {
-    name: String,
+pub(crate) struct Package {
+    pub(crate) name: String,
     dependencies: Vec<Dependency>,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// A library, program, example or test program.
+#[derive(Deserialize)]
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) kind: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +104,7 @@ struct Dependency {
     optional: bool,
 }
 
-fn workspace_packages() -> Vec<Package> {
+pub(crate) fn workspace_packages() -> Vec<Package> {
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--manifest-path"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))

@@ -8,7 +8,7 @@ use std::process::Command;
 use ale::roms::{Manifest, built_in};
 use vcs::Cartridge;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// ROMs that ale-py ships for two-player games, for which this repository has no game rules.
 const WITHOUT_RULES: [&str; 4] = ["combat", "joust", "maze_craze", "warlords"];
 
@@ -60,7 +60,7 @@ fn every_rom_size_fits_its_cartridge_type() {
 }
 
 /// Returns the files that git tracks, or none outside a git checkout.
-fn tracked_files() -> Vec<PathBuf> {
+pub(crate) fn tracked_files() -> Vec<PathBuf> {
     if !Path::new(ROOT).join(".git").exists() {
         eprintln!("skipped: {ROOT} is not a git checkout");
         return Vec::new();

@@ -1,6 +1,7 @@
 //! The repository itself: its crates, contents, documents and packages.
 
 mod architecture;
+mod checks;
 mod contents;
 mod documents;
 mod packaging;
