@@ -118,7 +118,7 @@ fn an_mp4_has_every_frame_in_its_colours() {
     let pixels = |name: &str| {
         let mut command = Command::new("ffmpeg");
         command.args(["-loglevel", "error", "-i", name, "-fps_mode", "passthrough", "-pix_fmt", "rgb24"]);
-        program::succeed(command.args(["-f", "rawvideo", "-"]).current_dir(directory)).stdout
+        crate::program::succeed(command.args(["-f", "rawvideo", "-"]).current_dir(directory)).stdout
     };
     let [mp4, gif] = ["agent.mp4", "agent.gif"].map(pixels);
     assert_eq!(mp4.len(), 20 * 160 * (210 + 12) * 3);
@@ -199,7 +199,7 @@ fn a_signal_during_a_recording_leaves_no_file() {
         assert!(recording.try_wait().expect("a process").is_none(), "the video is complete: make it longer");
         thread::sleep(Duration::from_millis(5));
     }
-    program::succeed(Command::new("kill").args(["-TERM", &recording.id().to_string()]));
+    crate::program::succeed(Command::new("kill").args(["-TERM", &recording.id().to_string()]));
     assert_eq!(recording.wait().expect("an exit status").code(), Some(143));
     let left: Vec<_> =
         fs::read_dir(directory).expect("a directory").map(|entry| entry.unwrap().file_name()).collect();

@@ -98,7 +98,7 @@ fn each_setting_has_the_preset_that_fits_it() {
         let mut train = ale_train();
         train.args([algorithm, "--games", "CartPole-v1", "--total-frames", "4096", "--seed", "1"]);
         train.args(["--set", "evaluation.episodes=2", "--run-dir"]).arg(&alone);
-        program::succeed(&mut train);
+        crate::program::succeed(&mut train);
         let read = |run: &Path| fs::read_to_string(run.join("config.toml")).expect("a configuration");
         assert_eq!(read(&run), read(&alone));
     }
@@ -179,7 +179,7 @@ fn only_the_settings_need_to_be_valid() {
         .args(["sweep", "--games", "Pendulum-v1", "--total-frames", "200", "--run-dir", "sweep"])
         .args(arguments);
     command.args(["--set", "evaluation.episodes=1", "--set", "policy.hidden_size=16"]);
-    program::succeed(command.current_dir(temp.path()));
+    crate::program::succeed(command.current_dir(temp.path()));
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_launcher_starts_the_runs() {
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     assert_eq!(String::from_utf8_lossy(&stdout).lines().count(), 3);
     let launched = fs::read_to_string(temp.path().join("launched")).expect("the launcher's file");
-    assert_eq!(launched, format!("on node 3|{}\n", program::ALE_TRAIN).repeat(2));
+    assert_eq!(launched, format!("on node 3|{}\n", crate::program::ALE_TRAIN).repeat(2));
 
     for (launcher, expected) in [
         ("sh 'x", "it must be a command in which every quote is closed"),
