@@ -66,8 +66,18 @@ pub enum AleError {
         game: &'static str,
     },
     /// The bytes are not a saved state.
-    #[error("the bytes are not a saved state of this version, or are damaged")]
+    #[error("the bytes are not a saved state, or are damaged")]
     BadState,
+    /// The state was saved by another version.
+    #[error(
+        "the state was saved by another version, in format {format}; this version reads format {expected}"
+    )]
+    StateFormat {
+        /// The format of the state.
+        format: u32,
+        /// The format of this version.
+        expected: u32,
+    },
 }
 
 fn nearest(similar: &[&str]) -> String {

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use ale::SavedState;
+use ale::{AleError, SavedState};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -33,10 +33,10 @@ impl AleState {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        let state = SavedState::from_bytes(bytes);
-        state
-            .map(Self::new)
-            .map_err(|error| PyValueError::new_err(format!("{error}; states of ale-py cannot be loaded")))
+        SavedState::from_bytes(bytes).map(Self::new).map_err(|error| {
+            let hint = if error == AleError::BadState { "; states of ale-py cannot be loaded" } else { "" };
+            PyValueError::new_err(format!("{error}{hint}"))
+        })
     }
 }
 
@@ -59,11 +59,9 @@ impl AleState {
         PyBytes::new(py, &self.bytes())
     }
 
-    /// Returns true if both states are the same.
+    /// Returns true if both states are the same. As in ale-py, screens are not compared.
     fn equals(&self, other: PyRef<'_, Self>) -> bool {
-        let same = |a: &Arc<SavedState>, b: &Arc<SavedState>| Arc::ptr_eq(a, b);
-        self.0.as_ref().zip(other.0.as_ref()).is_some_and(|(a, b)| same(a, b))
-            || self.bytes() == other.bytes()
+        self.0 == other.0
     }
 
     fn __eq__(&self, other: PyRef<'_, Self>) -> bool {
@@ -72,7 +70,7 @@ impl AleState {
 
     fn __hash__(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.bytes().hash(&mut hasher);
+        self.0.hash(&mut hasher);
         hasher.finish()
     }
 

@@ -272,6 +272,25 @@ def test_states(game: str, system: bool) -> None:
     play(*both, 30, seed=3)
 
 
+@pytest.mark.parametrize("game", ["amidar", "koolaid", "trondead", "yars_revenge"])
+def test_the_first_frame_after_a_restore_is_drawn_over_the_old_screen(game: str) -> None:
+    # In these games the frame after a reset, or the one after it, does not cover the screen.
+    both = [load(package, game, repeat_action_probability=0.0) for package in PACKAGES]
+    differs = 0
+    for acts in (0, 1, 7):
+        play(*both, acts)
+        states = [ale.cloneState() for ale in both]
+        play(*both, 1, seed=1)
+        screen = both[0].getScreen()
+        play(*both, 50, seed=2)
+        for ale, state in zip(both, states):
+            ale.restoreState(state)
+        play(*both, 1, seed=1)
+        differs += not np.array_equal(both[0].getScreen(), screen)
+        play(*both, 20, seed=3)
+    assert differs
+
+
 def test_restoring_the_mode_and_the_difficulty() -> None:
     both = [load(package, "breakout") for package in PACKAGES]
     for ale in both:

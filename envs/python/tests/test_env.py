@@ -53,8 +53,35 @@ def test_states_fit_the_same_game_only() -> None:
     assert state == env.clone_state()
     with pytest.raises(ValueError, match="states of ale-py cannot be loaded"):
         ale_train.ALEState(b"abc")
+    with pytest.raises(ValueError, match="by another version, in format 1; this version reads format 2"):
+        # Before states had a mark, they began with the id of the game.
+        ale_train.ALEState(b"\x07harvest" + bytes(5000))
     with pytest.raises(RuntimeError, match="is empty"):
         env.restore_state(ale_train.ALEState())
+
+
+@pytest.mark.parametrize("played", [0, 101])
+@pytest.mark.parametrize(
+    "game", ["journey_escape", "miniature_golf", "pitfall2", "qbert", "tetris", "tic_tac_toe_3d"]
+)
+def test_frames_after_a_restore_equal_those_of_the_saved_game(game: str, played: int) -> None:
+    env, other = (ale_train.AtariEnv(game, frameskip=1, repeat_action_probability=0) for _ in range(2))
+    env.reset(seed=1)
+    other.reset(seed=2)
+    actions = np.random.default_rng(0).integers(env.action_space.n, size=played + 60)
+    for action in actions[:played]:
+        env.step(action)
+    state = env.clone_state(include_rng=True)
+    expected = [(*env.step(action), env.ale.getRAM()) for action in actions[played:]]
+    for restored, saved in ((env, state), (other, pickle.loads(pickle.dumps(state)))):
+        restored.restore_state(saved)
+        assert restored.clone_state(include_rng=True) == state
+        for step, (action, (observation, *rest, ram)) in enumerate(zip(actions[played:], expected)):
+            again, *others = restored.step(action)
+            assert others == rest
+            assert np.array_equal(restored.ale.getRAM(), ram)
+            # Where the first frame draws nothing, it shows the old screen, as in ale-py.
+            assert step == 0 or np.array_equal(again, observation), step
 
 
 def test_a_state_restores_into_another_environment() -> None:

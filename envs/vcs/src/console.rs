@@ -1,5 +1,8 @@
 //! The console: power-up, frames, and access to its state.
 
+mod former;
+mod saved;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +18,8 @@ use crate::riot::Riot;
 use crate::tia::{Drawing, Geometry, LINE, Tia};
 use crate::translate::{Execution, Translation};
 use crate::wanted::WantedLatches;
+pub use former::FormerScreens;
+pub use saved::SavedScreens;
 
 /// Seed of the generator that fills RAM at power-up.
 pub const SYSTEM_SEED: u32 = 4753849;
@@ -127,6 +132,9 @@ pub struct Console {
     /// The last frames of the two screens.
     #[serde(skip)]
     replays: Replays,
+    /// The screens from before a restored state, while they are shown.
+    #[serde(skip)]
+    former: Option<FormerScreens>,
     #[serde(skip)]
     wanted: WantedLatches,
 }
@@ -157,6 +165,7 @@ impl Console {
             tv: TvFormat::Ntsc,
             translation,
             replays: Replays::default(),
+            former: None,
             wanted: WantedLatches::default(),
         };
         console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
@@ -186,6 +195,7 @@ impl Console {
     /// Resets every chip. RAM keeps its contents, and the timer starts at a new random value.
     pub fn reset(&mut self) {
         self.replays = Replays::default();
+        self.former = None;
         let machine = &mut self.machine;
         machine.rebase();
         machine.riot.reset(timer_start(&mut self.random));
@@ -197,6 +207,13 @@ impl Console {
     /// Emulates until the program ends its frame, or for 25,000 instructions at most. The next call continues
     /// a frame that was cut off.
     pub fn run_frame(&mut self) {
+        match self.former.take() {
+            Some(former) => self.run_under(former, Self::run_drawn),
+            None => self.run_drawn(),
+        }
+    }
+
+    fn run_drawn(&mut self) {
         if self.is_within_frame() {
             self.draw_screens();
             self.request(Drawing::Spans, NONE);
@@ -216,8 +233,15 @@ impl Console {
     /// shown, such as the first ones of a frame skip. [`draw_screen`](Self::draw_screen) draws the screen
     /// afterwards if it is needed.
     pub fn run_frame_undrawn(&mut self) {
+        match self.former.take() {
+            Some(former) => self.run_under(former, Self::run_undrawn),
+            None => self.run_undrawn(),
+        }
+    }
+
+    fn run_undrawn(&mut self) {
         if self.is_within_frame() {
-            return self.run_frame();
+            return self.run_drawn();
         }
         let start = self.run(Drawing::CollisionsOnly);
         let tia = &self.machine.tia;
@@ -226,24 +250,31 @@ impl Console {
         if tia.is_unfinished() || beneath.is_some() && !tia.covers_screen() {
             self.draw_over(beneath, start);
         } else {
-            self.replays.set_undrawn(screen, start);
+            self.replays.set_undrawn(screen, start, tia.covers_screen());
         }
     }
 
     /// Draws the screen of the last frame if it is undrawn.
     pub fn draw_screen(&mut self) {
-        self.draw(self.machine.tia.current_screen());
+        if self.former.is_none() {
+            self.draw(self.machine.tia.current_screen());
+        }
     }
 
     /// Draws the screens that are undrawn: the last one, and the one before it, which remains visible below a short
     /// frame. Also finds the collisions that were left open.
     pub fn draw_screens(&mut self) {
+        self.settle_latches();
+        for screen in [0, 1] {
+            self.draw(screen);
+        }
+    }
+
+    /// Finds the collisions that were left open.
+    fn settle_latches(&mut self) {
         if self.machine.tia.open_latches() != 0 {
             let latches = self.latches_after(self.machine.tia.current_screen());
             self.machine.tia.settle_latches(latches);
-        }
-        for screen in [0, 1] {
-            self.draw(screen);
         }
     }
 
@@ -395,13 +426,13 @@ impl Console {
     /// [`run_frame_undrawn`](Self::run_frame_undrawn), and it may be empty after [`free_screens`](Self::free_screens),
     /// until [`draw_screen`](Self::draw_screen) is called.
     pub fn screen(&self) -> &[u8] {
-        self.machine.tia.screen()
+        self.former.as_ref().map_or_else(|| self.machine.tia.screen(), FormerScreens::current)
     }
 
     /// Returns the other screen. It shows the previous frame, provided that both were drawn and that the last call of
     /// [`run_frame`](Self::run_frame) did not continue a frame that was cut off.
     pub fn previous_screen(&self) -> &[u8] {
-        self.machine.tia.previous_screen()
+        self.former.as_ref().map_or_else(|| self.machine.tia.previous_screen(), FormerScreens::previous)
     }
 
     /// Returns true if the last frame was cut off before its end.
@@ -483,45 +514,31 @@ impl Console {
     /// Restores a deserialised state and keeps this console's ROM image. A state that is damaged, or that belongs to
     /// a console with another bank switching scheme, wiring or picture, is an error and leaves the console unchanged. A
     /// state does not identify the image: the caller must know that it belongs to the same game.
-    pub fn restore(&mut self, mut state: Self) -> Result<(), ForeignSnapshot> {
-        let (mine, theirs) = (&self.machine, &mut state.machine);
-        if self.tv != state.tv
-            || !mine.tia.accepts(&theirs.tia)
-            || !Riot::accepts(&theirs.riot)
-            || !mine.cartridge.accepts(&theirs.cartridge)
-            || mine.wiring != theirs.wiring
-        {
+    pub fn restore(&mut self, state: Self) -> Result<(), ForeignSnapshot> {
+        if !self.accepts(&state) || !state.machine.tia.has_screens() {
             return Err(ForeignSnapshot);
         }
-        theirs.cartridge.attach(&mine.cartridge);
-        theirs.tia.refresh();
-        state.translation.clone_from(&self.translation);
-        state.wanted = self.wanted;
-        *self = state;
+        self.adopt(state);
         Ok(())
     }
 
-    /// Returns a copy without the screens, an eighth of a console's memory. It is a state for
-    /// [`restore_under_screens`](Self::restore_under_screens); it cannot run.
-    #[must_use]
-    pub fn without_screens(&mut self) -> Self {
-        // Also finds open collisions: the copy does not have the frames from which to find them later.
-        self.draw_screens();
-        let replays = std::mem::take(&mut self.replays);
-        let screens = self.machine.tia.take_screens();
-        let mut copy = self.clone();
-        copy.machine.tia.forget_current_screen();
-        self.machine.tia.put_screens(screens);
-        self.replays = replays;
-        copy
+    /// Returns true if a deserialised state is valid for this console, apart from the screens.
+    fn accepts(&self, state: &Self) -> bool {
+        let (mine, theirs) = (&self.machine, &state.machine);
+        self.tv == state.tv
+            && mine.tia.accepts(&theirs.tia)
+            && Riot::accepts(&theirs.riot)
+            && mine.cartridge.accepts(&theirs.cartridge)
+            && mine.wiring == theirs.wiring
     }
 
-    /// Restores a state but keeps the screens unchanged until the next frame. Errors are those of
-    /// [`restore`](Self::restore).
-    pub fn restore_under_screens(&mut self, mut state: Self) -> Result<(), ForeignSnapshot> {
-        self.draw_screens();
-        state.machine.tia.copy_screens(&self.machine.tia);
-        self.restore(state)
+    /// Continues with a state that this console [accepts](Self::accepts).
+    fn adopt(&mut self, mut state: Self) {
+        state.machine.cartridge.attach(&self.machine.cartridge);
+        state.machine.tia.refresh();
+        state.translation.clone_from(&self.translation);
+        state.wanted = self.wanted;
+        *self = state;
     }
 }
 

@@ -18,7 +18,9 @@ mod translate;
 mod wanted;
 
 pub use cart::{Cartridge, CartridgeError, Scheme};
-pub use console::{Console, ConsoleOptions, ForeignSnapshot, SYSTEM_SEED, TvFormat};
+pub use console::{
+    Console, ConsoleOptions, ForeignSnapshot, FormerScreens, SYSTEM_SEED, SavedScreens, TvFormat,
+};
 pub use controllers::{Controller, Inputs, Joystick, Paddle, Switches, Wiring};
 pub use cpu::{Bus, Cpu, Mode, OPCODES, Opcode, Operation};
 pub use machine::RAM;

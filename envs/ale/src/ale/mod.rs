@@ -5,6 +5,7 @@ mod input;
 mod reset;
 mod saved_state;
 
+use rl_env::snapshot;
 use serde::{Deserialize, Serialize};
 use vcs::{Console, Mt19937, RAM, TvFormat};
 
@@ -247,29 +248,37 @@ impl Ale {
 
     /// Returns the complete state as bytes. A game restored from it continues exactly as this one would.
     pub fn snapshot(&self) -> Vec<u8> {
-        let write = |state: &State| {
-            postcard::to_stdvec(&(self.game().id, state)).expect("the state can be serialized")
-        };
-        if self.state.console.has_undrawn_screens() {
+        let write = |state: &State| snapshot::encode(&(self.game().id, state));
+        let mut bytes = if self.state.console.has_undrawn_screens() {
             let mut state = self.state.clone();
             state.console.draw_screens();
             write(&state)
         } else {
             write(&self.state)
+        };
+        // Only after `restore_state`.
+        if let Some(former) = self.state.console.former_screens() {
+            bytes.extend(snapshot::encode(former));
         }
+        bytes
     }
 
     /// Restores a state from [`snapshot`](Self::snapshot). On an error nothing changes.
-    pub fn restore(&mut self, snapshot: &[u8]) -> Result<(), AleError> {
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), AleError> {
         let game = self.game();
         let bad = AleError::BadSnapshot { game: game.id };
-        let (id, state): (String, State) = rl_env::snapshot::decode(snapshot).map_err(|_| bad.clone())?;
+        let ((id, state), rest): ((String, State), _) =
+            postcard::take_from_bytes(bytes).map_err(|_| bad.clone())?;
         if id != game.id || !game.rules.accepts(&state.variables) {
             return Err(bad);
         }
         let State { console, .. } = state;
         let mut restored = State { console: self.state.console.clone(), ..state };
-        restored.console.restore(console).map_err(|_| bad)?;
+        restored.console.restore(console).map_err(|_| bad.clone())?;
+        if !rest.is_empty() {
+            let former = snapshot::decode(rest).map_err(|_| bad.clone())?;
+            restored.console.set_former_screens(former).map_err(|_| bad)?;
+        }
         self.state = restored;
         Ok(())
     }

@@ -1,14 +1,22 @@
 //! The states that ale-py's `cloneState` saves, which leave out part of a [snapshot](Ale::snapshot).
 
+use std::hash::{Hash, Hasher};
+
 use rl_env::snapshot;
 use serde::{Deserialize, Serialize};
-use vcs::{Console, Mt19937};
+use vcs::{Console, Mt19937, SavedScreens};
 
 use super::{Ale, Paddles, State};
 use crate::rules::Variables;
 use crate::{AleError, games};
 
-/// A state of a game, like ale-py's `ALEState`: it omits the screen and the action that a sticky frame repeats.
+/// The first bytes of a serialized state, which its format follows.
+const MARK: &[u8] = b"ALEState";
+/// The format of serialized states. Changing any type here requires a new one. States of format 1 have no mark.
+const FORMAT: u32 = 2;
+
+/// A state of a game, like ale-py's `ALEState`: it omits the action that a sticky frame repeats. States are equal if the
+/// games continue in the same way; screens are not compared.
 ///
 /// ```
 /// use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};
@@ -25,6 +33,13 @@ use crate::{AleError, games};
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedState {
+    compared: Compared,
+    screens: SavedScreens,
+}
+
+/// The part of a state that is compared.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Compared {
     game: String,
     /// The console without its screens.
     console: Console,
@@ -41,36 +56,74 @@ pub struct SavedState {
 impl SavedState {
     /// Returns the state as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        postcard::to_stdvec(self).expect("the state can be serialized")
+        [MARK, &snapshot::encode(&(FORMAT, self))].concat()
     }
 
     /// Restores a state from the bytes of [`to_bytes`](Self::to_bytes).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, AleError> {
-        match snapshot::decode::<Self>(bytes) {
-            Ok(state) if games().iter().any(|game| game.id == state.game) => Ok(state),
+        let marked = bytes.strip_prefix(MARK);
+        let format = marked.map_or_else(|| unmarked_format(bytes), first);
+        if let Some(format) = format.filter(|&format| format != FORMAT) {
+            return Err(AleError::StateFormat { format, expected: FORMAT });
+        }
+        match snapshot::decode::<(u32, Self)>(marked.unwrap_or_default()) {
+            Ok((_, state)) if is_game(&state.compared.game) => Ok(state),
             _ => Err(AleError::BadState),
         }
     }
 
+    /// Returns the bytes that distinguish unequal states.
+    fn key(&self) -> Vec<u8> {
+        snapshot::encode(&self.compared)
+    }
+
     /// Returns the number of frames since the game was loaded.
     pub fn frame_number(&self) -> u32 {
-        self.frame_number
+        self.compared.frame_number
     }
 
     /// Returns the number of frames since the last reset.
     pub fn episode_frame_number(&self) -> u32 {
-        self.episode_frame_number
+        self.compared.episode_frame_number
     }
 
     /// Returns the game's mode.
     pub fn mode(&self) -> u32 {
-        self.mode
+        self.compared.mode
     }
 
     /// Returns the difficulty switches.
     pub fn difficulty(&self) -> u32 {
-        self.difficulty
+        self.compared.difficulty
     }
+}
+
+impl PartialEq for SavedState {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for SavedState {}
+
+impl Hash for SavedState {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.key().hash(hasher);
+    }
+}
+
+/// Returns the format of bytes without a mark: 1 if they begin like a state of that format, with the id of a game.
+fn unmarked_format(bytes: &[u8]) -> Option<u32> {
+    first::<&str>(bytes).filter(|&id| is_game(id)).map(|_| 1)
+}
+
+/// Decodes the first value.
+fn first<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
+    postcard::take_from_bytes(bytes).ok().map(|(value, _)| value)
+}
+
+fn is_game(id: &str) -> bool {
+    games().iter().any(|game| game.id == id)
 }
 
 impl Ale {
@@ -78,9 +131,10 @@ impl Ale {
     pub fn save_state(&mut self, include_random: bool) -> SavedState {
         let game = self.game().id.to_owned();
         let state = &mut self.state;
-        SavedState {
+        let (console, screens) = state.console.save();
+        let compared = Compared {
             game,
-            console: state.console.without_screens(),
+            console,
             random: include_random.then(|| state.random.clone()),
             variables: state.variables.clone(),
             paddles: state.paddles,
@@ -88,18 +142,23 @@ impl Ale {
             difficulty: state.difficulty,
             frame_number: state.frame_number,
             episode_frame_number: state.episode_frame_number,
-        }
+        };
+        SavedState { compared, screens }
     }
 
-    /// Restores a saved state. As in ale-py, the screen does not change until the next frame, and a sticky frame
-    /// repeats the action that was performed before. On an error nothing changes.
+    /// Restores a saved state. On an error nothing changes.
+    ///
+    /// As in ale-py, the screen does not change until the next frame, which shows the old screen where it draws nothing,
+    /// and a sticky frame repeats the action that was performed before. From the second frame on, the screens are those
+    /// of the saved game.
     pub fn restore_state(&mut self, saved: &SavedState) -> Result<(), AleError> {
         let game = self.game();
         let bad = AleError::BadSnapshot { game: game.id };
+        let SavedState { compared: saved, screens } = saved;
         if saved.game != game.id || !game.rules.accepts(&saved.variables) {
             return Err(bad);
         }
-        self.state.console.restore_under_screens(saved.console.clone()).map_err(|_| bad)?;
+        self.state.console.restore_saved(saved.console.clone(), screens).map_err(|_| bad)?;
         let State { random, variables, paddles, .. } = &mut self.state;
         if let Some(saved) = &saved.random {
             random.clone_from(saved);
@@ -115,13 +174,18 @@ impl Ale {
 
 #[cfg(test)]
 mod tests {
+    use super::SavedState;
     use crate::{Action, Ale, AleSettings, PoweredGame, game, roms};
+
+    fn harvest() -> Ale {
+        let rom = roms::built_in("harvest").expect("the open game is built in");
+        let powered = PoweredGame::new(game("harvest").unwrap(), rom.into()).unwrap();
+        Ale::new(&powered, AleSettings::default(), 1).unwrap()
+    }
 
     #[test]
     fn a_restored_state_is_saved_as_the_same_bytes() {
-        let rom = roms::built_in("harvest").expect("the open game is built in");
-        let powered = PoweredGame::new(game("harvest").unwrap(), rom.into()).unwrap();
-        let mut ale = Ale::new(&powered, AleSettings::default(), 1).unwrap();
+        let mut ale = harvest();
         for acts in 1..5 {
             let saved = ale.save_state(true);
             for _ in 0..acts {
@@ -130,6 +194,27 @@ mod tests {
             assert_ne!(ale.save_state(true).to_bytes(), saved.to_bytes());
             ale.restore_state(&saved).unwrap();
             assert_eq!(ale.save_state(true).to_bytes(), saved.to_bytes(), "after {acts} acts");
+        }
+    }
+
+    #[test]
+    fn states_of_other_formats_are_refused_by_their_number() {
+        let bytes = harvest().save_state(false).to_bytes();
+        assert!(SavedState::from_bytes(&bytes).is_ok());
+        let mut later = bytes.clone();
+        later[super::MARK.len()] = 9;
+        // The first format began with the id of the game.
+        let first = &bytes[super::MARK.len() + 1..];
+        for (bytes, format) in [(&later[..], 9), (first, 1)] {
+            let error = SavedState::from_bytes(bytes).unwrap_err().to_string();
+            let expected = format!(
+                "the state was saved by another version, in format {format}; this version reads format 2"
+            );
+            assert_eq!(error, expected);
+        }
+        for bytes in [&bytes[..bytes.len() - 1], b"ALEState", b"abc", b"", &[&bytes[..], &[0]].concat()] {
+            let error = SavedState::from_bytes(bytes).unwrap_err().to_string();
+            assert_eq!(error, "the bytes are not a saved state, or are damaged");
         }
     }
 }

@@ -1,26 +1,37 @@
-//! Snapshots of every game: a restored game continues exactly like the original. Damaged snapshots are tested in
-//! `fuzz`.
+//! Snapshots and saved states of every game: a restored game continues exactly like the original. Damaged ones are tested
+//! in `fuzz`.
 
 use std::fmt::Debug;
+use std::iter;
 use std::sync::Arc;
 
-use ale::{Action, Ale, AleError, AleSettings, PoweredGame, game, games, roms};
+use ale::{Action, Ale, AleError, AleSettings, PoweredGame, SavedState, game, games, roms};
 use libtest_mimic::{Failed, Trial};
-use vcs::Mt19937;
+use vcs::{Mt19937, RAM};
 
 /// Acts between two snapshots and after the last one.
 const ACTS: u32 = 40;
 const SNAPSHOTS: u32 = 2;
+/// Frames before each saved state: the first one is that after a reset.
+const PLAYED: [usize; 3] = [0, 7, 40];
+/// Frames compared after a saved state.
+const COMPARED: usize = 16;
+/// Bytes of a saved state, most of them for the two random generators. The screens alone have 67,200 pixels.
+const MAX_SAVED: usize = 16 * 1024;
+
+/// A test of a game.
+type Test = fn(&str, &Arc<[u8]>) -> Result<(), Failed>;
+const TESTS: [(&str, Test); 2] =
+    [("snapshots", restores_and_continues), ("saved_states", shows_the_same_from_the_second_frame_on)];
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let mut trials: Vec<Trial> = games()
-        .iter()
-        .map(|game| {
-            Trial::test(format!("snapshots::{}", game.id), || {
-                roms::for_tests(game.id).map_or(Ok(()), |rom| restores_and_continues(game.id, &rom))
-            })
-        })
-        .collect();
+    let mut trials = Vec::new();
+    for game in games() {
+        for (name, test) in TESTS {
+            let run = move || roms::for_tests(game.id).map_or(Ok(()), |rom| test(game.id, &rom));
+            trials.push(Trial::test(format!("{name}::{}", game.id), run));
+        }
+    }
     trials.extend([
         Trial::test("snapshots::a_frame_that_never_ends", a_frame_that_never_ends),
         Trial::test("snapshots::a_rejected_snapshot_changes_nothing", a_rejected_snapshot_changes_nothing),
@@ -91,6 +102,60 @@ fn restores_and_continues(id: &str, rom: &Arc<[u8]>) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Everything observable after a frame: reward, lives, frame numbers and RAM, and the screen.
+type Frame = ((i32, i32, u32, u32, [u8; RAM]), Vec<u8>);
+
+/// Performs actions of one frame each.
+fn frames(ale: &mut Ale, actions: &[Action]) -> Vec<Frame> {
+    let frame = |&action| {
+        let reward = ale.act(action, 1.0);
+        let numbers = (ale.frame_number(), ale.episode_frame_number());
+        ((reward, ale.lives(), numbers.0, numbers.1, *ale.ram()), ale.screen().to_vec())
+    };
+    actions.iter().map(frame).collect()
+}
+
+/// Saves states right after a reset and later, and restores each of them in the same game and, from its bytes, in one that
+/// has played differently. The screens are the same from the second frame on, everything else from the first one.
+fn shows_the_same_from_the_second_frame_on(id: &str, rom: &Arc<[u8]>) -> Result<(), Failed> {
+    let powered = power_on(id, rom)?;
+    let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
+    let legal = powered.game().legal_actions;
+    let mut random = Mt19937::new(1);
+    let mut actions = |count| -> Vec<Action> {
+        let mut code = || legal[random.next_u32() as usize % legal.len()];
+        iter::repeat_with(|| Action::new(code()).expect("a legal action")).take(count).collect()
+    };
+    let mut ale = Ale::new(&powered, settings, 1)?;
+    let mut other = ale.clone();
+    frames(&mut other, &actions(20));
+    for played in PLAYED {
+        frames(&mut ale, &actions(played));
+        let saved = ale.save_state(true);
+        let bytes = saved.to_bytes();
+        if bytes.len() > MAX_SAVED {
+            return Err(format!("a state has {} bytes", bytes.len()).into());
+        }
+        let actions = actions(COMPARED);
+        let expected = frames(&mut ale, &actions);
+        let read = SavedState::from_bytes(&bytes)?;
+        for (name, game, state) in [("same", &mut ale, &saved), ("other", &mut other, &read)] {
+            game.restore_state(state)?;
+            let restored = frames(game, &actions);
+            for (frame, (got, expected)) in restored.iter().zip(&expected).enumerate() {
+                let differs = match (got.0 == expected.0, got.1 == expected.1) {
+                    (false, _) => "state",
+                    (true, false) if frame > 0 => "screen",
+                    _ => continue,
+                };
+                let place = format!("frame {} in the {name} game, saved {played} frames later", frame + 1);
+                return Err(format!("the {differs} differs in {place}").into());
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Returns a program of 4 KB that counts in an endless loop without VSYNC, so that every snapshot is taken within a
 /// frame. It draws with its counter.
 fn endless() -> Arc<[u8]> {
@@ -116,7 +181,8 @@ fn endless() -> Arc<[u8]> {
 }
 
 fn a_frame_that_never_ends() -> Result<(), Failed> {
-    restores_and_continues("venture", &endless())
+    restores_and_continues("venture", &endless())?;
+    shows_the_same_from_the_second_frame_on("venture", &endless())
 }
 
 fn a_rejected_snapshot_changes_nothing() -> Result<(), Failed> {

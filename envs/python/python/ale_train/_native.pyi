@@ -116,7 +116,7 @@ class ALEState:
     def serialize(self) -> bytes:
         """Returns the state as bytes."""
     def equals(self, other: ALEState) -> bool:
-        """Returns true if both states are the same."""
+        """Returns true if both states are the same. As in ale-py, screens are not compared."""
     def __eq__(self, other: ALEState) -> bool: ...  # type: ignore[override]
     def __ne__(self, other: ALEState) -> bool: ...  # type: ignore[override]
     def __hash__(self) -> int: ...
@@ -330,8 +330,11 @@ class ALEInterface:
     def cloneSystemState(self) -> ALEState:
         """Saves the state with the generator of sticky actions."""
     def restoreState(self, state: ALEState) -> None:
-        """Restores a saved state. The screen does not change until the next frame, and a sticky frame repeats the last
-        action performed before the call.
+        """Restores a saved state.
+
+        As in ale-py, the screen does not change until the next frame, which shows the old screen where it draws nothing,
+        and a sticky frame repeats the last action performed before the call. From the second frame on, screens are
+        those of the saved game.
 
         Raises:
             RuntimeError: The state is empty or belongs to another game.

@@ -64,7 +64,7 @@ pub struct Cartridge {
 }
 
 /// The part of a cartridge that changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct CartridgeState {
     window: [u32; 4],
     ram: Vec<u8>,
@@ -134,9 +134,12 @@ impl Cartridge {
     /// Returns true if a deserialised state is valid for this cartridge. Accesses of a valid state stay
     /// within the image.
     pub(crate) fn accepts(&self, state: &Self) -> bool {
-        state.scheme == self.scheme
-            && state.plain == self.plain
-            && state.ram.len() == self.ram.len()
+        state.scheme == self.scheme && state.plain == self.plain && self.accepts_state(&state.state())
+    }
+
+    /// Returns true if the part that changes is valid for this cartridge.
+    pub(crate) fn accepts_state(&self, state: &CartridgeState) -> bool {
+        state.ram.len() == self.ram.len()
             && state.ram_page < 4
             && state.dpc.is_some() == self.dpc.is_some()
             && self.accepts_window(&state.window)

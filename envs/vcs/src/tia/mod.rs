@@ -74,6 +74,7 @@ use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
 use playfield::Playfield;
 pub(crate) use read::PINS;
+pub(crate) use spare::give as free_pixels;
 
 /// Colour clocks per scanline.
 pub(crate) const LINE: i32 = 228;
@@ -279,7 +280,7 @@ impl Tia {
 
     /// Frees the memory of a screen for other consoles of this thread.
     pub(crate) fn free_screen(&mut self, screen: usize) {
-        spare::give(std::mem::take(&mut self.screens[screen]));
+        free_pixels(std::mem::take(&mut self.screens[screen]));
     }
 
     /// Returns the palette bytes of the current screen, row by row.
@@ -327,15 +328,34 @@ impl Tia {
         self.screens = screens;
     }
 
-    /// Forgets which screen is current, in a state without screens.
-    pub(crate) fn forget_current_screen(&mut self) {
-        self.current = false;
+    /// Makes a screen the current one.
+    pub(crate) fn set_current_screen(&mut self, screen: usize) {
+        self.current = screen == 1;
     }
 
-    /// Copies the screens of another chip, and which of them is current.
-    pub(crate) fn copy_screens(&mut self, other: &Self) {
-        self.screens.clone_from(&other.screens);
-        self.current = other.current;
+    /// Returns the palette bytes of a screen.
+    pub(crate) fn screen_pixels(&self, screen: usize) -> &[u8] {
+        &self.screens[screen]
+    }
+
+    /// Sets the palette bytes of a screen.
+    pub(crate) fn set_screen_pixels(&mut self, screen: usize, pixels: Vec<u8>) {
+        self.screens[screen] = pixels;
+    }
+
+    /// Returns the number of pixels of a screen.
+    pub(crate) fn screen_len(&self) -> usize {
+        self.geometry.pixels()
+    }
+
+    /// Returns true if these screens have the size of the chip's.
+    pub(crate) fn fit(&self, screens: &[Vec<u8>; 2]) -> bool {
+        screens.iter().all(|screen| screen.len() == self.screen_len())
+    }
+
+    /// Returns true if no screen has been freed.
+    pub(crate) fn has_screens(&self) -> bool {
+        self.fit(&self.screens)
     }
 
     /// Moves all times back by `cycles`.
@@ -470,12 +490,11 @@ impl Tia {
         }
     }
 
-    /// Returns true if a deserialised state is valid: the beam's times fit together, positions are on the line
-    /// and sizes within their tables, so that drawing needs no checks.
+    /// Returns true if a deserialised state without screens is valid: the beam's times fit together, positions are on
+    /// the line and sizes within their tables, so that drawing needs no checks.
     pub(crate) fn accepts(&self, state: &Self) -> bool {
         let on_line = |position: u8| usize::from(position) < WIDTH;
         state.geometry == self.geometry
-            && state.screens.iter().all(|screen| screen.len() == self.geometry.pixels())
             && state.beam.is_possible(&self.geometry)
             && state.cosmic_ark.counter < 4
             && state

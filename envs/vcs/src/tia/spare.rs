@@ -21,7 +21,7 @@ pub(super) fn take(pixels: usize) -> Vec<u8> {
 }
 
 /// Takes back the memory of a screen.
-pub(super) fn give(screen: Vec<u8>) {
+pub(crate) fn give(screen: Vec<u8>) {
     SPARE.with_borrow_mut(|spare| {
         if spare.len() < KEPT {
             spare.push(screen);

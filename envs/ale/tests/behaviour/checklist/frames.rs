@@ -1,6 +1,6 @@
 //! The beginning and end of frames, and the screen after frames that do not end.
 
-use ale::Palette;
+use ale::{Action, Ale, Palette};
 use vcs::registers::{COLUBK, VSYNC};
 use vcs::{ConsoleOptions, TvFormat};
 
@@ -129,6 +129,43 @@ fn a_short_frame_leaves_the_frame_before_last_below_it() {
     assert_eq!(runs(ale.screen(), 99), [(160, 0x60)]);
     for line in [101, 150, 243] {
         assert_eq!(runs(ale.screen(), line), [(160, 0x20)], "line {line}");
+    }
+}
+
+/// Every third frame is short. After a restore, the first frame is drawn over the screen from before, as in ale-py 0.12.1;
+/// from the second one on, the rows below a short frame are again those of the saved game.
+#[test]
+fn a_short_frame_shows_the_screen_from_before_a_restore_only_if_it_is_the_first() {
+    const LINE: usize = 150;
+    let count = code(8, &INC_RAM_0, 5);
+    let colour = code(10, &[0xA5, RAM_0, 0x0A, 0x85, COLUBK as u8], 8); // LDA $80, ASL, STA COLUBK
+    let frame = [count, colour];
+    let program = Program::new(&[]).frame(262, &frame).frame(262, &frame).frame(100, &frame);
+    for played in 0..6 {
+        let mut ale = program.play(&format!("short_frames_{played}"), played);
+        let saved = ale.save_state(false);
+        let act = |ale: &mut Ale| {
+            ale.act(Action::NOOP, 1.0);
+            ale.screen().to_vec()
+        };
+        let expected: Vec<_> = (0..7).map(|_| act(&mut ale)).collect();
+        // Every frame has a colour that no frame before had, so each screen differs from all others.
+        (0..5).for_each(|_| _ = act(&mut ale));
+        let before = act(&mut ale);
+        ale.restore_state(&saved).expect("a state of the game");
+        assert_eq!(ale.screen(), before, "the screen before the first frame");
+        let mut snapshot = ale.clone();
+        snapshot.reset_game();
+        snapshot.restore(&ale.snapshot()).expect("a snapshot of the game");
+        for mut ale in [ale, snapshot] {
+            let first = act(&mut ale);
+            assert_eq!(row(&first, 60), row(&expected[0], 60));
+            let is_short = row(&expected[0], 60) != row(&expected[0], LINE);
+            assert_eq!(row(&first, LINE) != row(&expected[0], LINE), is_short, "after {played} acts");
+            for expected in &expected[1..] {
+                assert_eq!(&act(&mut ale), expected, "after {played} acts");
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A session with the emulator that is fully determined by a byte string: the ROM image, the settings, the actions, and
-//! the damage to snapshots. No byte string may make it panic or hang.
+//! the damage to snapshots and saved states. No byte string may make it panic or hang.
 
-use ale::{Action, Ale, AleSettings, PoweredGame, game};
+use ale::{Action, Ale, AleSettings, PoweredGame, SavedState, game};
 use vcs::{
     Cartridge, Console, ConsoleOptions, Controller, Inputs, Joystick, Paddle, Scheme, Switches, TvFormat,
     Wiring,
@@ -115,13 +115,21 @@ fn game_session(bytes: &mut Bytes<'_>) {
     };
     let Ok(mut ale) = Ale::new(&powered, settings, bytes.next().into()) else { return };
     let mut snapshot = ale.snapshot();
+    let mut saved = ale.save_state(true);
     for _ in 0..MAX_STEPS {
-        match bytes.next() % 8 {
+        match bytes.next() % 16 {
             0 => ale.reset_game(),
             1 => snapshot = ale.snapshot(),
             2 => ale.restore(&snapshot).expect("an undamaged snapshot"),
             3 => _ = ale.restore(&bytes.damaged(&snapshot)),
             4 => _ = ale.restore(bytes.0),
+            5 => saved = ale.save_state(true),
+            6 => ale.restore_state(&saved).expect("an undamaged state"),
+            7 => {
+                if let Ok(state) = SavedState::from_bytes(&bytes.damaged(&saved.to_bytes())) {
+                    _ = ale.restore_state(&state);
+                }
+            }
             _ => {
                 let action = Action::new(bytes.next() % 18).unwrap_or_default();
                 let strength = f32::from_bits(u32::from(bytes.next()) << 24);
