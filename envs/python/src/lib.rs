@@ -16,6 +16,7 @@ mod machine;
 mod pinned;
 mod received;
 mod settings;
+mod signals;
 mod tasks;
 mod xla;
 
@@ -49,6 +50,12 @@ mod _native {
     #[pyfunction]
     fn tasks() -> Vec<(String, Option<u32>, Option<f64>)> {
         crate::tasks::all()
+    }
+
+    /// Returns the largest values of options by their names.
+    #[pyfunction]
+    fn limits() -> std::collections::BTreeMap<&'static str, usize> {
+        crate::settings::LIMITS.into()
     }
 
     /// Returns the ROM directory, if one is known, the ids of the games whose ROM it contains or that are built in, and the

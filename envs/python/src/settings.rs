@@ -7,6 +7,17 @@ use vector::{AtariGroup, BatchOrder, PoolOptions};
 
 use crate::pinned::PinnedMemory;
 
+/// The largest values of options by their names in Python.
+pub(crate) const LIMITS: [(&str, usize); 7] = [
+    ("frame_skip", ale::MAX_FRAME_SKIP as usize),
+    ("frameskip", ale::MAX_FRAME_SKIP as usize),
+    ("img_height", ale::MAX_SIDE),
+    ("img_width", ale::MAX_SIDE),
+    ("noop_max", ale::MAX_NOOP_MAX as usize),
+    ("num_envs", vector::MAX_NUM_ENVS),
+    ("num_threads", vector::MAX_NUM_THREADS),
+];
+
 /// The settings of a vector environment, read from a Python dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]

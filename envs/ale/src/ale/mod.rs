@@ -12,6 +12,7 @@ use crate::palette::{Palette, paint};
 use crate::rules::Variables;
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};
 use input::Paddles;
+pub(crate) use act::is_interrupted_at;
 pub use saved_state::SavedState;
 
 /// The action that a frame repeats if the new one is not taken (sticky actions).
@@ -130,7 +131,7 @@ impl Ale {
         let byte = self.state.console.ram_mut().get_mut(index).ok_or_else(|| AleError::Setting {
             name: "the index of a byte of RAM",
             value: index.to_string(),
-            allowed: "below 128",
+            allowed: "below 128".to_owned(),
         })?;
         *byte = value;
         Ok(())

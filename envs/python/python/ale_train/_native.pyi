@@ -19,6 +19,9 @@ def games() -> list[str]:
 def game_named(name: str) -> str | None:
     """Returns the id of the game that a name means, if there is one."""
 
+def limits() -> dict[str, int]:
+    """Returns the largest values of options by their names."""
+
 def tasks() -> list[tuple[str, int | None, float | None]]:
     """Returns the id, the step limit and the reward threshold of each environment that is not an Atari game."""
 
