@@ -14,7 +14,7 @@ use crate::environments::{Environments, State};
 use crate::received::{self, Spares};
 use crate::settings::Settings;
 use crate::xla::{self, Opened, Output};
-use crate::{errors, info, signals};
+use crate::{errors, info, packages, signals};
 
 /// Observations and info.
 type ResetBatch<'py> = (Bound<'py, PyArrayDyn<u8>>, Bound<'py, PyDict>);
@@ -54,8 +54,9 @@ impl AtariPool {
     fn new(py: Python<'_>, settings: Settings, python: &str) -> PyResult<Self> {
         let pool = settings.pool()?;
         let games = settings.games().map_err(|error| errors::of_ale(&error))?;
+        let sources = packages::rom_sources(py)?;
         let env = signals::wait(py, || {
-            let groups = settings.groups(&games, python).map_err(|error| errors::of_rom(&error))?;
+            let groups = settings.groups(&games, &sources, &packages::pip(python)).map_err(|error| errors::of_rom(&error))?;
             AtariVectorEnv::of_groups(groups, pool).map_err(|error| errors::of_build(&error))
         })??;
         let action_codes = settings.action_codes(&games);

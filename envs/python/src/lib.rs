@@ -13,6 +13,7 @@ mod environments;
 mod errors;
 mod info;
 mod machine;
+mod packages;
 mod pinned;
 mod received;
 mod settings;
@@ -58,11 +59,12 @@ mod _native {
         crate::settings::LIMITS.into()
     }
 
-    /// Returns the ROM directory, if one is known, the ids of the games whose ROM it contains or that are built in, and the
-    /// reason why there is no directory.
+    /// Returns the ROM directory, if one is known, the ids of the games whose ROM is found, and the reason why there is no
+    /// directory.
     #[pyfunction]
-    fn rom_store(py: Python<'_>) -> (Option<std::path::PathBuf>, Vec<&'static str>, Option<String>) {
-        py.detach(crate::machine::roms)
+    fn rom_store(py: Python<'_>) -> PyResult<(Option<std::path::PathBuf>, Vec<&'static str>, Option<String>)> {
+        let sources = crate::packages::rom_sources(py)?;
+        Ok(py.detach(|| crate::machine::roms(&sources)))
     }
 
     /// Returns the directory of MuJoCo, if one is known, and the reason why its library cannot be used, if there is one.
@@ -80,7 +82,8 @@ mod _native {
     /// Returns the path of a game's ROM. A missing ROM is downloaded with the pip of `python`.
     #[pyfunction]
     fn rom_path(py: Python<'_>, game: &str, python: &str) -> PyResult<std::path::PathBuf> {
-        py.detach(|| crate::ale_interface::rom_path(game, python))
+        let sources = crate::packages::rom_sources(py)?;
+        crate::signals::wait(py, || crate::ale_interface::rom_path(game, &sources, &crate::packages::pip(python)))?
     }
 
     /// Returns the name and address of each function that XLA calls.

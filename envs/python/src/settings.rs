@@ -1,4 +1,4 @@
-use ale::roms::{self, Pip, RomError};
+use ale::roms::{Pip, RomError, RomSources};
 use ale::{AleError, AtariOptions, EpisodeRules, Game, game};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -86,12 +86,16 @@ impl Settings {
         })
     }
 
-    /// Returns the groups of environments. Missing ROMs are downloaded with the pip of `python`.
-    pub(crate) fn groups(&self, games: &[&'static Game], python: &str) -> Result<Vec<AtariGroup>, RomError> {
-        let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
+    /// Returns the groups of environments. Missing ROMs are downloaded.
+    pub(crate) fn groups(
+        &self,
+        games: &[&'static Game],
+        sources: &RomSources,
+        pip: &Pip,
+    ) -> Result<Vec<AtariGroup>, RomError> {
         let mut groups = Vec::new();
         for (index, &game) in games.iter().enumerate() {
-            let rom = roms::obtain(game.id, Some(&pip))?;
+            let rom = sources.obtain(game.id, Some(pip))?;
             let envs: Vec<usize> = (index * self.num_envs..(index + 1) * self.num_envs).collect();
             for alike in envs.chunk_by(|&a, &b| self.variants(a) == self.variants(b)) {
                 let (modes, difficulties) = self.variants(alike[0]);

@@ -1,6 +1,7 @@
 //! The counterpart of ale-py's `ALEInterface`: one emulated game.
 
 mod loading;
+mod messages;
 mod screen;
 mod settings;
 
@@ -18,7 +19,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use rl_env::interrupt;
 
 use crate::ale_state::AleState;
-use crate::{errors, signals};
+use crate::{errors, packages, signals};
 pub(crate) use loading::rom_path;
 use screen::View;
 use settings::{Kind, Settings};
@@ -129,15 +130,19 @@ impl AleInterface {
         Ok(Self(Mutex::default()))
     }
 
-    /// Accepts ale-py's message levels. The emulator writes no messages.
+    /// Selects one of ale-py's message levels for all emulators. The only message is the warning about an unknown ROM, which the
+    /// level `Error` hides.
     #[staticmethod]
     fn setLoggerMode(mode: &Bound<'_, PyAny>) -> PyResult<()> {
         static MODES: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         MODES
             .import(mode.py(), "ale_train.logger_mode", "LoggerMode")?
             .call1((mode,))
-            .map(drop)
             .map_err(|_| PyTypeError::new_err(format!("the mode must be a LoggerMode, got {mode}")))
+            .and_then(|level| {
+                messages::show_warnings(level.getattr("name")?.extract::<&str>()? != "Error");
+                Ok(())
+            })
     }
 
     /// Returns the id of a ROM's game, or None if it is not supported.
@@ -186,15 +191,17 @@ impl AleInterface {
         Ok(self.lock(py)?.settings.text(key).unwrap_or_default().to_owned())
     }
 
-    /// Loads the ROM of a file and resets the game.
+    /// Loads the ROM of a file and resets the game. A ROM with an unknown MD5 is loaded with a warning if the name of the file is
+    /// the id of its game, such as `pong.bin`.
     fn loadROM(&self, py: Python<'_>, rom: PathBuf) -> PyResult<()> {
-        let powered = py.detach(|| loading::from_file(&rom))?;
+        let powered = signals::wait(py, || loading::from_file(&rom))??;
         self.load(py, &powered)
     }
 
     /// Loads a game by its id and resets it. A missing ROM is downloaded with the pip of `python`.
     fn _load_game(&self, py: Python<'_>, game: &str, python: &str) -> PyResult<()> {
-        let powered = signals::wait(py, || loading::from_store(game, python))??;
+        let (sources, pip) = (packages::rom_sources(py)?, packages::pip(python));
+        let powered = signals::wait(py, || loading::from_sources(game, &sources, &pip))??;
         self.load(py, &powered)
     }
 
@@ -209,8 +216,7 @@ impl AleInterface {
     fn reset_game(&self, py: Python<'_>) -> PyResult<()> {
         let emulator = &mut *self.lock(py)?;
         let game = emulator.game()?;
-        py.detach(|| game.reset_game());
-        Ok(())
+        signals::wait_locked(py, &self.0, || game.reset_game())
     }
 
     /// Returns true if the episode is over, by the game's rules or its frame limit.
@@ -416,7 +422,7 @@ impl AleInterface {
 
     fn load(&self, py: Python<'_>, powered: &PoweredGame) -> PyResult<()> {
         let emulator = &mut *self.lock(py)?;
-        py.detach(|| emulator.load(powered)).map_err(|error| errors::of_ale(&error))
+        signals::wait_locked(py, &self.0, || emulator.load(powered))?.map_err(|error| errors::of_ale(&error))
     }
 
     /// Returns a property of the game.
