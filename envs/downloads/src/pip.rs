@@ -82,7 +82,8 @@ impl Pip {
             Command::new(interpreter).args(["-c", print]).stdin(Stdio::null()).stderr(Stdio::null()).output()
         });
         let output = outputs.flatten().find(|output| output.status.success());
-        let lines = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let lines =
+            output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         lines.lines().map(PathBuf::from).collect()
     }
 
@@ -236,7 +237,8 @@ mod tests {
 
     #[test]
     fn more_output_than_a_pipe_holds_does_not_block_pip() {
-        let script = "yes | head -c 300000; yes | head -c 300000 >&2; echo 'ERROR: the last line' >&2; exit 1";
+        let script =
+            "yes | head -c 300000; yes | head -c 300000 >&2; echo 'ERROR: the last line' >&2; exit 1";
         assert_eq!(run(script).unwrap_err().to_string(), "ERROR: the last line");
     }
 
@@ -247,7 +249,10 @@ mod tests {
             ..Pip::new(|_| ())
         };
         let found = pip(&["no-such-python", "python3"]).package_directories();
-        assert!(!found.is_empty() && found.iter().all(|directory| !directory.as_os_str().is_empty()), "{found:?}");
+        assert!(
+            !found.is_empty() && found.iter().all(|directory| !directory.as_os_str().is_empty()),
+            "{found:?}"
+        );
         assert_eq!(pip(&["no-such-python"]).package_directories(), Vec::<PathBuf>::new());
     }
 

@@ -56,7 +56,9 @@ impl AtariPool {
         let games = settings.games().map_err(|error| errors::of_ale(&error))?;
         let sources = packages::rom_sources(py)?;
         let env = signals::wait(py, || {
-            let groups = settings.groups(&games, &sources, &packages::pip(python)).map_err(|error| errors::of_rom(&error))?;
+            let groups = settings
+                .groups(&games, &sources, &packages::pip(python))
+                .map_err(|error| errors::of_rom(&error))?;
             AtariVectorEnv::of_groups(groups, pool).map_err(|error| errors::of_build(&error))
         })??;
         let action_codes = settings.action_codes(&games);

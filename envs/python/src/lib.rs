@@ -62,7 +62,9 @@ mod _native {
     /// Returns the ROM directory, if one is known, the ids of the games whose ROM is found, and the reason why there is no
     /// directory.
     #[pyfunction]
-    fn rom_store(py: Python<'_>) -> PyResult<(Option<std::path::PathBuf>, Vec<&'static str>, Option<String>)> {
+    fn rom_store(
+        py: Python<'_>,
+    ) -> PyResult<(Option<std::path::PathBuf>, Vec<&'static str>, Option<String>)> {
         let sources = crate::packages::rom_sources(py)?;
         Ok(py.detach(|| crate::machine::roms(&sources)))
     }
@@ -83,7 +85,9 @@ mod _native {
     #[pyfunction]
     fn rom_path(py: Python<'_>, game: &str, python: &str) -> PyResult<std::path::PathBuf> {
         let sources = crate::packages::rom_sources(py)?;
-        crate::signals::wait(py, || crate::ale_interface::rom_path(game, &sources, &crate::packages::pip(python)))?
+        crate::signals::wait(py, || {
+            crate::ale_interface::rom_path(game, &sources, &crate::packages::pip(python))
+        })?
     }
 
     /// Returns the name and address of each function that XLA calls.

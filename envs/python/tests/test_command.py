@@ -44,7 +44,7 @@ def test_the_built_in_game_needs_no_directory_for_roms():
     alone = {"PATH": os.environ["PATH"]}
     done = subprocess.run([sys.executable, "-m", "ale_train", "--json"], capture_output=True, env=alone, check=True)
     roms = json.loads(done.stdout)["roms"]
-    assert roms["directory"] is None and roms["found"] == ["harvest"]
+    assert roms["directory"] is None and "harvest" in roms["found"]
     assert roms["problem"].startswith("there is no directory for ROMs")
     program = (
         "import ale_train\n"

@@ -110,14 +110,6 @@ ready()
 ale.loadROM(os.environ["ROM"])
 ale.act(0)
 """,
-    "a sequence of actions": """
-env = AtariVectorEnv("harvest", 1, frameskip=1, max_num_frames_per_episode=2**31 - 1)
-env.reset(seed=1)
-ready()
-while True:
-    env.send(np.zeros(10**7, int), [0], [10**7])
-    env.recv()
-""",
     "a download": """
 sys.path = []
 sys.executable = os.environ["SLOW_PYTHON"]

@@ -47,7 +47,8 @@ pub fn with_check<R>(is_requested: fn() -> bool, call: impl FnOnce() -> R) -> R 
             CHECK.set(self.0);
         }
     }
-    let _outer = Outer(CHECK.replace(Some(Check { is_requested, last: Instant::now(), was_requested: false })));
+    let _outer =
+        Outer(CHECK.replace(Some(Check { is_requested, last: Instant::now(), was_requested: false })));
     call()
 }
 

@@ -21,7 +21,9 @@ pub enum BuildError {
         num_envs: usize,
     },
     /// There are too many threads.
-    #[error("num_threads is {num_threads}, but must be between 1 and {MAX_NUM_THREADS}, or 0 for one per core")]
+    #[error(
+        "num_threads is {num_threads}, but must be between 1 and {MAX_NUM_THREADS}, or 0 for one per core"
+    )]
     TooManyThreads {
         /// The requested number of threads.
         num_threads: usize,

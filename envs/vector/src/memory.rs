@@ -6,9 +6,7 @@ use crate::BuildError;
 ///
 /// A failed allocation ends the process. Therefore all of the memory is allocated once, without touching it, before any
 /// part is used.
-pub(crate) fn check_available(
-    parts: impl IntoIterator<Item = (usize, usize)>,
-) -> Result<(), BuildError> {
+pub(crate) fn check_available(parts: impl IntoIterator<Item = (usize, usize)>) -> Result<(), BuildError> {
     let add = |sum: usize, (count, bytes_each): (usize, usize)| {
         count.checked_mul(bytes_each).and_then(|bytes| sum.checked_add(bytes))
     };
@@ -32,7 +30,9 @@ mod tests {
             (vec![(1, usize::MAX), (1, 1)], usize::MAX),
             (vec![(usize::MAX, 2)], usize::MAX),
         ] {
-            assert!(matches!(check_available(parts), Err(BuildError::Memory { bytes: found }) if found == bytes));
+            assert!(
+                matches!(check_available(parts), Err(BuildError::Memory { bytes: found }) if found == bytes)
+            );
         }
     }
 }

@@ -11,8 +11,8 @@ use vcs::{Console, Mt19937, RAM, TvFormat};
 use crate::palette::{Palette, paint};
 use crate::rules::Variables;
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};
-use input::Paddles;
 pub(crate) use act::is_interrupted_at;
+use input::Paddles;
 pub use saved_state::SavedState;
 
 /// The action that a frame repeats if the new one is not taken (sticky actions).

@@ -46,7 +46,12 @@ impl RomSources {
     /// Returns the sources with the user's store, which is in `chosen` if given. Accesses no file.
     pub fn locate(chosen: Option<&Path>, python: Python) -> Self {
         let variable = env::var_os(DIRECTORY_OF_ALE_PY).filter(|value| !value.is_empty());
-        Self::new(RomStore::locate(chosen).ok(), variable.map(PathBuf::from), python, Manifest::shipped().clone())
+        Self::new(
+            RomStore::locate(chosen).ok(),
+            variable.map(PathBuf::from),
+            python,
+            Manifest::shipped().clone(),
+        )
     }
 
     /// Returns these sources for the images of `manifest`. Accesses no file.
@@ -175,16 +180,15 @@ mod tests {
     fn an_image_with_another_checksum_counts_only_in_the_store() {
         let root = TempDir::new().unwrap();
         let sources = sources(root.path());
-        for (place, image) in
-            [("ale_roms_dir", b"something else".as_slice()), ("first/ale_py/roms", b"other"), ("second/ale_py/roms", IMAGE)]
-        {
+        for (place, image) in [
+            ("ale_roms_dir", b"something else".as_slice()),
+            ("first/ale_py/roms", b"other"),
+            ("second/ale_py/roms", IMAGE),
+        ] {
             fs::create_dir_all(root.path().join(place)).unwrap();
             fs::write(root.path().join(place).join("alpha.bin"), image).unwrap();
         }
-        assert_eq!(
-            sources.file("alpha", None).unwrap(),
-            root.path().join("second/ale_py/roms/alpha.bin")
-        );
+        assert_eq!(sources.file("alpha", None).unwrap(), root.path().join("second/ale_py/roms/alpha.bin"));
         fs::create_dir_all(root.path().join("store")).unwrap();
         fs::write(root.path().join("store/alpha.bin"), b"damaged").unwrap();
         assert!(matches!(sources.obtain("alpha", None), Err(RomError::Damaged { .. })));

@@ -15,9 +15,9 @@ pub(crate) fn load(id: &str, given: &Given, python: &str) -> PyResult<Task> {
         given.iter().map(|(name, value)| Ok((name, converted(id, name, value)?))).collect::<PyResult<_>>()?;
     let installation = installation().map_err(|error| of_mujoco(&error))?;
     let found = match Task::load(&installation, id, &arguments) {
-        Err(MujocoError::Missing { .. }) => {
-            installation.fetch(&packages::pip(python)).and_then(|()| Task::load(&installation, id, &arguments))
-        }
+        Err(MujocoError::Missing { .. }) => installation
+            .fetch(&packages::pip(python))
+            .and_then(|()| Task::load(&installation, id, &arguments)),
         found => found,
     };
     found.map_err(|error| of_mujoco(&error))

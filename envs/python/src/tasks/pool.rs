@@ -87,7 +87,8 @@ impl TaskPool {
         let limit = settings.max_episode_steps.or_else(|| catalogue::limit(&id));
         let (env, fields) = signals::wait(py, || {
             let Recipe { make, fields } = catalogue::recipe(&id, &given, python)?;
-            let copies = PoolVectorEnv::of_factory(&id, num_envs, |_| Ok::<_, Infallible>(make(limit)), options);
+            let copies =
+                PoolVectorEnv::of_factory(&id, num_envs, |_| Ok::<_, Infallible>(make(limit)), options);
             Ok::<_, PyErr>((copies.map_err(|error| errors::of_build(&error))?, fields))
         })??;
         Ok(Self {

@@ -13,8 +13,8 @@ use std::num::NonZeroUsize;
 
 use rl_env::{Actions, AutoresetMode, Batch, Env, ResetSeeds, Space, VectorEnv, VectorError};
 
-use crate::pool::{Caller, Pool, Threads};
 use crate::memory;
+use crate::pool::{Caller, Pool, Threads};
 use crate::slot::Slot;
 use crate::slots::Slots;
 use crate::spaces::{action_masks, check_spaces, index_tasks};
