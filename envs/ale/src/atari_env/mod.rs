@@ -134,7 +134,7 @@ impl AtariEnv {
     /// Returns the bytes of memory that an environment of a game with these options needs at least.
     pub fn memory(game: &'static Game, options: &AtariOptions) -> Result<usize, AleError> {
         options.check(game)?;
-        Ok(size_of::<Self>() + options.observation_space().byte_len())
+        Ok(size_of::<Self>() + View::memory(options))
     }
 
     /// Creates another environment of the same game with this seed. It shares the ROM and the tables.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ale::roms::{self, Manifest, Pip, RomSources, UnknownImage};
 use ale::{AleError, PoweredGame, game, games};
@@ -57,13 +57,21 @@ pub(crate) fn rom_path(id: &str, sources: &RomSources, pip: &Pip) -> PyResult<Pa
 fn powered(id: &str, image: impl FnOnce() -> PyResult<Arc<[u8]>>) -> PyResult<PoweredGame> {
     let of_ale = |error: AleError| errors::of_ale(&error);
     let game = game(id).map_err(of_ale)?;
-    let lock = || POWERED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(powered) = lock().get(game.id) {
-        return Ok(powered.clone());
+    if let Some(powered) = loaded(game.id) {
+        return Ok(powered);
     }
     // Not locked: during a download, handlers of signals may load a game.
-    let loaded = PoweredGame::new(game, image()?).map_err(of_ale)?;
-    Ok(lock().entry(game.id).or_insert(loaded).clone())
+    let powered = PoweredGame::new(game, image()?).map_err(of_ale)?;
+    Ok(lock_powered().entry(game.id).or_insert(powered).clone())
+}
+
+/// Returns a game that was loaded before.
+pub(super) fn loaded(id: &str) -> Option<PoweredGame> {
+    lock_powered().get(id).cloned()
+}
+
+fn lock_powered() -> MutexGuard<'static, BTreeMap<&'static str, PoweredGame>> {
+    POWERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns a random seed.
