@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ale::roms::{Imported, Manifest, Md5Sum, Pip, RomState, RomStore};
+use ale::roms::{Imported, Manifest, Md5Sum, Pip, Python, RomSources, RomState, RomStore};
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -10,14 +10,22 @@ use crate::cli::{Global, RomsArgs, RomsCommand};
 use crate::output::notice;
 
 /// Opens the store that the flags and the environment select.
-pub(crate) fn store(global: &Global) -> Result<RomStore> {
+fn store(global: &Global) -> Result<RomStore> {
     Ok(RomStore::locate(global.rom_dir.as_deref())?)
+}
+
+/// Returns all places where ROMs are found.
+pub(crate) fn sources(global: &Global) -> RomSources {
+    RomSources::locate(global.rom_dir.as_deref(), Python::OfPip(announcing_pip(global)))
 }
 
 /// Returns the means of downloading missing ROMs, or nothing with `--offline`.
 pub(crate) fn pip(global: &Global) -> Option<Pip> {
-    let announce = if global.quiet { |_: &str| () } else { |line: &str| notice(line) };
-    (!global.offline).then(|| Pip::new(announce))
+    (!global.offline).then(|| announcing_pip(global))
+}
+
+fn announcing_pip(global: &Global) -> Pip {
+    Pip::new(if global.quiet { |_: &str| () } else { |line: &str| notice(line) })
 }
 
 /// Runs a subcommand.

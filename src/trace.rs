@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use ale::roms::Md5Sum;
+use ale::roms::{Manifest, Md5Sum};
 use ale::{ACTIONS, Action, Ale, AleSettings, Game, PoweredGame};
 use anyhow::{Context, Result, bail, ensure};
 use rl_env::nearest;
@@ -80,12 +80,12 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
         ensure!(path.extension().is_none(), "{name} does not exist");
         let games = selection::games([name.as_str()])?;
         let [game] = games[..] else { bail!("{name} selects {} games; choose one to trace", games.len()) };
-        let image = roms::store(global)?.obtain(game.id, roms::pip(global).as_ref())?;
+        let image = roms::sources(global).obtain(game.id, roms::pip(global).as_ref())?;
         return Ok((game, image));
     }
     let image = read_image(path)?;
-    let store = roms::store(global)?;
-    if let Some(id) = store.manifest().identify(&image) {
+    let known = Manifest::shipped();
+    if let Some(id) = known.identify(&image) {
         return Ok((ale::game(id)?, image));
     }
     let game = Game::without_rules(&image).with_context(|| format!("cannot run {name}"))?;
@@ -97,7 +97,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
         return Ok((game, image));
     }
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let similar = nearest(stem, store.manifest().iter().map(|(id, _)| id));
+    let similar = nearest(stem, known.iter().map(|(id, _)| id));
     let hint = if similar.is_empty() {
         "`ale-train roms list` lists the known ROMs".to_owned()
     } else {

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use settings::{at_least, between, settings};
+use vector::{MAX_NUM_ENVS, MAX_NUM_THREADS};
 
 use crate::learner::Algorithm;
 use crate::selection;
@@ -19,15 +20,12 @@ settings! {
         /// The number of emulated frames to train for, over all environments; at least enough for one update.
         pub(crate) total_frames: u64 = 40_000_000,
         /// The number of threads for emulation and learning; 0 means one per core. Using more threads than cores is slower.
-        pub(crate) num_threads: usize = 0 => between(0.0, 1024.0),
+        pub(crate) num_threads: usize = 0 => between(0.0, MAX_NUM_THREADS as f64),
         /// The device that runs the networks: `cpu`, `wgpu`, `vulkan` or `cuda`, with an index such as `cuda:1` to
         /// choose one of several GPUs. GPUs need a build with the matching Cargo feature (docs/src/how-to/devices.md).
         pub(crate) device: String = "cpu".to_owned(),
     }
 }
-
-/// The largest number of environments of a game.
-const MOST_ENVS: f64 = 65_536.0;
 
 settings! {
     /// The games and their preprocessing.
@@ -38,22 +36,22 @@ settings! {
         /// excludes a game or set. In a configuration file, a list.
         pub(crate) games: Vec<String> = vec!["harvest".to_owned()]; fixed "the checkpoint has the state of their environments",
         /// The number of environments of each game.
-        pub(crate) num_envs: usize = 8 => between(1.0, MOST_ENVS); fixed "the checkpoint has the state of each environment",
+        pub(crate) num_envs: usize = 8 => between(1.0, MAX_NUM_ENVS as f64); fixed "the checkpoint has the state of each environment",
         /// The number of emulated frames per step.
-        pub(crate) frame_skip: u32 = 4 => at_least(1.0); fixed "frames, steps and discounts so far were counted with it",
+        pub(crate) frame_skip: u32 = 4 => between(1.0, ale::MAX_FRAME_SKIP as f64); fixed "frames, steps and discounts so far were counted with it",
         /// Probability that a frame repeats the previous action (sticky actions).
         pub(crate) repeat_action_probability: f32 = 0.0 => between(0.0, 1.0),
         /// Height of an observation in pixels; networks need 36 or more. At 36, 44, ..., 84 the convolutions cover all
         /// rows; at other heights they ignore the last ones.
-        pub(crate) img_height: usize = 84 => at_least(1.0); fixed "the network was trained on other observations",
+        pub(crate) img_height: usize = 84 => between(1.0, ale::MAX_SIDE as f64); fixed "the network was trained on other observations",
         /// Width of an observation in pixels, with the same restrictions.
-        pub(crate) img_width: usize = 84 => at_least(1.0); fixed "the network was trained on other observations",
+        pub(crate) img_width: usize = 84 => between(1.0, ale::MAX_SIDE as f64); fixed "the network was trained on other observations",
         /// The number of frames in an observation, the newest last.
-        pub(crate) stack_num: usize = 4 => at_least(1.0); fixed "the network was trained on other observations",
+        pub(crate) stack_num: usize = 4 => between(1.0, ale::MAX_STACK_NUM as f64); fixed "the network was trained on other observations",
         /// True if a frame of an observation is the pixelwise maximum of the last two emulated frames.
         pub(crate) maxpool: bool = true; fixed "the network was trained on other observations",
         /// Upper bound (exclusive) of the random number of no-op frames at the start of an episode; 0 and 1 play none.
-        pub(crate) noop_max: u32 = 30,
+        pub(crate) noop_max: u32 = 30 => between(0.0, ale::MAX_NOOP_MAX as f64),
         /// True if an episode starts with the fire button, in games that have it.
         pub(crate) use_fire_reset: bool = true,
         /// True if the fire button is also pressed after every lost life, in training and in evaluation, in games that
@@ -92,7 +90,7 @@ settings! {
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct GameSettings {
         /// The number of environments of the game.
-        pub(crate) num_envs: Option<usize> = None => between(1.0, MOST_ENVS); fixed "the checkpoint has the state of each environment",
+        pub(crate) num_envs: Option<usize> = None => between(1.0, MAX_NUM_ENVS as f64); fixed "the checkpoint has the state of each environment",
         /// The maximum number of emulated frames that the game is trained on, over all its environments: at least one
         /// step of each. After that, their episodes are truncated and they rest while the other games continue.
         pub(crate) total_frames: Option<u64> = None; fixed "the number of steps of each game so far depends on it",

@@ -78,8 +78,8 @@ pub(crate) type WithRom = (&'static Game, Arc<[u8]>);
 
 /// Returns the games with their ROMs. Downloads missing ROMs unless `--offline` is set.
 pub(crate) fn with_roms(games: &[&'static Game], global: &Global) -> Result<Vec<WithRom>> {
-    let (store, pip) = (roms::store(global)?, roms::pip(global));
-    games.iter().map(|&game| Ok((game, store.obtain(game.id, pip.as_ref())?))).collect()
+    let (sources, pip) = (roms::sources(global), roms::pip(global));
+    games.iter().map(|&game| Ok((game, sources.obtain(game.id, pip.as_ref())?))).collect()
 }
 
 /// Deviations from an experiment that apply to one command and are never saved.

@@ -49,7 +49,7 @@ pub enum AleError {
         /// The rejected value.
         value: String,
         /// The allowed range, in words.
-        allowed: &'static str,
+        allowed: String,
     },
     /// The ROM image is not a valid cartridge.
     #[error("the ROM of {game} cannot be used: {source}")]

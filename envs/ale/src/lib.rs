@@ -19,7 +19,10 @@ mod settings;
 
 pub use action::{ACTION_FACTORS, ACTION_NAMES, ACTIONS, Action, CHOICES};
 pub use ale::{Ale, SavedState};
-pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, EpisodeRules, RgbImage};
+pub use atari_env::{
+    AtariEnv, AtariInfo, AtariOptions, EpisodeRules, MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM,
+    RgbImage,
+};
 pub use error::AleError;
 pub use games::{GAME_SETS, Game, GameSet, game, game_named, games};
 pub use ids::register;

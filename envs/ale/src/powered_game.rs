@@ -48,7 +48,7 @@ impl PoweredGame {
     ) -> Result<Self, AleError> {
         if options.height == 0 {
             let value = "0".to_owned();
-            return Err(AleError::Setting { name: "height", value, allowed: "at least 1" });
+            return Err(AleError::Setting { name: "height", value, allowed: "at least 1".to_owned() });
         }
         let cartridge =
             game.cartridge(rom).map_err(|source| AleError::Cartridge { game: game.id.to_owned(), source })?;

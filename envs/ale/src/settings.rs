@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{AleError, Game};
+use crate::{AleError, Game, MAX_FRAME_SKIP};
 
 /// Settings of an emulated game.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -9,7 +9,7 @@ pub struct AleSettings {
     /// Probability that a frame repeats the previous action instead of taking the new one (sticky actions, Machado et
     /// al., 2018), 0 to 1.
     pub repeat_action_probability: f32,
-    /// Frames that one [`act`](crate::Ale::act) emulates, at least 1.
+    /// Frames that one [`act`](crate::Ale::act) emulates, 1 to [`MAX_FRAME_SKIP`].
     pub frame_skip: u32,
     /// Episodes are truncated after this many frames; 0 means never. Of the frames of a reset, only those that select the
     /// mode count.
@@ -40,12 +40,15 @@ impl AleSettings {
             return Err(AleError::Setting {
                 name: "repeat_action_probability",
                 value: p.to_string(),
-                allowed: "between 0 and 1",
+                allowed: "between 0 and 1".to_owned(),
             });
         }
-        if self.frame_skip == 0 {
-            let value = "0".to_owned();
-            return Err(AleError::Setting { name: "frame_skip", value, allowed: "at least 1" });
+        if !(1..=MAX_FRAME_SKIP).contains(&self.frame_skip) {
+            return Err(AleError::Setting {
+                name: "frame_skip",
+                value: self.frame_skip.to_string(),
+                allowed: format!("between 1 and {MAX_FRAME_SKIP}"),
+            });
         }
         self.mode.map_or(Ok(()), |mode| game.check_mode(mode))?;
         self.difficulty.map_or(Ok(()), |difficulty| game.check_difficulty(difficulty))

@@ -1,6 +1,10 @@
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read};
+use std::panic;
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -14,11 +18,15 @@ const NETWORK_SIGNS: [&str; 6] = [
     "Max retries exceeded",
 ];
 
+/// The time between two checks whether pip has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
 /// The user's pip.
 #[derive(Clone, Debug)]
 pub struct Pip {
     interpreters: Vec<OsString>,
     announce: fn(&str),
+    is_interrupted: fn() -> bool,
 }
 
 /// A failure of pip. The message completes a sentence such as "cannot download X: ...".
@@ -56,7 +64,27 @@ pub enum PipError {
 impl Pip {
     /// Returns the pip of `python3`, else of `python`. `announce` is called with one line before a download.
     pub fn new(announce: fn(&str)) -> Self {
-        Self { interpreters: ["python3", "python"].map(OsString::from).to_vec(), announce }
+        let interpreters = ["python3", "python"].map(OsString::from).to_vec();
+        Self { interpreters, announce, is_interrupted: || false }
+    }
+
+    /// Returns this pip with a function that is called regularly while it runs, and ends it by returning true.
+    #[must_use]
+    pub fn with_interrupt(mut self, is_interrupted: fn() -> bool) -> Self {
+        self.is_interrupted = is_interrupted;
+        self
+    }
+
+    /// Returns the directories in which the interpreter searches for packages; none if there is no interpreter.
+    pub fn package_directories(&self) -> Vec<PathBuf> {
+        let print = "import sys; print('\\n'.join(path for path in sys.path if path))";
+        let outputs = self.interpreters.iter().map(|interpreter| {
+            Command::new(interpreter).args(["-c", print]).stdin(Stdio::null()).stderr(Stdio::null()).output()
+        });
+        let output = outputs.flatten().find(|output| output.status.success());
+        let lines =
+            output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        lines.lines().map(PathBuf::from).collect()
     }
 
     /// Returns this pip with the given interpreter instead of `python3` and `python`.
@@ -82,9 +110,10 @@ impl Pip {
             let name = interpreter.to_string_lossy();
             let mut python = Command::new(interpreter);
             python.args(["-m", "pip", command, "--no-deps", "--disable-pip-version-check"]);
-            match python.args(&arguments).stdin(Stdio::null()).output() {
-                Ok(output) if output.status.success() => return Ok(()),
-                Ok(output) => return Err(explain(&name, &output)),
+            match self.wait_for(python.args(&arguments)) {
+                Ok(None) => return Err(PipError::Interrupted),
+                Ok(Some(output)) if output.status.success() => return Ok(()),
+                Ok(Some(output)) => return Err(explain(&name, &output)),
                 // Try the next name.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
@@ -94,6 +123,30 @@ impl Pip {
         }
         let tried: Vec<_> = self.interpreters.iter().map(|name| name.to_string_lossy()).collect();
         Err(PipError::NoPython { tried: tried.join(", ") })
+    }
+
+    /// Runs a command and returns its status and what it wrote to stderr, or `None` if it was interrupted.
+    fn wait_for(&self, command: &mut Command) -> io::Result<Option<Output>> {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        let mut errors = child.stderr.take().expect("stderr is piped");
+        // Another thread reads, because a full pipe would block the command.
+        let reader = thread::spawn(move || {
+            let mut stderr = Vec::new();
+            errors.read_to_end(&mut stderr).map(|_| stderr)
+        });
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if (self.is_interrupted)() {
+                child.kill()?;
+                child.wait()?;
+                return Ok(None);
+            }
+            thread::sleep(POLL_INTERVAL);
+        };
+        let stderr = reader.join().unwrap_or_else(|payload| panic::resume_unwind(payload))?;
+        Ok(Some(Output { status, stdout: Vec::new(), stderr }))
     }
 
     /// Runs a pip command like [`run`](Self::run), and once more with additional options if it fails. If both attempts fail,
@@ -150,6 +203,7 @@ fn explain(python: &str, output: &Output) -> PipError {
 #[cfg(all(test, unix))]
 mod tests {
     use std::path::Path;
+    use std::time::Instant;
 
     use tempfile::TempDir;
 
@@ -160,13 +214,46 @@ mod tests {
     /// Another process writes the file. If it were open here while a parallel test starts a child, the child would
     /// inherit it and running it would fail with "text file busy".
     fn run(script: &str) -> Result<(), PipError> {
+        run_until(script, || false)
+    }
+
+    fn run_until(script: &str, is_interrupted: fn() -> bool) -> Result<(), PipError> {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("python3");
         let write = "printf '#!/bin/sh\n%s\n' \"$2\" > \"$1\" && chmod +x \"$1\"";
         let mut shell = Command::new("sh");
         assert!(shell.args(["-c", write, "sh"]).arg(&path).arg(script).status().unwrap().success());
         let arguments = [OsStr::new("--dest"), Path::new("a directory").as_os_str()];
-        Pip::new(|_| ()).with_interpreter(path).run("download", arguments)
+        let pip = Pip::new(|_| ()).with_interpreter(path).with_interrupt(is_interrupted);
+        pip.run("download", arguments)
+    }
+
+    #[test]
+    fn an_interruption_ends_pip() {
+        let start = Instant::now();
+        assert_eq!(run_until("exec sleep 60", || true), Err(PipError::Interrupted));
+        assert!(start.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn more_output_than_a_pipe_holds_does_not_block_pip() {
+        let script =
+            "yes | head -c 300000; yes | head -c 300000 >&2; echo 'ERROR: the last line' >&2; exit 1";
+        assert_eq!(run(script).unwrap_err().to_string(), "ERROR: the last line");
+    }
+
+    #[test]
+    fn the_directories_of_packages_are_those_of_the_first_interpreter_that_starts() {
+        let pip = |interpreters: &[&str]| Pip {
+            interpreters: interpreters.iter().map(OsString::from).collect(),
+            ..Pip::new(|_| ())
+        };
+        let found = pip(&["no-such-python", "python3"]).package_directories();
+        assert!(
+            !found.is_empty() && found.iter().all(|directory| !directory.as_os_str().is_empty()),
+            "{found:?}"
+        );
+        assert_eq!(pip(&["no-such-python"]).package_directories(), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -4,11 +4,14 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use rl_env::EnvError;
+use rl_env::{EnvError, interrupt};
 use serde::{Deserialize, Serialize};
 
 use crate::library::RawData;
 use crate::model::{Model, read, slice};
+
+/// The number of MuJoCo's steps between two polls for an interruption.
+const STEPS_PER_POLL: u32 = 1024;
 
 /// An array of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +148,7 @@ impl Simulation {
         unsafe { (self.model.library().forward)(self.model.as_ptr(), self.raw.as_ptr()) };
     }
 
-    /// Simulates `steps` of MuJoCo's steps with constant controls.
+    /// Simulates `steps` of MuJoCo's steps with constant controls, fewer after an [interruption](interrupt).
     pub(crate) fn advance(&mut self, action: &[f32], steps: u32) {
         for (control, &value) in self.values_mut(Field::Controls).iter_mut().zip(action) {
             *control = f64::from(value);
@@ -153,8 +156,11 @@ impl Simulation {
         let library = self.model.library();
         // SAFETY: the structures belong together.
         unsafe {
-            for _ in 0..steps {
+            for step in 0..steps {
                 (library.step)(self.model.as_ptr(), self.raw.as_ptr());
+                if step % STEPS_PER_POLL == STEPS_PER_POLL - 1 && interrupt::poll() {
+                    break;
+                }
             }
             // The steps compute contact forces only if the model has sensors for them.
             (library.rne_post_constraint)(self.model.as_ptr(), self.raw.as_ptr());

@@ -10,11 +10,11 @@ use vector::AtariVectorEnv;
 use crate::actions::OwnActions;
 use crate::ale_interface::AleInterface;
 use crate::columns::Rows;
-use crate::environments::{Environments, State, wait};
+use crate::environments::{Environments, State};
 use crate::received::{self, Spares};
 use crate::settings::Settings;
 use crate::xla::{self, Opened, Output};
-use crate::{errors, info};
+use crate::{errors, info, packages, signals};
 
 /// Observations and info.
 type ResetBatch<'py> = (Bound<'py, PyArrayDyn<u8>>, Bound<'py, PyDict>);
@@ -54,10 +54,13 @@ impl AtariPool {
     fn new(py: Python<'_>, settings: Settings, python: &str) -> PyResult<Self> {
         let pool = settings.pool()?;
         let games = settings.games().map_err(|error| errors::of_ale(&error))?;
-        let env = py.detach(|| {
-            let groups = settings.groups(&games, python).map_err(|error| errors::of_rom(&error))?;
+        let sources = packages::rom_sources(py)?;
+        let env = signals::wait(py, || {
+            let groups = settings
+                .groups(&games, &sources, &packages::pip(python))
+                .map_err(|error| errors::of_rom(&error))?;
             AtariVectorEnv::of_groups(groups, pool).map_err(|error| errors::of_build(&error))
-        })?;
+        })??;
         let action_codes = settings.action_codes(&games);
         let envs = Arc::new(Environments::new(env, settings.first_seeds, settings.extra_info));
         let spares = Arc::new(Spares::new(settings.pinned));
@@ -78,14 +81,14 @@ impl AtariPool {
 
     /// True after the first reset.
     #[getter]
-    fn was_reset(&self, py: Python<'_>) -> bool {
-        self.envs.lock(py).was_reset()
+    fn was_reset(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.envs.lock(py)?.was_reset())
     }
 
     /// The environments in flight.
     #[getter]
-    fn in_flight(&self, py: Python<'_>) -> Vec<usize> {
-        self.envs.lock(py).in_flight()
+    fn in_flight(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
+        Ok(self.envs.lock(py)?.in_flight())
     }
 
     /// The handle that names the environments in calls of XLA.
@@ -95,10 +98,10 @@ impl AtariPool {
     }
 
     /// Returns the results of resets and of steps in XLA, after the handle: path, element type and shape of each array.
-    fn xla_results(&self, py: Python<'_>) -> (Vec<Output>, Vec<Output>) {
-        let env = &self.envs.lock(py).env;
+    fn xla_results(&self, py: Python<'_>) -> PyResult<(Vec<Output>, Vec<Output>)> {
+        let env = &self.envs.lock(py)?.env;
         let rows = Rows::of(env);
-        (xla::of_reset(&self.envs, &rows), xla::of_step(&self.envs, &rows))
+        Ok((xla::of_reset(&self.envs, &rows), xla::of_step(&self.envs, &rows)))
     }
 
     /// Resets all environments, or those selected by `mask`. A seed of `None` continues the random number generator.
@@ -123,8 +126,8 @@ impl AtariPool {
         env_ids: Option<Vec<usize>>,
         lengths: Option<Vec<usize>>,
     ) -> PyResult<()> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |State { env, .. }| {
+        let state = &mut *self.envs.lock(py)?;
+        self.envs.wait(py, state, |State { env, .. }| {
             let actions = actions.as_actions();
             match (env_ids, lengths) {
                 (None, None) => env.send(actions),
@@ -139,14 +142,14 @@ impl AtariPool {
 
     /// Resets these environments without waiting. A seed of `None` continues the random number generator.
     fn send_reset(&self, py: Python<'_>, env_ids: Vec<usize>, seeds: Vec<Option<u64>>) -> PyResult<()> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.send_reset(&env_ids, &seeds))
+        let state = &mut *self.envs.lock(py)?;
+        self.envs.wait(py, state, |state| state.send_reset(&env_ids, &seeds))
     }
 
     /// Makes the environments that are not in flight report their state again.
     fn send_report(&self, py: Python<'_>) -> PyResult<()> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.env.send_report())
+        let state = &mut *self.envs.lock(py)?;
+        self.envs.wait(py, state, |state| state.env.send_report())
     }
 
     /// Waits for the next batch.
@@ -162,8 +165,8 @@ impl AtariPool {
     /// Returns the complete state of all or some environments.
     #[pyo3(signature = (env_ids = None))]
     fn snapshot<'py>(&self, py: Python<'py>, env_ids: Option<Vec<usize>>) -> PyResult<Bound<'py, PyBytes>> {
-        let state = &mut *self.envs.lock(py);
-        let snapshot = wait(py, state, |State { env, .. }| match env_ids {
+        let state = &mut *self.envs.lock(py)?;
+        let snapshot = self.envs.wait(py, state, |State { env, .. }| match env_ids {
             None => env.snapshot(),
             Some(env_ids) => env.snapshot_envs(&env_ids),
         })?;
@@ -183,19 +186,19 @@ impl AtariPool {
 
     /// Returns the screen of an environment, an array of shape `(height, width, 3)`.
     fn render<'py>(&self, py: Python<'py>, env_id: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let image = self.envs.lock(py).env.render(env_id).map_err(|error| errors::of_vector(&error))?;
+        let image = self.envs.lock(py)?.env.render(env_id).map_err(|error| errors::of_vector(&error))?;
         PyArray1::from_vec(py, image.pixels).reshape([image.height, image.width, 3])
     }
 
     /// Returns a copy of the emulator of an environment that is not in flight.
     fn emulator(&self, py: Python<'_>, env_id: usize) -> PyResult<AleInterface> {
-        let env = &self.envs.lock(py).env;
+        let env = &self.envs.lock(py)?.env;
         env.with_env(env_id, AleInterface::copy_of).map_err(|error| errors::of_vector(&error))
     }
 
     /// Returns the RAM of the environments of the last batch, which must not be in flight: `(rows, 128)`.
     fn ram<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
-        let env = &self.envs.lock(py).env;
+        let env = &self.envs.lock(py)?.env;
         let ids = &env.batch().env_ids;
         let rams = ids.iter().map(|&id| env.with_env(id, |env| env.ale().ram().to_vec()));
         let rams = rams.collect::<Result<Vec<_>, _>>().map_err(|error| errors::of_vector(&error))?;

@@ -3,17 +3,16 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ale::AtariEnv;
-use pyo3::sync::MutexExt;
 use pyo3::{PyResult, Python};
 use rl_env::{Env, ResetSeeds, VectorEnv, VectorError};
 use vector::PoolVectorEnv;
 
-use crate::errors;
+use crate::{errors, signals};
 
 /// Environments that one thread at a time may use.
 ///
-/// No Python code may run while they are locked: a signal handler might interrupt it, use the environments, and wait
-/// for the lock forever.
+/// No Python code may run while they are locked, except in [`wait`](Self::wait): a signal handler might interrupt it, use the
+/// environments, and wait for the lock forever.
 pub(crate) struct Environments<E: Env + 'static = AtariEnv> {
     /// The shape of one observation; empty if it is not one array.
     pub(crate) shape: Vec<usize>,
@@ -47,13 +46,24 @@ impl<E: Env> Environments<E> {
     }
 
     /// Locks the environments. Waiting for the call of another thread releases the GIL.
-    pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State<E>> {
-        // A panic while the lock was held leaves the environments in a valid state, as an error does.
-        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State<E>>> {
+        signals::lock(py, &self.state)
+    }
+
+    /// Calls `call` with the locked state, without the GIL. Handlers of signals run meanwhile and may interrupt the call.
+    pub(crate) fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        state: &mut State<E>,
+        call: impl FnOnce(&mut State<E>) -> Result<T, VectorError> + Send,
+    ) -> PyResult<T> {
+        let result = signals::wait_locked(py, &self.state, || call(state))?;
+        result.map_err(|error| errors::of_vector(&error))
     }
 
     /// Locks the environments in a thread without the GIL.
     pub(crate) fn lock_detached(&self) -> MutexGuard<'_, State<E>> {
+        // A panic while the lock was held leaves the environments in a valid state, as an error does.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,13 +119,4 @@ impl<E: Env> State<E> {
         let first = |env: usize| self.first_seeds.get(env).copied();
         seeds.iter().zip(env_ids).map(|(seed, env)| seed.or_else(|| first(env))).collect()
     }
-}
-
-/// Calls `call` without the GIL.
-pub(crate) fn wait<E: Env, T: Send>(
-    py: Python<'_>,
-    state: &mut State<E>,
-    call: impl FnOnce(&mut State<E>) -> Result<T, VectorError> + Send,
-) -> PyResult<T> {
-    py.detach(|| call(state)).map_err(|error| errors::of_vector(&error))
 }

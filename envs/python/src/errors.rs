@@ -6,7 +6,7 @@ use std::path::Path;
 use ale::AleError;
 use ale::roms::RomError;
 use pyo3::PyErr;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use rl_env::{EnvError, VectorError};
 use vector::BuildError;
 
@@ -28,10 +28,12 @@ pub(crate) fn is_invalid_argument(error: &VectorError) -> bool {
     )
 }
 
-/// Returns an `OSError` if the operating system cannot start a thread, otherwise a `ValueError`.
+/// Returns an `OSError` if the operating system cannot start a thread, a `MemoryError` if there is too little memory, otherwise a
+/// `ValueError`.
 pub(crate) fn of_build(error: &BuildError) -> PyErr {
     match error {
         BuildError::Threads(_) => PyOSError::new_err(error.to_string()),
+        BuildError::Memory { .. } => PyMemoryError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
     }
 }
@@ -44,6 +46,11 @@ pub(crate) fn of_ale(error: &AleError) -> PyErr {
 /// Returns the `OSError` of a file that cannot be read or written, such as `FileNotFoundError`.
 pub(crate) fn of_file(path: &Path, error: &io::Error) -> PyErr {
     io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
+}
+
+/// Returns a `MemoryError` for observations of this size.
+pub(crate) fn of_memory(bytes: usize) -> PyErr {
+    PyMemoryError::new_err(format!("cannot allocate {bytes} bytes for the observations of a batch"))
 }
 
 /// Returns an `OSError`: the ROM is missing and cannot be downloaded.

@@ -13,9 +13,11 @@ mod environments;
 mod errors;
 mod info;
 mod machine;
+mod packages;
 mod pinned;
 mod received;
 mod settings;
+mod signals;
 mod tasks;
 mod xla;
 
@@ -51,11 +53,20 @@ mod _native {
         crate::tasks::all()
     }
 
-    /// Returns the ROM directory, if one is known, the ids of the games whose ROM it contains or that are built in, and the
-    /// reason why there is no directory.
+    /// Returns the largest values of options by their names.
     #[pyfunction]
-    fn rom_store(py: Python<'_>) -> (Option<std::path::PathBuf>, Vec<&'static str>, Option<String>) {
-        py.detach(crate::machine::roms)
+    fn limits() -> std::collections::BTreeMap<&'static str, usize> {
+        crate::settings::LIMITS.into()
+    }
+
+    /// Returns the ROM directory, if one is known, the ids of the games whose ROM is found, and the reason why there is no
+    /// directory.
+    #[pyfunction]
+    fn rom_store(
+        py: Python<'_>,
+    ) -> PyResult<(Option<std::path::PathBuf>, Vec<&'static str>, Option<String>)> {
+        let sources = crate::packages::rom_sources(py)?;
+        Ok(py.detach(|| crate::machine::roms(&sources)))
     }
 
     /// Returns the directory of MuJoCo, if one is known, and the reason why its library cannot be used, if there is one.
@@ -73,7 +84,10 @@ mod _native {
     /// Returns the path of a game's ROM. A missing ROM is downloaded with the pip of `python`.
     #[pyfunction]
     fn rom_path(py: Python<'_>, game: &str, python: &str) -> PyResult<std::path::PathBuf> {
-        py.detach(|| crate::ale_interface::rom_path(game, python))
+        let sources = crate::packages::rom_sources(py)?;
+        crate::signals::wait(py, || {
+            crate::ale_interface::rom_path(game, &sources, &crate::packages::pip(python))
+        })?
     }
 
     /// Returns the name and address of each function that XLA calls.

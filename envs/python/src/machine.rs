@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
-use ale::roms::{self, RomStore};
+use ale::roms::RomSources;
 use mujoco::Installation;
 
-/// Returns the ROM directory, if one is known, the ids of the games whose ROM it contains or that are built in, and the
-/// reason why there is no directory.
-pub(crate) fn roms() -> (Option<PathBuf>, Vec<&'static str>, Option<String>) {
-    let store = RomStore::locate(None);
-    let is_found =
-        |id: &&str| roms::built_in(id).is_some() || store.as_ref().is_ok_and(|store| store.read(id).is_ok());
-    let found = ale::games().iter().map(|game| game.id).filter(is_found).collect();
-    match store {
+/// Returns the ROM directory, if one is known, the ids of the games whose ROM is found, and the reason why there is no
+/// directory.
+pub(crate) fn roms(sources: &RomSources) -> (Option<PathBuf>, Vec<&'static str>, Option<String>) {
+    let found = ale::games().iter().map(|game| game.id).filter(|id| sources.has(id)).collect();
+    match sources.store() {
         Ok(store) => (Some(store.directory().to_owned()), found, None),
         Err(error) => (None, found, Some(error.to_string())),
     }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use rl_env::{Env, ObservationBuffer, VectorError};
 use vector::PoolVectorEnv;
 
-use crate::environments::{Environments, State, wait};
+use crate::environments::{Environments, State};
 use crate::errors;
 use crate::pinned::PinnedMemory;
 
@@ -37,7 +37,8 @@ impl Spares {
             return pinned.buffer(py, rows, row_bytes);
         }
         let spare = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Ok(spare.unwrap_or_else(|| ObservationBuffer::new(rows, row_bytes)))
+        let spare = spare.or_else(|| ObservationBuffer::try_new(rows, row_bytes));
+        spare.ok_or_else(|| errors::of_memory(rows * row_bytes))
     }
 
     /// Returns the buffer, or a page-locked copy if it should be page-locked and is not. The environments are created
@@ -70,9 +71,9 @@ pub(crate) fn take_batch<E: Env + 'static, T>(
 ) -> PyResult<(ObservationBuffer, T)> {
     // Before the environments are locked, because the allocator of page-locked memory is Python code.
     let spare = spares.take(py, envs.rows, envs.row_bytes)?;
-    let mut guard = envs.lock(py);
+    let mut guard = envs.lock(py)?;
     let state = &mut *guard;
-    match wait(py, state, call).and_then(|()| read(&state.env)) {
+    match envs.wait(py, state, call).and_then(|()| read(&state.env)) {
         Ok(values) => {
             let observations =
                 state.env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
@@ -143,7 +144,9 @@ pub(crate) fn copy<'py, T: Element + Pod>(
     buffer: &ObservationBuffer,
     shape: &[usize],
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    let mut elements: Vec<T> = Vec::with_capacity(buffer.rows() * buffer.row_bytes() / size_of::<T>());
+    let mut elements: Vec<T> = Vec::new();
+    let bytes = buffer.rows() * buffer.row_bytes();
+    elements.try_reserve_exact(bytes / size_of::<T>()).map_err(|_| errors::of_memory(bytes))?;
     (0..buffer.rows()).for_each(|row| elements.extend_from_slice(bytemuck::cast_slice(buffer.row(row))));
     PyArray1::from_vec(py, elements).reshape(with_rows(buffer.rows(), shape))
 }

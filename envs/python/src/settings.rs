@@ -1,4 +1,4 @@
-use ale::roms::{self, Pip, RomError};
+use ale::roms::{Pip, RomError, RomSources};
 use ale::{AleError, AtariOptions, EpisodeRules, Game, game};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -6,6 +6,17 @@ use rl_env::AutoresetMode;
 use vector::{AtariGroup, BatchOrder, PoolOptions};
 
 use crate::pinned::PinnedMemory;
+
+/// The largest values of options by their names in Python.
+pub(crate) const LIMITS: [(&str, usize); 7] = [
+    ("frame_skip", ale::MAX_FRAME_SKIP as usize),
+    ("frameskip", ale::MAX_FRAME_SKIP as usize),
+    ("img_height", ale::MAX_SIDE),
+    ("img_width", ale::MAX_SIDE),
+    ("noop_max", ale::MAX_NOOP_MAX as usize),
+    ("num_envs", vector::MAX_NUM_ENVS),
+    ("num_threads", vector::MAX_NUM_THREADS),
+];
 
 /// The settings of a vector environment, read from a Python dictionary.
 #[derive(FromPyObject)]
@@ -75,12 +86,16 @@ impl Settings {
         })
     }
 
-    /// Returns the groups of environments. Missing ROMs are downloaded with the pip of `python`.
-    pub(crate) fn groups(&self, games: &[&'static Game], python: &str) -> Result<Vec<AtariGroup>, RomError> {
-        let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
+    /// Returns the groups of environments. Missing ROMs are downloaded.
+    pub(crate) fn groups(
+        &self,
+        games: &[&'static Game],
+        sources: &RomSources,
+        pip: &Pip,
+    ) -> Result<Vec<AtariGroup>, RomError> {
         let mut groups = Vec::new();
         for (index, &game) in games.iter().enumerate() {
-            let rom = roms::obtain(game.id, Some(&pip))?;
+            let rom = sources.obtain(game.id, Some(pip))?;
             let envs: Vec<usize> = (index * self.num_envs..(index + 1) * self.num_envs).collect();
             for alike in envs.chunk_by(|&a, &b| self.variants(a) == self.variants(b)) {
                 let (modes, difficulties) = self.variants(alike[0]);

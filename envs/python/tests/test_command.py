@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -28,7 +29,7 @@ def test_it_prints_versions_processor_roms_and_mujoco(tmp_path):
     versions, processor, roms, mujoco = done.stdout.splitlines()
     assert versions.startswith(f"ale_train {ale_train.__version__}, python ") and "numpy " in versions
     assert processor.startswith("processor: ")
-    assert roms.startswith(f"ROMs: 1 of {len(ale_train.games())} games in {tmp_path}; missing: ")
+    assert re.match(rf"ROMs: \d+ of {len(ale_train.games())} games in {tmp_path} and installed packages(; missing: |$)", roms)
     assert "harvest" not in roms
     assert mujoco.startswith("MuJoCo: MuJoCo is missing: ")
     assert done.returncode == 0 and not done.stderr
@@ -44,7 +45,7 @@ def test_the_built_in_game_needs_no_directory_for_roms():
     alone = {"PATH": os.environ["PATH"]}
     done = subprocess.run([sys.executable, "-m", "ale_train", "--json"], capture_output=True, env=alone, check=True)
     roms = json.loads(done.stdout)["roms"]
-    assert roms["directory"] is None and roms["found"] == ["harvest"]
+    assert roms["directory"] is None and "harvest" in roms["found"]
     assert roms["problem"].startswith("there is no directory for ROMs")
     program = (
         "import ale_train\n"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 
+import ale_train
+import ale_train.envpool
 from ale_train import arguments
 from ale_train.errors import ActionError, GameError
 from ale_train.vector_env import AtariVectorEnv
@@ -54,6 +59,23 @@ CONSTRUCTION: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"difficulty": [0, 9]}, ValueError, "pong has no difficulty 9"),
     ({"mode": [[0], [1], [0]]}, ValueError, "mode has entries for 3 environments, but there are 2"),
     ({"continuous": True, "continuous_action_threshold": float("inf")}, ValueError, "finite"),
+    ({"num_envs": 65537}, ValueError, "num_envs is 65537, but must be between 1 and 65536"),
+    ({"num_envs": 10**9}, ValueError, "between 1 and 65536"),
+    ({"num_envs": 2**70}, ValueError, "between 1 and 65536"),
+    ({"batch_size": 3}, ValueError, "batch_size is 3, but must be between 1 and 2"),
+    ({"batch_size": -1}, ValueError, "batch_size is -1, but must be between 0"),
+    ({"img_height": 4097}, ValueError, "img_height is 4097, but must be between 1 and 4096"),
+    ({"frameskip": 2**31}, ValueError, "frameskip is 2147483648, but must be between 1 and 2147483647"),
+    ({"noop_max": 108001}, ValueError, "noop_max is 108001, but must be between -2147483648 and 108000"),
+    ({"noop_max": 2**40}, ValueError, "and 108000"),
+    ({"max_num_frames_per_episode": -1}, ValueError, "max_num_frames_per_episode is -1"),
+    ({"max_num_frames_per_episode": 2**31}, ValueError, "between 1 and 2147483647"),
+    ({"thread_affinity_offset": 2**40}, ValueError, "thread_affinity_offset is 1099511627776"),
+    (
+        {"num_envs": 65536, "img_height": 4096, "img_width": 4096, "grayscale": False, "stack_num": 64},
+        MemoryError,
+        "GB of memory, which cannot be allocated; reduce num_envs",
+    ),
 ]
 
 
@@ -61,6 +83,68 @@ CONSTRUCTION: list[tuple[dict[str, Any], type[Exception], str]] = [
 def test_construction(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make(**options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"noop_max": -1},
+        {"noop_max": 108000, "num_envs": 1},
+        {"repeat_action_probability": -1},
+        {"repeat_action_probability": 2},
+        {"num_threads": -1},
+        {"num_threads": 2**40},
+        {"thread_affinity_offset": -5},
+        {"thread_affinity_offset": 10**6},
+        {"frameskip": 2**31 - 1, "max_num_frames_per_episode": 2**31 - 1},
+    ],
+)
+def test_unusual_arguments_that_ale_py_accepts_are_accepted(options: dict[str, Any]) -> None:
+    make(**options).close()
+
+
+WAYS_IN: list[Callable[[int], Any]] = [
+    lambda num_envs: ale_train.make_vec("harvest", num_envs),
+    lambda num_envs: ale_train.make_vec("CartPole-v1", num_envs),
+    lambda num_envs: ale_train.make("Harvest-v5", num_envs=num_envs),
+    lambda num_envs: ale_train.make("CartPole-v1", num_envs=num_envs),
+    lambda num_envs: ale_train.envpool.make_dm("Harvest-v5", num_envs=num_envs),
+    lambda num_envs: ale_train.envpool.make_dm("CartPole-v1", num_envs=num_envs),
+    lambda num_envs: ale_train.CleanRLVectorEnv("Harvest-v5", num_envs),
+    lambda num_envs: ale_train.make_atari_vector_env("harvest", num_envs),
+    lambda num_envs: AtariVectorEnv(games=["harvest", "pong"], num_envs=num_envs),
+]
+
+
+@pytest.mark.parametrize("way_in", WAYS_IN)
+@pytest.mark.parametrize("num_envs", [65537, 2**31 - 1, 2**64])
+def test_every_way_in_limits_the_number_of_environments(way_in: Callable[[int], Any], num_envs: int) -> None:
+    with pytest.raises(ValueError, match=f"num_envs is {num_envs}, but must be between 1 and 65536"):
+        way_in(num_envs)
+
+
+def test_tasks_limit_threads() -> None:
+    with pytest.raises(ValueError, match="num_threads is 1025, but must be between 0 and 1024"):
+        ale_train.make_vec("CartPole-v1", 2, num_threads=1025)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_too_little_memory_is_an_exception() -> None:
+    # Each way needs more than 4 GB.
+    program = """
+import resource, sys
+import ale_train
+ale_train.make_vec("harvest", 2).reset()
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+for options in ({"num_envs": 65536}, {"num_envs": 64, "img_height": 4096, "img_width": 4096}):
+    try:
+        ale_train.make_vec("harvest", **options)
+    except MemoryError as error:
+        print(error)
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.count("which cannot be allocated") == 2
 
 
 ACTIONS: list[tuple[Any, type[Exception], str]] = [

@@ -8,10 +8,12 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ale_train
 from ale_train.vector_env import AtariVectorEnv
 
 
@@ -71,30 +73,119 @@ def test_the_number_of_threads_changes_nothing(num_threads: int) -> None:
     assert play(num_threads, 0) == play(2, -1)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c() -> None:
-    # Background processes of a shell ignore SIGINT unless they install a handler.
-    program = """
-import signal
-import numpy as np
-from ale_train.vector_env import AtariVectorEnv
-signal.signal(signal.SIGINT, signal.default_int_handler)
+#: What each program does when the signal arrives, which would take minutes.
+LONG_CALLS = {
+    "steps": """
 env = AtariVectorEnv("harvest", 8, num_threads=2)
 env.reset(seed=1)
-print("stepping", flush=True)
+ready()
 while True:
     env.step(np.zeros(8, int))
+""",
+    "a reset on one thread": """
+env = AtariVectorEnv("harvest", 200, num_threads=1, noop_max=108000)
+ready()
+env.reset(seed=1)
+""",
+    "a reset on several threads": """
+env = AtariVectorEnv("harvest", 200, num_threads=2, noop_max=108000)
+ready()
+env.reset(seed=1)
+""",
+    "a wait for other threads": """
+env = AtariVectorEnv("harvest", 200, batch_size=100, num_threads=2, noop_max=108000)
+ready()
+env.reset(seed=1)
+""",
+    "a long step": """
+env = ale_train.AtariEnv("harvest", frameskip=2**31 - 1)
+env.reset(seed=1)
+ready()
+env.step(0)
+""",
+    "a long act": """
+ale = ale_train.ALEInterface()
+ale.setInt("frame_skip", 2**31 - 1)
+ready()
+ale.loadROM(os.environ["ROM"])
+ale.act(0)
+""",
+    "a download": """
+sys.path = []
+sys.executable = os.environ["SLOW_PYTHON"]
+ready()
+ale_train.AtariEnv("pong")
+""",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("call", LONG_CALLS)
+def test_ctrl_c_ends(call: str, tmp_path: Path) -> None:
+    # Background processes of a shell ignore SIGINT unless they install a handler.
+    program = f"""
+import os, signal, sys
+import numpy as np
+import ale_train
+from ale_train.vector_env import AtariVectorEnv
+
+def ready():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    print("ready", flush=True)
+{LONG_CALLS[call]}
 """
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None and process.stdout.readline() == b"stepping\n"
-    time.sleep(0.3)
-    os.kill(process.pid, signal.SIGINT)
+    slow_python = tmp_path / "slow-python"
+    slow_python.write_text("#!/bin/sh\nexec sleep 600\n")
+    slow_python.chmod(0o755)
+    rom = tmp_path / "harvest.bin"
+    rom.write_bytes(ale_train.roms.get_rom_path("harvest").read_bytes())
+    environment = {**os.environ, "ALE_TRAIN_ROMS": str(tmp_path), "SLOW_PYTHON": str(slow_python), "ROM": str(rom)}
+    environment.pop("ALE_ROMS_DIR", None)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=pipe, stderr=pipe, env=environment)
     try:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        time.sleep(0.5)
+        assert process.poll() is None, "the call is not long"
+        os.kill(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     finally:
         process.kill()
     assert b"KeyboardInterrupt" in errors
     assert process.returncode != 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_handlers_of_signals_run_during_a_call_and_only_exceptions_interrupt_it() -> None:
+    program = """
+import signal, threading, time
+from ale_train.vector_env import AtariVectorEnv
+env, other = AtariVectorEnv("harvest", 8, num_threads=2, noop_max=20000), AtariVectorEnv("harvest", 1)
+def handle(*_):
+    arrived.append(time.monotonic())
+    other.reset(seed=1)
+    if uses_same:
+        env.snapshot()
+signal.signal(signal.SIGUSR1, handle)
+for uses_same in (False, True):
+    arrived = []
+    timer = threading.Timer(0.2, signal.pthread_kill, (threading.main_thread().ident, signal.SIGUSR1))
+    timer.start()
+    try:
+        env.reset(seed=1)
+        print("complete", len(arrived), arrived[0] < time.monotonic() - 0.1)
+    except RuntimeError as error:
+        print(error)
+observations = env.reset(seed=1)[0]
+print(observations.shape)
+"""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.splitlines() == [
+        "complete 1 True",
+        "a signal handler cannot use the environments whose call the signal interrupted",
+        "(8, 4, 84, 84)",
+    ]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a fork")

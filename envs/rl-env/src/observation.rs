@@ -20,6 +20,15 @@ impl ObservationBuffer {
         Self { words: Words::Own(vec![0; words_of(rows, row_bytes)]), row_bytes, rows }
     }
 
+    /// Creates rows like [`new`](Self::new). Returns `None` if their memory cannot be allocated.
+    pub fn try_new(rows: usize, row_bytes: usize) -> Option<Self> {
+        let len = rows.checked_mul(row_bytes.div_ceil(size_of::<u64>()))?;
+        let mut words = Vec::new();
+        words.try_reserve_exact(len).ok()?;
+        words.resize(len, 0);
+        Some(Self { words: Words::Own(words), row_bytes, rows })
+    }
+
     /// Creates rows in memory that `owner` keeps allocated, such as page-locked memory. Dropping the buffer drops
     /// `owner`. A clone of the buffer has its own allocation.
     ///
@@ -103,6 +112,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+
+    #[test]
+    fn memory_that_no_machine_has_is_not_allocated() {
+        assert_eq!(ObservationBuffer::try_new(2, 12), Some(ObservationBuffer::new(2, 12)));
+        assert_eq!(ObservationBuffer::try_new(1 << 20, 1 << 30), None);
+        assert_eq!(ObservationBuffer::try_new(usize::MAX, 16), None);
+    }
 
     #[test]
     fn rows_are_disjoint_and_aligned_for_floats() {

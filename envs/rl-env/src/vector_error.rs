@@ -70,6 +70,10 @@ pub enum VectorError {
         /// Index of the environment.
         env: usize,
     },
+    /// A request to [interrupt](crate::interrupt) the call. Environments that were being reset or stepped are in an
+    /// arbitrary state.
+    #[error("interrupted")]
+    Interrupted,
     /// The method cannot be called in the current state.
     #[error("{0}")]
     OutOfOrder(&'static str),

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use rl_env::VectorError;
+use rl_env::{VectorError, interrupt};
 
 /// Counts the results that arrive, and wakes the caller that waits for them.
 ///
@@ -16,6 +16,8 @@ pub(crate) struct Arrivals {
     in_flight: AtomicUsize,
     failed: AtomicBool,
     failure: Mutex<Option<VectorError>>,
+    /// True if the environments in flight should end early. The threads of the pool [watch](interrupt::watch) it.
+    interrupted: Arc<AtomicBool>,
     /// The number of waiting threads, to avoid needless notifications.
     waiting: Mutex<usize>,
     condvar: Condvar,
@@ -30,6 +32,7 @@ impl Arrivals {
             in_flight: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             failure: Mutex::new(None),
+            interrupted: Arc::default(),
             waiting: Mutex::new(0),
             condvar: Condvar::new(),
         }
@@ -53,14 +56,34 @@ impl Arrivals {
 
     /// Records that an environment failed instead of arriving. A panic takes precedence over other failures.
     pub(crate) fn fail(&self, error: VectorError) {
+        self.set_failure(error);
+        self.in_flight.fetch_sub(1, Ordering::AcqRel);
+        self.notify();
+    }
+
+    fn set_failure(&self, error: VectorError) {
         let mut failure = lock(&self.failure);
         if failure.is_none() || matches!(error, VectorError::Panicked { .. }) {
             *failure = Some(error);
         }
         drop(failure);
         self.failed.store(true, Ordering::Release);
-        self.in_flight.fetch_sub(1, Ordering::AcqRel);
-        self.notify();
+    }
+
+    /// Tells the environments in flight to end early, and records a failure.
+    pub(crate) fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+        self.set_failure(VectorError::Interrupted);
+    }
+
+    /// Returns true if an environment should not be run: it or the whole vector environment was interrupted.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed) || interrupt::is_requested()
+    }
+
+    /// Makes the computations of this thread of the pool end early when the environments are interrupted.
+    pub(crate) fn watch_interruptions(&self) {
+        interrupt::watch(&self.interrupted);
     }
 
     /// Returns true if a batch is complete or an environment has failed.
@@ -78,12 +101,30 @@ impl Arrivals {
         lock(&self.failure).clone()
     }
 
-    /// Blocks until `is_over`, which checks the counters, returns true.
+    /// Blocks until `is_over`, which checks the counters, returns true. If the calling thread is interrupted, so are the
+    /// environments.
     pub(crate) fn wait_until(&self, is_over: impl Fn() -> bool) {
+        let polls = interrupt::has_check();
         let mut waiting = lock(&self.waiting);
         *waiting += 1;
         while !is_over() {
-            waiting = self.condvar.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            if !polls || self.is_interrupted() {
+                waiting = self.condvar.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let (guard, timeout) = self
+                .condvar
+                .wait_timeout(waiting, interrupt::CHECK_INTERVAL)
+                .unwrap_or_else(PoisonError::into_inner);
+            waiting = guard;
+            if timeout.timed_out() {
+                // Polling may run any code, which must not wait for this lock.
+                drop(waiting);
+                if interrupt::poll() {
+                    self.interrupt();
+                }
+                waiting = lock(&self.waiting);
+            }
         }
         *waiting -= 1;
     }
@@ -98,6 +139,7 @@ impl Arrivals {
         (0..self.outstanding.len()).for_each(|batch| self.recycle(batch));
         *lock(&self.failure) = None;
         self.failed.store(false, Ordering::Relaxed);
+        self.interrupted.store(false, Ordering::Relaxed);
     }
 
     fn notify(&self) {

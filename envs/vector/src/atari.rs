@@ -3,8 +3,11 @@ use std::sync::Arc;
 use std::thread;
 
 use ale::{AleError, AtariEnv, AtariOptions, Game, PoweredGame, RgbImage};
-use rl_env::VectorError;
+use rl_env::{VectorError, interrupt};
 
+use crate::memory;
+use crate::options::check_num_envs;
+use crate::pool_vector_env::{row_memory, rows_of_ring};
 use crate::{BuildError, PoolOptions, PoolVectorEnv};
 
 /// Vector environment of one or several Atari games.
@@ -64,6 +67,8 @@ impl AtariVectorEnv {
         groups: impl IntoIterator<Item = AtariGroup>,
         pool: PoolOptions,
     ) -> Result<Self, BuildError> {
+        let groups: Vec<AtariGroup> = groups.into_iter().collect();
+        check_size(&groups, &pool)?;
         let mut envs = Vec::new();
         let mut powered = PoweredGames::default();
         for AtariGroup { game, rom, num_envs, options } in groups {
@@ -72,8 +77,12 @@ impl AtariVectorEnv {
             // Copies of the first environment share its tables.
             let powered = powered.find_or_power(game, &rom).map_err(failed)?;
             let first = AtariEnv::new(powered, options, first_seed).map_err(failed)?;
-            let seeds = first_seed..first_seed + num_envs as u64;
-            envs.extend(seeds.map(|seed| (game.id.to_owned(), first.with_seed(seed))));
+            for seed in first_seed..first_seed + num_envs as u64 {
+                if interrupt::poll() {
+                    return Err(BuildError::Interrupted);
+                }
+                envs.push((game.id.to_owned(), first.with_seed(seed)));
+            }
         }
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self::new(envs, PoolOptions { num_threads: pool.num_threads.min(cores), ..pool })
@@ -83,6 +92,22 @@ impl AtariVectorEnv {
     pub fn render(&self, env: usize) -> Result<RgbImage, VectorError> {
         self.with_env(env, AtariEnv::render)
     }
+}
+
+/// Returns an error if there are too many environments, or no memory for them and their batches.
+fn check_size(groups: &[AtariGroup], pool: &PoolOptions) -> Result<(), BuildError> {
+    let mut parts = Vec::new();
+    for AtariGroup { game, num_envs, options, .. } in groups {
+        check_num_envs(*num_envs)?;
+        let memory = AtariEnv::memory(game, options);
+        parts.push((*num_envs, memory.map_err(|source| BuildError::Atari { game: game.id, source })?));
+    }
+    let num_envs: usize = groups.iter().map(|group| group.num_envs).sum();
+    if let Some((group, num_envs)) = groups.first().zip(NonZeroUsize::new(num_envs)) {
+        let row = row_memory(&group.options.observation_space(), pool.autoreset_mode);
+        parts.push((rows_of_ring(num_envs.get(), pool.batch_size_for(num_envs)?), row));
+    }
+    memory::check_available(parts)
 }
 
 /// Games that have been powered on, which takes a few hundred frames, and their ROMs.

@@ -5,6 +5,8 @@ use ale::AleError;
 use rl_env::{FactoryError, RegistryError, Space};
 use thiserror::Error;
 
+use crate::{MAX_NUM_ENVS, MAX_NUM_THREADS};
+
 /// An error in building a vector environment.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -12,6 +14,32 @@ pub enum BuildError {
     /// The list of environments is empty.
     #[error("a vector environment needs at least one environment")]
     NoEnvironments,
+    /// There are too many environments of a task.
+    #[error("num_envs is {num_envs}, but must be between 1 and {MAX_NUM_ENVS} for each task")]
+    TooManyEnvs {
+        /// The requested number of environments.
+        num_envs: usize,
+    },
+    /// There are too many threads.
+    #[error(
+        "num_threads is {num_threads}, but must be between 1 and {MAX_NUM_THREADS}, or 0 for one per core"
+    )]
+    TooManyThreads {
+        /// The requested number of threads.
+        num_threads: usize,
+    },
+    /// The environments and their batches do not fit in memory.
+    #[error(
+        "the environments and their batches need at least {:.1} GB of memory, which cannot be allocated; reduce num_envs, the \
+         size of the observations or stack_num", *bytes as f64 / 1e9
+    )]
+    Memory {
+        /// The number of bytes; the largest one if it is not known.
+        bytes: usize,
+    },
+    /// A request to [interrupt](rl_env::interrupt) the call.
+    #[error("interrupted")]
+    Interrupted,
     /// The batch size exceeds the number of environments.
     #[error(
         "batch_size is {batch_size}, but must be between 1 and {num_envs}, the number of environments, or 0 for all"

@@ -5,6 +5,12 @@ use rl_env::AutoresetMode;
 
 use crate::BuildError;
 
+/// The most environments of a task.
+pub const MAX_NUM_ENVS: usize = 65_536;
+
+/// The most threads of a vector environment.
+pub const MAX_NUM_THREADS: usize = 1024;
+
 /// The choice of environments for a batch with fewer rows than environments.
 ///
 /// ```
@@ -45,7 +51,7 @@ pub struct PoolOptions {
     pub batch_size: usize,
     /// The choice of environments for a batch with fewer rows than environments.
     pub batch_order: BatchOrder,
-    /// The number of threads that step environments; 0 means one for each row of a batch, but at most one for each
+    /// The number of threads that step environments, at most [`MAX_NUM_THREADS`]; 0 means one for each row of a batch, but at most one for each
     /// core. There are never more threads than environments. If a batch holds all environments, the thread that calls
     /// `recv` is one of them.
     pub num_threads: usize,
@@ -74,11 +80,23 @@ impl PoolOptions {
     }
 
     /// Returns the effective number of threads.
-    pub(crate) fn threads_for(&self, num_envs: NonZeroUsize, batch_size: usize) -> NonZeroUsize {
+    pub(crate) fn threads_for(
+        &self,
+        num_envs: NonZeroUsize,
+        batch_size: usize,
+    ) -> Result<NonZeroUsize, BuildError> {
+        if self.num_threads > MAX_NUM_THREADS {
+            return Err(BuildError::TooManyThreads { num_threads: self.num_threads });
+        }
         let wanted = NonZeroUsize::new(self.num_threads).unwrap_or_else(|| {
             let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
             NonZeroUsize::new(batch_size).map_or(cores, |rows| rows.min(cores))
         });
-        wanted.min(num_envs)
+        Ok(wanted.min(num_envs))
     }
+}
+
+/// Returns an error if there are more environments of a task than allowed.
+pub(crate) fn check_num_envs(num_envs: usize) -> Result<(), BuildError> {
+    if num_envs > MAX_NUM_ENVS { Err(BuildError::TooManyEnvs { num_envs }) } else { Ok(()) }
 }

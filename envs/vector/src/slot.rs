@@ -1,9 +1,14 @@
 use std::time::Instant;
 
-use rl_env::{Actions, AutoresetMode, Env, EnvError, EpisodeStats, ObservationBuffer, Step, VectorError};
+use rl_env::{
+    Actions, AutoresetMode, Env, EnvError, EpisodeStats, ObservationBuffer, Step, VectorError, interrupt,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::action_sequence::ActionSequence;
+
+/// The number of actions of a sequence between two polls for an interruption.
+const ACTIONS_PER_POLL: u32 = 64;
 
 /// A command to an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +162,7 @@ impl<E: Env> Slot<E> {
         self.episode_began = Instant::now();
     }
 
-    /// Performs the actions in order, up to the first that terminates or truncates.
+    /// Performs the actions in order, up to the first that terminates or truncates, or fewer after an [interruption](interrupt).
     fn step(&mut self, scratch: &mut [u8]) -> Result<(), EnvError> {
         let outcome = &mut self.outcome;
         for action in self.actions.iter() {
@@ -172,7 +177,8 @@ impl<E: Env> Slot<E> {
             self.episode.total_reward += f64::from(step.raw_reward);
             self.episode.length += 1;
             self.episode_over = step.ends_episode();
-            if step.terminated || step.truncated {
+            let is_interrupted = outcome.steps.is_multiple_of(ACTIONS_PER_POLL) && interrupt::poll();
+            if step.terminated || step.truncated || is_interrupted {
                 break;
             }
         }

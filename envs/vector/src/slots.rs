@@ -2,7 +2,7 @@ use std::mem;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rl_env::{AutoresetMode, Batch, Env, EnvError, ObservationBuffer, VectorError};
+use rl_env::{AutoresetMode, Batch, Env, EnvError, ObservationBuffer, VectorError, interrupt};
 
 use crate::BatchOrder;
 use crate::arrivals::Arrivals;
@@ -170,11 +170,28 @@ impl<E: Env> Slots<E> {
     }
 }
 
+/// The calling thread polls for interruptions once for so many environments.
+const ENVS_PER_POLL: usize = 64;
+
 impl<E: Env + 'static> Task for Slots<E> {
+    fn start_thread(&self) {
+        self.arrivals.watch_interruptions();
+    }
+
     fn run(&self, env: usize) {
-        match self.perform(env) {
-            Ok(position) => self.arrivals.arrive(self.rows.batch_of(position)),
-            Err(error) => self.arrivals.fail(VectorError::Env { env, error }),
+        if env % ENVS_PER_POLL == ENVS_PER_POLL - 1 {
+            interrupt::poll();
+        }
+        let is_interrupted = || self.arrivals.is_interrupted();
+        let result = (!is_interrupted()).then(|| self.perform(env));
+        // An environment that was interrupted has ended early, in an arbitrary state.
+        match result.filter(|_| !is_interrupted()) {
+            Some(Ok(position)) => self.arrivals.arrive(self.rows.batch_of(position)),
+            Some(Err(error)) => self.arrivals.fail(VectorError::Env { env, error }),
+            None => {
+                self.arrivals.interrupt();
+                self.arrivals.fail(VectorError::Interrupted);
+            }
         }
     }
 

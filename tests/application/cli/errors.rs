@@ -10,22 +10,46 @@ use super::error;
 use crate::program::{ALE_TRAIN, ale_train, fail, succeed};
 
 #[test]
+fn the_error_about_a_missing_rom_names_every_way_to_get_it() {
+    let empty = TempDir::new().expect("a directory");
+    let path = empty.path().join("pong.bin");
+    let mut command = ale_train();
+    // Without a Python whose packages may have the ROM.
+    command.env("PATH", "").env_remove("ALE_ROMS_DIR").env("ALE_TRAIN_ROMS", empty.path());
+    let message = fail(command.args(["ppo", "--games", "pong", "--offline"]), 2);
+    assert!(
+        message.contains(&format!("the ROM of pong is missing: {} does not exist", path.display())),
+        "{message}"
+    );
+    for way in [
+        "roms fetch",
+        "roms import",
+        "ALE_TRAIN_ROMS",
+        "--rom-dir",
+        "ALE_ROMS_DIR",
+        "pip install ale-py",
+        "AutoROM",
+    ] {
+        assert!(message.contains(way), "{way} is not in {message}");
+    }
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
+#[test]
 fn errors_are_one_line_with_the_allowed_values() {
     let temp = TempDir::new().expect("a directory");
     let directory = temp.path().join("run");
     let run_dir = directory.to_str().expect("a name");
-    let empty = temp.path().join("roms");
-    let roms = empty.to_str().expect("a name");
-    let missing = format!(
-        "the ROM of pong is missing: {} does not exist; `ale-train roms fetch` downloads it",
-        empty.join("pong.bin").display()
-    );
     for (arguments, expected) in [
         (&["ppo", "--games", "pogn"][..], "did you mean pong?"),
         (&["ppo", "--set", "ppo.lerning_rate=1"], "did you mean 'ppo.learning_rate'?"),
         (&["ppo", "--set", "ppo.gamma=1.5"], "it must be in 0..=1"),
         (&["ppo", "--num-envs", "0"], "--num-envs 0 is invalid: it must be in 1..=65536"),
         (&["ppo", "--total-frames", "10"], "one update takes"),
+        (&["ppo", "--set", "environments.noop_max=108001"], "it must be in 0..=108000"),
+        (&["ppo", "--set", "environments.stack_num=65"], "it must be in 1..=64"),
+        (&["ppo", "--set", "environments.img_width=4097"], "it must be in 1..=4096"),
+        (&["ppo", "--set", "environments.frame_skip=2147483648"], "it must be in 1..=2147483647"),
         (
             &["ppo", "--set", "environments.game.harvest.total_frames=31"],
             "it must be 32 or more (8 environments, 4 frames per step)",
@@ -46,7 +70,6 @@ fn errors_are_one_line_with_the_allowed_values() {
         (&["bench", "learner", "--precision", "f16"], "policy.precision = f16 is not possible on the CPU"),
         (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
         (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
-        (&["ppo", "--games", "pong", "--offline", "--rom-dir", roms], missing.as_str()),
         (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),
         (&["ppo", "--games", "pong,-qbert"], "'-qbert' excludes none"),
         (

@@ -1,5 +1,6 @@
 //! Acting: sticky actions, the frame skip, and one emulated frame with the game's rules.
 
+use rl_env::interrupt;
 use vcs::Inputs;
 
 use super::{Ale, LastAction, input};
@@ -13,12 +14,20 @@ pub(super) enum Rendering {
     Deferred,
 }
 
+/// The number of frames between two polls for an interruption: tens of milliseconds. A step of fewer frames never polls.
+const FRAMES_PER_POLL: u32 = 1024;
+
+/// Returns true if frames should not be continued after the one with this index or this number of remaining ones.
+pub(crate) fn is_interrupted_at(frame: u32) -> bool {
+    frame % FRAMES_PER_POLL == FRAMES_PER_POLL - 1 && interrupt::poll()
+}
+
 impl Ale {
     /// Performs `action` for [`frame_skip`](crate::AleSettings::frame_skip) frames and returns the sum of their rewards.
     /// `strength` scales the turning of a paddle (continuous actions); it is 1 otherwise.
     ///
     /// Every frame draws two random numbers, one for each player, even without sticky actions and after the end of the
-    /// episode.
+    /// episode. An [interruption](rl_env::interrupt) skips the remaining frames.
     pub fn act(&mut self, action: Action, strength: f32) -> i32 {
         let reward = self.act_in(action, strength, Rendering::Immediate);
         self.state.console.draw_screen();
@@ -46,6 +55,9 @@ impl Ale {
             self.state.random.next_f64();
             let rendering = if remaining > 0 { Rendering::Deferred } else { rendering };
             reward = reward.wrapping_add(self.frame(rendering));
+            if is_interrupted_at(remaining) {
+                break;
+            }
         }
         reward
     }

@@ -12,6 +12,7 @@ use vcs::{Console, Mt19937, RAM, TvFormat};
 use crate::palette::{Palette, paint};
 use crate::rules::Variables;
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};
+pub(crate) use act::is_interrupted_at;
 use input::Paddles;
 pub use saved_state::SavedState;
 
@@ -131,7 +132,7 @@ impl Ale {
         let byte = self.state.console.ram_mut().get_mut(index).ok_or_else(|| AleError::Setting {
             name: "the index of a byte of RAM",
             value: index.to_string(),
-            allowed: "below 128",
+            allowed: "below 128".to_owned(),
         })?;
         *byte = value;
         Ok(())

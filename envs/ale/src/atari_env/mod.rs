@@ -1,6 +1,7 @@
 //! A game as an environment: no-op starts, frame skip, life rules, preprocessing.
 
 mod analogue;
+mod limits;
 mod options;
 mod uniform;
 mod view;
@@ -9,7 +10,9 @@ use rl_env::{Action as EnvAction, Env, EnvError, Space, Step};
 use serde::{Deserialize, Serialize};
 use vcs::Mt19937;
 
+use crate::ale::is_interrupted_at;
 use crate::{Action, Ale, AleError, Game, PoweredGame};
+pub use limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM};
 pub use options::{AtariOptions, EpisodeRules};
 use uniform::Uniform;
 use view::{View, ViewState};
@@ -113,7 +116,7 @@ impl AtariEnv {
         let action_space =
             if options.continuous { analogue::space() } else { Space::discrete(action_codes.len()) };
         let mut env = Self {
-            observation_space: View::space(&options),
+            observation_space: options.observation_space(),
             action_space,
             action_codes,
             ale: Ale::new(powered, options.emulator(), 0)?,
@@ -126,6 +129,12 @@ impl AtariEnv {
         };
         env.seed(seed);
         Ok(env)
+    }
+
+    /// Returns the bytes of memory that an environment of a game with these options needs at least.
+    pub fn memory(game: &'static Game, options: &AtariOptions) -> Result<usize, AleError> {
+        options.check(game)?;
+        Ok(size_of::<Self>() + View::memory(options))
     }
 
     /// Creates another environment of the same game with this seed. It shares the ROM and the tables.
@@ -210,8 +219,11 @@ impl AtariEnv {
             self.ale.act_undrawn(Action::FIRE, 1.0);
         }
         let drawn = self.options.noop_draw().draw(&mut self.random);
-        for _ in 0..(drawn + u32::from(fires_last)).saturating_sub(u32::from(fire)) {
+        for noop in 0..(drawn + u32::from(fires_last)).saturating_sub(u32::from(fire)) {
             self.ale.act_undrawn(Action::NOOP, 1.0);
+            if is_interrupted_at(noop) {
+                break;
+            }
             if self.ale.game_over() {
                 self.ale.reset_game();
                 is_reset = true;
@@ -251,7 +263,8 @@ impl AtariEnv {
             // A game may report zero lives before it is over; that does not count as the loss of a life.
             life_lost = (1..self.lives).contains(&self.ale.lives());
             ends = over || self.limit_reached() || self.options.episodic_life && life_lost;
-            if ends && ignores_last || over && remaining > 0 {
+            let is_interrupted = is_interrupted_at(remaining);
+            if ends && ignores_last || over && remaining > 0 || is_interrupted {
                 self.ale.show();
                 has_last = !ignores_last && remaining == 1;
                 break;

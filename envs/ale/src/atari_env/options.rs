@@ -1,6 +1,12 @@
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use rl_env::Space;
 use serde::{Deserialize, Serialize};
 
+use super::limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM};
 use super::uniform::Uniform;
+use super::view::View;
 use crate::{AleError, AleSettings, Game};
 
 /// The options of an Atari environment. Names and defaults are those of ale-py's `AtariVectorEnv`; `fire_after_lost_life`,
@@ -31,20 +37,20 @@ use crate::{AleError, AleSettings, Game};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AtariOptions {
-    /// Rows of the observation, 1 to 4096.
+    /// Rows of the observation, 1 to [`MAX_SIDE`].
     pub img_height: usize,
-    /// Columns of the observation, 1 to 4096.
+    /// Columns of the observation, 1 to [`MAX_SIDE`].
     pub img_width: usize,
     /// True for one grey byte per pixel instead of red, green and blue.
     pub grayscale: bool,
-    /// Frames in an observation, 1 to 64.
+    /// Frames in an observation, 1 to [`MAX_STACK_NUM`].
     pub stack_num: usize,
-    /// Emulated frames per step, at least 1.
+    /// Emulated frames per step, 1 to [`MAX_FRAME_SKIP`].
     pub frameskip: u32,
     /// True to take the maximum of the last two frames of a step.
     pub maxpool: bool,
-    /// A reset draws a number of NOOP frames below this, uniformly; 0 plays none. The [`rules`](Self::rules) may add or
-    /// subtract one.
+    /// A reset draws a number of NOOP frames below this, uniformly; 0 plays none. At most [`MAX_NOOP_MAX`]. The
+    /// [`rules`](Self::rules) may add or subtract one.
     pub noop_max: u32,
     /// True if the loss of a life ends the episode. The game is then reset, unless [`rules`](Self::rules) let it continue.
     pub episodic_life: bool,
@@ -129,20 +135,23 @@ impl Default for AtariOptions {
 impl AtariOptions {
     /// Checks the options that the emulator does not check.
     pub(super) fn check(&self, game: &'static Game) -> Result<(), AleError> {
-        let check = |fine: bool, name, value: &dyn ToString, allowed| {
-            if fine { Ok(()) } else { Err(AleError::Setting { name, value: value.to_string(), allowed }) }
-        };
-        let (side, sides) = (1..=4096, "between 1 and 4096");
-        check(side.contains(&self.img_height), "img_height", &self.img_height, sides)?;
-        check(side.contains(&self.img_width), "img_width", &self.img_width, sides)?;
-        check((1..=64).contains(&self.stack_num), "stack_num", &self.stack_num, "between 1 and 64")?;
-        check(self.frameskip >= 1, "frameskip", &self.frameskip, "at least 1")?;
+        check_range("img_height", self.img_height, 1..=MAX_SIDE)?;
+        check_range("img_width", self.img_width, 1..=MAX_SIDE)?;
+        check_range("stack_num", self.stack_num, 1..=MAX_STACK_NUM)?;
+        check_range("frameskip", self.frameskip, 1..=MAX_FRAME_SKIP)?;
+        check_range("noop_max", self.noop_max, 0..=MAX_NOOP_MAX)?;
         let limit = self.max_num_frames_per_episode;
-        check(limit >= 1, "max_num_frames_per_episode", &limit, "at least 1")?;
+        check("max_num_frames_per_episode", limit, limit >= 1, || "at least 1".to_owned())?;
         let threshold = self.continuous_action_threshold;
-        check(threshold.is_finite(), "continuous_action_threshold", &threshold, "finite")?;
+        check("continuous_action_threshold", threshold, threshold.is_finite(), || "finite".to_owned())?;
         self.modes.iter().try_for_each(|&mode| game.check_mode(mode))?;
         self.difficulties.iter().try_for_each(|&difficulty| game.check_difficulty(difficulty))
+    }
+
+    /// Returns the space of the observations: `[stack_num, img_height, img_width]`, with a last axis of 3 for RGB, or
+    /// `[stack_num, 128]` for RAM.
+    pub fn observation_space(&self) -> Space {
+        View::space(self)
     }
 
     /// Returns the settings of the emulator. It runs frame by frame; the environment handles frame skip and limit.
@@ -165,4 +174,27 @@ impl AtariOptions {
     pub(super) fn action_codes(&self, game: &'static Game) -> &'static [u8] {
         if self.full_action_space || self.continuous { game.legal_actions } else { game.minimal_actions }
     }
+}
+
+/// Returns an error unless `value` is in the range.
+fn check_range<T: Copy + Display + PartialOrd>(
+    name: &'static str,
+    value: T,
+    range: RangeInclusive<T>,
+) -> Result<(), AleError> {
+    let allowed = || format!("between {} and {}", range.start(), range.end());
+    check(name, value, range.contains(&value), allowed)
+}
+
+/// Returns an error unless the value `is_allowed`.
+fn check(
+    name: &'static str,
+    value: impl Display,
+    is_allowed: bool,
+    allowed: impl FnOnce() -> String,
+) -> Result<(), AleError> {
+    if is_allowed {
+        return Ok(());
+    }
+    Err(AleError::Setting { name, value: value.to_string(), allowed: allowed() })
 }

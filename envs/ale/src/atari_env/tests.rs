@@ -1,7 +1,7 @@
 use std::f32::consts::PI;
 use std::sync::Arc;
 
-use rl_env::{Action as EnvAction, Env};
+use rl_env::{Action as EnvAction, Env, interrupt};
 
 use super::*;
 use crate::{game, roms};
@@ -360,7 +360,15 @@ fn rejects_bad_options_and_actions() {
         (AtariOptions { img_height: 0, ..defaults() }, "img_height is 0, but must be between 1 and 4096"),
         (AtariOptions { img_width: 5000, ..defaults() }, "img_width is 5000, but must be between 1 and 4096"),
         (AtariOptions { stack_num: 0, ..defaults() }, "stack_num is 0, but must be between 1 and 64"),
-        (AtariOptions { frameskip: 0, ..defaults() }, "frameskip is 0, but must be at least 1"),
+        (AtariOptions { frameskip: 0, ..defaults() }, "frameskip is 0, but must be between 1 and 2147483647"),
+        (
+            AtariOptions { frameskip: 1 << 31, ..defaults() },
+            "frameskip is 2147483648, but must be between 1 and 2147483647",
+        ),
+        (
+            AtariOptions { noop_max: 108_001, ..defaults() },
+            "noop_max is 108001, but must be between 0 and 108000",
+        ),
         (
             AtariOptions { max_num_frames_per_episode: 0, ..defaults() },
             "max_num_frames_per_episode is 0, but must be at least 1",
@@ -378,6 +386,29 @@ fn rejects_bad_options_and_actions() {
     for bad in [EnvAction::Discrete(&[3]), EnvAction::Discrete(&[-1]), EnvAction::Continuous(&[0.0])] {
         assert!(matches!(env.step(bad, &mut observation), Err(EnvError::InvalidAction { .. })));
     }
+}
+
+#[test]
+fn an_interruption_ends_a_long_reset_and_a_long_step() {
+    let options = AtariOptions {
+        noop_max: MAX_NOOP_MAX,
+        frameskip: MAX_FRAME_SKIP,
+        max_num_frames_per_episode: u32::MAX,
+        ..AtariOptions::default()
+    };
+    let mut env = harvest(options);
+    let mut observation = vec![0; env.observation_space().byte_len()];
+    interrupt::with_check(
+        || true,
+        || {
+            // From now on, every poll reports the request.
+            std::thread::sleep(interrupt::CHECK_INTERVAL);
+            env.reset(Some(1), &mut observation);
+            assert!(env.info().frame_number < 3000, "{:?}", env.info());
+            env.step(EnvAction::Discrete(&[0]), &mut observation).unwrap();
+            assert_eq!(env.info().elapsed_frames, 1024);
+        },
+    );
 }
 
 /// Starts the next episode as the pool does.

@@ -7,6 +7,12 @@ use thiserror::Error;
 use super::digest::Md5Sum;
 use super::wheel::WHEEL;
 
+/// The ways to get a missing ROM.
+const WAYS: &str = "`ale-train roms fetch` downloads it, `ale-train roms import` copies a file of yours, ALE_TRAIN_ROMS and --rom-dir name a directory that has it as ID.bin, and it is also found in an installed ale-py (`pip install ale-py`) or AutoROM";
+
+/// The ways to get a missing ROM that need no network.
+const WAYS_WITHOUT_DOWNLOAD: &str = "`ale-train roms import` takes your own files, ALE_TRAIN_ROMS, --rom-dir and ALE_ROMS_DIR name a directory that has them as ID.bin, and those of an installed ale-py or AutoROM are found";
+
 /// An error in finding, reading or importing ROM images. Each message is one sentence; most say how to proceed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -20,7 +26,7 @@ pub enum RomError {
         nearest: Vec<String>,
     },
     /// The image is known but missing from the store.
-    #[error("the ROM of {id} is missing: {} does not exist; `ale-train roms fetch` downloads it, `ale-train roms import` copies a file of yours", path.display())]
+    #[error("the ROM of {id} is missing: {} does not exist, nor do ALE_ROMS_DIR or the installed Python packages have it; {WAYS}", path.display())]
     Missing {
         /// The game.
         id: String,
@@ -65,7 +71,7 @@ pub enum RomError {
     },
     /// Neither a flag nor the environment names a directory for ROMs.
     #[error(
-        "there is no directory for ROMs because none of ALE_TRAIN_ROMS, XDG_DATA_HOME and HOME is set; set one of them, or use --rom-dir"
+        "there is no directory for ROMs because none of ALE_TRAIN_ROMS, XDG_DATA_HOME and HOME is set; set one of them, use --rom-dir, or install ale-py, which has all ROMs, with pip"
     )]
     NoDirectory,
     /// A file with the name of a zip archive or wheel cannot be read as one.
@@ -85,7 +91,7 @@ pub enum RomError {
         files: usize,
     },
     /// pip cannot download the wheel.
-    #[error("cannot download {WHEEL}: {0}; `ale-train roms import` takes your own files instead")]
+    #[error("cannot download {WHEEL}: {0}; without a download, {WAYS_WITHOUT_DOWNLOAD}")]
     Download(#[from] PipError),
     /// The downloaded wheel lacks ROMs of the manifest.
     #[error("the downloaded {WHEEL} lacks {} of {expected} ROMs: {}", missing.len(), missing.join(", "))]

@@ -10,14 +10,6 @@ use super::import::Imported;
 use super::store::{RomState, RomStore};
 use super::wheel::Wheel;
 
-/// Returns the image of a game from the user's store, like [`RomStore::obtain`]. The open games need no store.
-pub fn obtain(id: &str, pip: Option<&Pip>) -> Result<Arc<[u8]>, RomError> {
-    match built_in(id) {
-        Some(image) => Ok(image.into()),
-        None => RomStore::locate(None)?.obtain(id, pip),
-    }
-}
-
 impl RomStore {
     /// Returns the image of a game, fetching it first if it is missing and `pip` is given. A damaged image is an error,
     /// because a file that was once valid has changed.

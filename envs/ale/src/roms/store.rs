@@ -136,7 +136,7 @@ impl RomStore {
 }
 
 /// Returns the content of a file, or `None` if it does not exist.
-fn read_file(path: &Path) -> Result<Option<Vec<u8>>, RomError> {
+pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>, RomError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

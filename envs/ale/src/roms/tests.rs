@@ -217,7 +217,9 @@ mod downloads {
     #[test]
     fn says_why_there_is_no_wheel() {
         let message = |script: &str| fetch_error(script).to_string();
-        let own_files = "; `ale-train roms import` takes your own files instead";
+        let own_files = "; without a download, `ale-train roms import` takes your own files, ALE_TRAIN_ROMS, --rom-dir and \
+                         ALE_ROMS_DIR name a directory that has them as ID.bin, and those of an installed ale-py or AutoROM \
+                         are found";
         assert_eq!(
             message("echo 'ERROR: disk quota exceeded' >&2; exit 1"),
             format!("cannot download ale-py==0.12.1: ERROR: disk quota exceeded{own_files}")

@@ -19,6 +19,9 @@ def games() -> list[str]:
 def game_named(name: str) -> str | None:
     """Returns the id of the game that a name means, if there is one."""
 
+def limits() -> dict[str, int]:
+    """Returns the largest values of options by their names."""
+
 def tasks() -> list[tuple[str, int | None, float | None]]:
     """Returns the id, the step limit and the reward threshold of each environment that is not an Atari game."""
 
@@ -90,8 +93,8 @@ def xla_targets() -> list[tuple[str, Any]]:
     """Returns the name and address of each function that XLA calls."""
 
 def rom_store() -> tuple[Path | None, list[str], str | None]:
-    """Returns the ROM directory, if one is known, the ids of the games whose ROM it contains or that are built in, and
-    the reason why there is no directory."""
+    """Returns the ROM directory, if one is known, the ids of the games whose ROM is found, and the reason why there is
+    no directory."""
 
 def mujoco_installation() -> tuple[Path | None, str | None]:
     """Returns the directory of MuJoCo, if one is known, and the reason why it cannot be used, if any."""

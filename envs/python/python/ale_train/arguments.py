@@ -14,8 +14,11 @@ from ale_train import _native
 from ale_train.errors import ActionError
 from ale_train.names import unknown
 
-#: The largest seed and the largest value of an integer option: ale-py uses 32-bit integers.
+#: The largest seed and the largest value of an integer option without a limit of its own: ale-py uses 32-bit integers.
 LARGEST = 2**31 - 1
+
+#: The largest values of the other integer options.
+_LIMITS = _native.limits()
 
 #: The types of discrete and of continuous actions.
 _DISCRETE = (np.dtype(np.int32), np.dtype(np.int64))
@@ -60,14 +63,29 @@ def autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def integer(name: str, value: int, smallest: int) -> int:
-    """Returns the value as an integer if it is in the allowed range."""
+    """Returns the value as an integer if it is in the allowed range, whose upper end is the limit of the option."""
+    value, largest = _index(name, value), _LIMITS.get(name, LARGEST)
+    if not smallest <= value <= largest:
+        raise ValueError(f"{name} is {value}, but must be between {smallest} and {largest}")
+    return value
+
+
+def clamped(name: str, value: int) -> int:
+    """Returns the value as an integer between 0 and the limit of the option, as options that only bound something."""
+    return min(max(_index(name, value), 0), _LIMITS.get(name, LARGEST))
+
+
+def _index(name: str, value: int) -> int:
     try:
-        value = operator.index(value)
+        return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an int, got {type(value).__name__}") from None
-    if not smallest <= value <= LARGEST:
-        raise ValueError(f"{name} is {value}, but must be between {smallest} and {LARGEST}")
-    return value
+
+
+def core(name: str, value: int) -> int | None:
+    """Returns the first core to which threads are pinned; None, for negative values, pins none."""
+    value = integer(name, value, -LARGEST - 1)
+    return value if value >= 0 else None
 
 
 def flag(name: str, value: object) -> bool:

@@ -61,11 +61,12 @@ def _lines(found: dict[str, Any]) -> list[str]:
     """Returns the information as text."""
     versions, processor, roms, mujoco = (found[part] for part in ("versions", "processor", "roms", "mujoco"))
     missing = f"; missing: {', '.join(roms['missing'])}" if roms["missing"] else ""
+    places = f"{roms['directory'] or 'the package'} and installed packages"
     features = ", ".join(processor["features"]) or "portable code"
     return [
         ", ".join(f"{name} {version}" for name, version in versions.items()),
         f"processor: {processor['architecture']} ({features})",
-        f"ROMs: {len(roms['found'])} of {len(_native.games())} games in {roms['directory'] or 'the package'}{missing}",
+        f"ROMs: {len(roms['found'])} of {len(_native.games())} games in {places}{missing}",
         *([f"ROM directory: {roms['problem']}"] if roms["problem"] else []),
         f"MuJoCo: {mujoco['problem'] or mujoco['directory']}",
     ]

@@ -1,4 +1,4 @@
-"""Files of ROMs, in the directory that the package shares with the application."""
+"""Files of ROMs, in the directory that the package shares with the application or in installed packages."""
 
 from __future__ import annotations
 

@@ -63,10 +63,10 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
 
         Args:
             task_id: The id in Gymnasium, such as ``"Ant-v5"``, also with the prefix ``"ale_train/"``.
-            num_envs: Number of environments.
+            num_envs: Number of environments, at most 65536.
             batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` returns
                 the environments that finish first, and ``info["env_id"]`` contains their indices.
-            num_threads: Threads that step environments; 0 means one for each row of a batch, but at most one for each
+            num_threads: Threads that step environments, at most 1024; 0 means one for each row of a batch, but at most one for each
                 core.
             thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
             autoreset_mode: Gymnasium's autoreset mode, as the enum or its value.
@@ -82,6 +82,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             TypeError: The environment has no such argument, or a value has the wrong type.
             ValueError: A value is out of range.
             OSError: MuJoCo is missing and cannot be downloaded.
+            MemoryError: There is too little memory for the batches.
         """
         if render_mode is not None:
             raise ValueError(f"render_mode is {render_mode!r}, but must be None: the environments do not render")

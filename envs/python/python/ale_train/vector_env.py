@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -83,7 +82,7 @@ class AtariVectorEnv(VectorEnv):
 
         Args:
             game: Id of the game, such as ``"ms_pacman"``.
-            num_envs: Number of environments; with ``games``, the number for each game.
+            num_envs: Number of environments, at most 65536; with ``games``, the number for each game.
             batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` returns
                 the environments that finish first, and ``info["env_id"]`` contains their indices.
             num_threads: Threads that step environments; 0 means one for each row of a batch, but at most one for each
@@ -102,7 +101,7 @@ class AtariVectorEnv(VectorEnv):
             stack_num: Frames per observation, at most 64, oldest first.
             frameskip: Emulated frames per step.
             maxpool: Use the pixel-wise maximum of the last two frames of a step.
-            noop_max: A reset plays a random number of NOOP frames below this.
+            noop_max: A reset plays a random number of NOOP frames below this, which is at most 108000.
             episodic_life: End the episode when a life is lost.
             life_loss_info: Report a lost life as a termination, while the episode continues.
             reward_clipping: Clip rewards to -1, 0 and 1.
@@ -130,6 +129,7 @@ class AtariVectorEnv(VectorEnv):
             TypeError: An option has the wrong type.
             gymnasium.error.Error: ``frameskip`` is not a positive ``int``.
             OSError: A ROM is missing and cannot be downloaded.
+            MemoryError: There is too little memory for the environments and their batches.
             RuntimeError: ``pin_memory`` is true, but PyTorch is missing or finds no GPU with CUDA.
         """
         if (game is None) == (games is None):
@@ -142,21 +142,23 @@ class AtariVectorEnv(VectorEnv):
         arguments.check_games(ids)
         arguments.check_frameskip(frameskip)
         self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
-        self.num_envs = len(ids) * arguments.integer("num_envs", num_envs, 1)
+        num_envs = arguments.integer("num_envs", num_envs, 1)
+        self.num_envs = len(ids) * num_envs
         self.batch_size = arguments.integer("batch_size", batch_size, 0) or self.num_envs
         self.continuous = arguments.flag("continuous", continuous)
         self.continuous_action_threshold = arguments.number("continuous_action_threshold", continuous_action_threshold)
         self.grayscale = arguments.flag("grayscale", grayscale)
         settings = {
             "games": ids,
-            "num_envs": operator.index(num_envs),
+            "num_envs": num_envs,
             "modes": arguments.variants("mode", mode, self.num_envs),
             "difficulties": arguments.variants("difficulty", difficulty, self.num_envs),
             "extra_info": game is None if extra_info is None else arguments.flag("extra_info", extra_info),
             "first_seeds": self._first_seeds(),
             "batch_size": self.batch_size,
-            "num_threads": max(operator.index(num_threads), 0),
-            "thread_affinity_offset": thread_affinity_offset if operator.index(thread_affinity_offset) >= 0 else None,
+            # As in ale-py, there are never more threads than cores.
+            "num_threads": arguments.clamped("num_threads", num_threads),
+            "thread_affinity_offset": arguments.core("thread_affinity_offset", thread_affinity_offset),
             "autoreset_mode": self.autoreset_mode.value,
             "img_height": arguments.integer("img_height", img_height, 1),
             "img_width": arguments.integer("img_width", img_width, 1),
@@ -167,7 +169,8 @@ class AtariVectorEnv(VectorEnv):
             "envpool_rules": arguments.one_of("rules", rules, ("ale_py", "envpool")) == "envpool",
             "frameskip": arguments.integer("frameskip", frameskip, 1),
             "maxpool": arguments.flag("maxpool", maxpool),
-            "noop_max": min(max(operator.index(noop_max), 0), arguments.LARGEST),
+            # As in ale-py, negative bounds stand for no no-ops.
+            "noop_max": max(arguments.integer("noop_max", noop_max, -arguments.LARGEST - 1), 0),
             "episodic_life": arguments.flag("episodic_life", episodic_life),
             "life_loss_info": arguments.flag("life_loss_info", life_loss_info),
             "reward_clipping": arguments.flag("reward_clipping", reward_clipping),

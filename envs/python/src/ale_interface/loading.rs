@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ale::roms::{self, Manifest, Pip, RomStore};
+use ale::roms::{self, Manifest, Pip, RomSources, UnknownImage};
 use ale::{AleError, PoweredGame, game, games};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use super::messages;
 use crate::errors;
 
 /// The games that were loaded, by id. A ROM is recognised by its content, so that an id has one image.
@@ -28,39 +29,49 @@ pub(super) fn read(path: &Path) -> PyResult<(Arc<[u8]>, Option<&'static str>)> {
 /// Returns the game of a file.
 pub(super) fn from_file(path: &Path) -> PyResult<PoweredGame> {
     let (image, id) = read(path)?;
-    let Some(id) = id else {
+    if let Some(id) = id {
+        return powered(id, || Ok(image));
+    }
+    let Some(unknown) = UnknownImage::named(path, &image) else {
         return Err(PyRuntimeError::new_err(format!(
-            "{} is not the ROM of a supported game; ROMs are recognised by their MD5",
+            "{} is not the ROM of a supported game; ROMs are recognised by their MD5, others only if the name of the file is \
+             that of the game, such as space_invaders.bin",
             path.display()
         )));
     };
-    powered(id, || Ok(image))
+    messages::warn(&unknown);
+    // Not shared, because an id has one known image.
+    PoweredGame::new(unknown.game, image).map_err(|error| errors::of_ale(&error))
 }
 
-/// Returns a game by its id. A missing ROM is downloaded with the pip of `python`.
-pub(super) fn from_store(id: &str, python: &str) -> PyResult<PoweredGame> {
-    powered(id, || roms::obtain(id, Some(&pip(python))).map_err(|error| errors::of_rom(&error)))
+/// Returns a game by its id. A missing ROM is downloaded.
+pub(super) fn from_sources(id: &str, sources: &RomSources, pip: &Pip) -> PyResult<PoweredGame> {
+    powered(id, || sources.obtain(id, Some(pip)).map_err(|error| errors::of_rom(&error)))
 }
 
-/// Returns the path of a game's ROM. A missing ROM is downloaded with the pip of `python`.
-pub(crate) fn rom_path(id: &str, python: &str) -> PyResult<PathBuf> {
-    let path = RomStore::locate(None).and_then(|store| store.file(id, Some(&pip(python))));
-    path.map_err(|error| errors::of_rom(&error))
-}
-
-/// Returns the pip of `python`, which downloads missing ROMs.
-fn pip(python: &str) -> Pip {
-    Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python)
+/// Returns the path of a game's ROM. A missing ROM is downloaded.
+pub(crate) fn rom_path(id: &str, sources: &RomSources, pip: &Pip) -> PyResult<PathBuf> {
+    sources.file(id, Some(pip)).map_err(|error| errors::of_rom(&error))
 }
 
 fn powered(id: &str, image: impl FnOnce() -> PyResult<Arc<[u8]>>) -> PyResult<PoweredGame> {
     let of_ale = |error: AleError| errors::of_ale(&error);
     let game = game(id).map_err(of_ale)?;
-    let mut powered = POWERED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !powered.contains_key(game.id) {
-        powered.insert(game.id, PoweredGame::new(game, image()?).map_err(of_ale)?);
+    if let Some(powered) = loaded(game.id) {
+        return Ok(powered);
     }
-    Ok(powered[game.id].clone())
+    // Not locked: during a download, handlers of signals may load a game.
+    let powered = PoweredGame::new(game, image()?).map_err(of_ale)?;
+    Ok(lock_powered().entry(game.id).or_insert(powered).clone())
+}
+
+/// Returns a game that was loaded before.
+pub(super) fn loaded(id: &str) -> Option<PoweredGame> {
+    lock_powered().get(id).cloned()
+}
+
+fn lock_powered() -> MutexGuard<'static, BTreeMap<&'static str, PoweredGame>> {
+    POWERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns a random seed.

@@ -1,26 +1,31 @@
 //! The counterpart of ale-py's `ALEInterface`: one emulated game.
 
 mod loading;
+mod messages;
 mod screen;
 mod settings;
 
 use std::any::type_name;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use ale::{Action, Ale, AleError, AtariEnv, PoweredGame, RAM, SCREEN_WIDTH};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::{MutexExt, PyOnceLock};
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use rl_env::interrupt;
 
 use crate::ale_state::AleState;
-use crate::errors;
+use crate::{errors, packages, signals};
 pub(crate) use loading::rom_path;
 use screen::View;
 use settings::{Kind, Settings};
+
+/// The number of acts between two polls for an interruption.
+const ACTS_PER_POLL: u32 = 1024;
 
 /// The loaded game, and the settings for the next game to be loaded.
 #[derive(Default)]
@@ -43,7 +48,7 @@ impl Emulator {
         Ok(())
     }
 
-    /// Performs an action `acts` times. The screen is drawn if `draws`.
+    /// Performs an action `acts` times, fewer after an [interruption](interrupt). The screen is drawn if `draws`.
     fn act(&mut self, action: Action, strength: f32, acts: u32, draws: bool) -> PyResult<i64> {
         let (low, high) = self.rewards;
         let game = self.game()?;
@@ -51,6 +56,13 @@ impl Emulator {
         for remaining in (0..acts).rev() {
             let act = if draws && remaining == 0 { Ale::act } else { Ale::act_undrawn };
             rewards += i64::from(act(game, action, strength).max(low).min(high));
+            if remaining % ACTS_PER_POLL == ACTS_PER_POLL - 1 {
+                interrupt::poll();
+            }
+            if interrupt::is_requested() {
+                game.show();
+                break;
+            }
         }
         Ok(rewards)
     }
@@ -118,15 +130,19 @@ impl AleInterface {
         Ok(Self(Mutex::default()))
     }
 
-    /// Accepts ale-py's message levels. The emulator writes no messages.
+    /// Selects one of ale-py's message levels for all emulators. The only message is the warning about an unknown ROM, which the
+    /// level `Error` hides.
     #[staticmethod]
     fn setLoggerMode(mode: &Bound<'_, PyAny>) -> PyResult<()> {
         static MODES: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         MODES
             .import(mode.py(), "ale_train.logger_mode", "LoggerMode")?
             .call1((mode,))
-            .map(drop)
             .map_err(|_| PyTypeError::new_err(format!("the mode must be a LoggerMode, got {mode}")))
+            .and_then(|level| {
+                messages::show_warnings(level.getattr("name")?.extract::<&str>()? != "Error");
+                Ok(())
+            })
     }
 
     /// Returns the id of a ROM's game, or None if it is not supported.
@@ -137,69 +153,75 @@ impl AleInterface {
 
     /// Sets an integer.
     fn setInt(&self, py: Python<'_>, key: &str, value: Integer<i32>) -> PyResult<()> {
-        self.lock(py).settings.set(key, Kind::Int, value.0.to_string())
+        self.lock(py)?.settings.set(key, Kind::Int, value.0.to_string())
     }
 
     /// Sets a number, which is rounded to six significant digits as in ale-py.
     fn setFloat(&self, py: Python<'_>, key: &str, value: f32) -> PyResult<()> {
-        self.lock(py).settings.set(key, Kind::Float, settings::general(value))
+        self.lock(py)?.settings.set(key, Kind::Float, settings::general(value))
     }
 
     /// Sets a boolean.
     fn setBool(&self, py: Python<'_>, key: &str, value: bool) -> PyResult<()> {
-        self.lock(py).settings.set(key, Kind::Bool, u8::from(value).to_string())
+        self.lock(py)?.settings.set(key, Kind::Bool, u8::from(value).to_string())
     }
 
     /// Sets a string.
     fn setString(&self, py: Python<'_>, key: &str, value: String) -> PyResult<()> {
-        self.lock(py).settings.set(key, Kind::Text, value)
+        self.lock(py)?.settings.set(key, Kind::Text, value)
     }
 
     /// Returns a setting as an integer, or -1 if there is no setting of this name.
-    fn getInt(&self, py: Python<'_>, key: &str) -> i32 {
-        self.lock(py).settings.int(key)
+    fn getInt(&self, py: Python<'_>, key: &str) -> PyResult<i32> {
+        Ok(self.lock(py)?.settings.int(key))
     }
 
     /// Returns a setting as a number, or -1 if there is no setting of this name.
-    fn getFloat(&self, py: Python<'_>, key: &str) -> f32 {
-        self.lock(py).settings.float(key)
+    fn getFloat(&self, py: Python<'_>, key: &str) -> PyResult<f32> {
+        Ok(self.lock(py)?.settings.float(key))
     }
 
     /// Returns a setting as a boolean, or False if there is no setting of this name.
-    fn getBool(&self, py: Python<'_>, key: &str) -> bool {
-        self.lock(py).settings.bool(key)
+    fn getBool(&self, py: Python<'_>, key: &str) -> PyResult<bool> {
+        Ok(self.lock(py)?.settings.bool(key))
     }
 
     /// Returns a setting as a string, empty if there is no setting of this name.
-    fn getString(&self, py: Python<'_>, key: &str) -> String {
-        self.lock(py).settings.text(key).unwrap_or_default().to_owned()
+    fn getString(&self, py: Python<'_>, key: &str) -> PyResult<String> {
+        Ok(self.lock(py)?.settings.text(key).unwrap_or_default().to_owned())
     }
 
-    /// Loads the ROM of a file and resets the game.
+    /// Loads the ROM of a file and resets the game. A ROM with an unknown MD5 is loaded with a warning if the name of the file is
+    /// the id of its game, such as `pong.bin`.
     fn loadROM(&self, py: Python<'_>, rom: PathBuf) -> PyResult<()> {
-        let powered = py.detach(|| loading::from_file(&rom))?;
+        let powered = signals::wait(py, || loading::from_file(&rom))??;
         self.load(py, &powered)
     }
 
     /// Loads a game by its id and resets it. A missing ROM is downloaded with the pip of `python`.
     fn _load_game(&self, py: Python<'_>, game: &str, python: &str) -> PyResult<()> {
-        let powered = py.detach(|| loading::from_store(game, python))?;
+        let powered = match loading::loaded(game) {
+            Some(powered) => powered,
+            None => {
+                let (sources, pip) = (packages::rom_sources(py)?, packages::pip(python));
+                signals::wait(py, || loading::from_sources(game, &sources, &pip))??
+            }
+        };
         self.load(py, &powered)
     }
 
     /// Performs an action and returns its reward.
     #[pyo3(signature = (action, paddle_strength = 1.0))]
     fn act(&self, py: Python<'_>, action: ActionCode, paddle_strength: f32) -> PyResult<i64> {
-        let emulator = &mut *self.lock(py);
-        py.detach(|| emulator.act(action.0, paddle_strength, 1, true))
+        let emulator = &mut *self.lock(py)?;
+        signals::wait_locked(py, &self.0, || emulator.act(action.0, paddle_strength, 1, true))?
     }
 
     /// Starts a new episode.
     fn reset_game(&self, py: Python<'_>) -> PyResult<()> {
-        let emulator = &mut *self.lock(py);
+        let emulator = &mut *self.lock(py)?;
         let game = emulator.game()?;
-        py.detach(|| game.reset_game());
-        Ok(())
+        signals::wait_locked(py, &self.0, || game.reset_game())
     }
 
     /// Returns true if the episode is over, by the game's rules or its frame limit.
@@ -287,7 +309,7 @@ impl AleInterface {
 
     /// Writes the screen to a PNG file, with pixels of double width.
     fn saveScreenPNG(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let emulator = &mut *self.lock(py);
+        let emulator = &mut *self.lock(py)?;
         let game = emulator.game()?;
         py.detach(|| {
             game.show();
@@ -333,7 +355,7 @@ impl AleInterface {
     /// Saves the state, with the generator of sticky actions if `include_rng`.
     #[pyo3(signature = (include_rng = false))]
     fn cloneState(&self, py: Python<'_>, include_rng: bool) -> PyResult<AleState> {
-        let emulator = &mut *self.lock(py);
+        let emulator = &mut *self.lock(py)?;
         let game = emulator.game()?;
         Ok(AleState::new(py.detach(|| game.save_state(include_rng))))
     }
@@ -367,11 +389,11 @@ impl AleInterface {
         view: View,
     ) -> PyResult<(Shown<'py>, f64, bool, bool, Bound<'py, PyDict>)> {
         let action = Action::new(action).unwrap_or(Action::NOOP);
-        let emulator = &mut *self.lock(py);
-        let (reward, bytes) = py.detach(|| -> PyResult<_> {
+        let emulator = &mut *self.lock(py)?;
+        let (reward, bytes) = signals::wait_locked(py, &self.0, || -> PyResult<_> {
             let reward = emulator.act(action, strength, acts, view != View::Ram)?;
             Ok((reward, view.bytes(emulator.game()?)))
-        })?;
+        })??;
         let game = emulator.game()?;
         let observation = view.array(py, game, bytes)?;
         Ok((Some(observation), reward as f64, game.game_over(), game.truncated(), info(py, game)?))
@@ -384,7 +406,7 @@ impl AleInterface {
 
     /// Returns the info of `AtariEnv`.
     fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        info(py, self.lock(py).game()?)
+        info(py, self.lock(py)?.game()?)
     }
 }
 
@@ -400,24 +422,23 @@ impl AleInterface {
     }
 
     /// Locks the emulator. Waiting for the call of another thread releases the GIL.
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Emulator> {
-        // A panic while the lock was held leaves the emulator in a valid state, as an error does.
-        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Emulator>> {
+        signals::lock(py, &self.0)
     }
 
     fn load(&self, py: Python<'_>, powered: &PoweredGame) -> PyResult<()> {
-        let emulator = &mut *self.lock(py);
-        py.detach(|| emulator.load(powered)).map_err(|error| errors::of_ale(&error))
+        let emulator = &mut *self.lock(py)?;
+        signals::wait_locked(py, &self.0, || emulator.load(powered))?.map_err(|error| errors::of_ale(&error))
     }
 
     /// Returns a property of the game.
     fn read<T>(&self, py: Python<'_>, read: impl FnOnce(&Ale) -> T) -> PyResult<T> {
-        self.lock(py).game().map(|game| read(game))
+        self.lock(py)?.game().map(|game| read(game))
     }
 
     /// Changes the game.
     fn change(&self, py: Python<'_>, change: impl FnOnce(&mut Ale) -> Result<(), AleError>) -> PyResult<()> {
-        change(self.lock(py).game()?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        change(self.lock(py)?.game()?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
     /// Returns a view of the game, or writes it to a buffer.
@@ -427,7 +448,7 @@ impl AleInterface {
         view: View,
         buffer: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Shown<'py>> {
-        let emulator = &mut *self.lock(py);
+        let emulator = &mut *self.lock(py)?;
         let game = emulator.game()?;
         if view != View::Ram {
             py.detach(|| game.show());

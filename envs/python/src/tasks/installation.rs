@@ -2,11 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use mujoco::{Installation, MujocoError, Pip, Task, Value};
+use mujoco::{Installation, MujocoError, Task, Value};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::given::{Argument, Given};
+use crate::packages;
 
 /// Loads a task from the user's installation. Missing files are downloaded with the pip of `python`.
 pub(crate) fn load(id: &str, given: &Given, python: &str) -> PyResult<Task> {
@@ -14,10 +15,9 @@ pub(crate) fn load(id: &str, given: &Given, python: &str) -> PyResult<Task> {
         given.iter().map(|(name, value)| Ok((name, converted(id, name, value)?))).collect::<PyResult<_>>()?;
     let installation = installation().map_err(|error| of_mujoco(&error))?;
     let found = match Task::load(&installation, id, &arguments) {
-        Err(MujocoError::Missing { .. }) => {
-            let pip = Pip::new(|line| eprintln!("ale_train: {line}")).with_interpreter(python);
-            installation.fetch(&pip).and_then(|()| Task::load(&installation, id, &arguments))
-        }
+        Err(MujocoError::Missing { .. }) => installation
+            .fetch(&packages::pip(python))
+            .and_then(|()| Task::load(&installation, id, &arguments)),
         found => found,
     };
     found.map_err(|error| of_mujoco(&error))

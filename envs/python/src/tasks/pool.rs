@@ -1,3 +1,4 @@
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -13,9 +14,9 @@ use super::given::Given;
 use super::spaces;
 use super::task_env::TaskEnv;
 use crate::actions::OwnActions;
-use crate::environments::{Environments, State, wait};
+use crate::environments::{Environments, State};
 use crate::received::{self, Spares};
-use crate::{errors, settings};
+use crate::{errors, settings, signals};
 
 /// Observations and info.
 type ResetBatch<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>);
@@ -84,12 +85,12 @@ impl TaskPool {
         };
         let (id, num_envs) = (settings.id, settings.num_envs);
         let limit = settings.max_episode_steps.or_else(|| catalogue::limit(&id));
-        let (env, fields) = py.detach(|| {
+        let (env, fields) = signals::wait(py, || {
             let Recipe { make, fields } = catalogue::recipe(&id, &given, python)?;
-            let envs = (0..num_envs).map(|_| (id.clone(), make(limit))).collect();
-            let env = PoolVectorEnv::new(envs, options).map_err(|error| errors::of_build(&error))?;
-            Ok::<_, PyErr>((env, fields))
-        })?;
+            let copies =
+                PoolVectorEnv::of_factory(&id, num_envs, |_| Ok::<_, Infallible>(make(limit)), options);
+            Ok::<_, PyErr>((copies.map_err(|error| errors::of_build(&error))?, fields))
+        })??;
         Ok(Self {
             is_ordered: env.is_ordered(),
             observation_space: env.single_observation_space().clone(),
@@ -108,21 +109,21 @@ impl TaskPool {
     /// The space of one observation, and that of one action.
     #[getter]
     fn spaces<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
-        let env = &self.envs.lock(py).env;
+        let env = &self.envs.lock(py)?.env;
         let observations = spaces::described(py, env.single_observation_space())?;
         Ok((observations, spaces::described(py, &env.action_spaces()[0])?))
     }
 
     /// True after the first reset.
     #[getter]
-    fn was_reset(&self, py: Python<'_>) -> bool {
-        self.envs.lock(py).was_reset()
+    fn was_reset(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.envs.lock(py)?.was_reset())
     }
 
     /// The environments in flight.
     #[getter]
-    fn in_flight(&self, py: Python<'_>) -> Vec<usize> {
-        self.envs.lock(py).in_flight()
+    fn in_flight(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
+        Ok(self.envs.lock(py)?.in_flight())
     }
 
     /// Resets all environments, or those selected by `mask`. A seed of `None` continues the random number generator.
@@ -141,8 +142,8 @@ impl TaskPool {
     /// Sends one action to each environment of the last batch or of `env_ids`, without waiting.
     #[pyo3(signature = (actions, env_ids = None))]
     fn send(&self, py: Python<'_>, actions: OwnActions, env_ids: Option<Vec<usize>>) -> PyResult<()> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |State { env, .. }| match env_ids {
+        let state = &mut *self.envs.lock(py)?;
+        self.envs.wait(py, state, |State { env, .. }| match env_ids {
             None => env.send(actions.as_actions()),
             Some(env_ids) => env.send_to(actions.as_actions(), &env_ids),
         })
@@ -150,14 +151,14 @@ impl TaskPool {
 
     /// Resets these environments without waiting. A seed of `None` continues the random number generator.
     fn send_reset(&self, py: Python<'_>, env_ids: Vec<usize>, seeds: Vec<Option<u64>>) -> PyResult<()> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.send_reset(&env_ids, &seeds))
+        let state = &mut *self.envs.lock(py)?;
+        self.envs.wait(py, state, |state| state.send_reset(&env_ids, &seeds))
     }
 
     /// Lets the environments that are not in flight report their state again.
     fn send_report(&self, py: Python<'_>) -> PyResult<()> {
-        let state = &mut *self.envs.lock(py);
-        wait(py, state, |state| state.env.send_report())
+        let state = &mut *self.envs.lock(py)?;
+        self.envs.wait(py, state, |state| state.env.send_report())
     }
 
     /// Waits for the next batch.
@@ -172,8 +173,8 @@ impl TaskPool {
 
     /// Returns the complete state of all environments.
     fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let state = &mut *self.envs.lock(py);
-        let snapshot = wait(py, state, |State { env, .. }| env.snapshot())?;
+        let state = &mut *self.envs.lock(py)?;
+        let snapshot = self.envs.wait(py, state, |State { env, .. }| env.snapshot())?;
         Ok(PyBytes::new(py, &snapshot))
     }
 

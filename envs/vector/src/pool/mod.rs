@@ -31,6 +31,9 @@ use worker::{Shared, Worker};
 
 /// The work of a pool.
 pub(crate) trait Task: Send + Sync + 'static {
+    /// Prepares a new thread of the pool.
+    fn start_thread(&self) {}
+
     /// Runs the work of `index`, on any thread, once for each time that the index was sent.
     fn run(&self, index: usize);
 
@@ -90,6 +93,7 @@ impl<T: Task> Pool<T> {
                     // Pinning is best effort; it affects only speed.
                     core.map(core_affinity::set_for_current);
                     shared.prepare_thread();
+                    shared.task.start_thread();
                     drop(starting);
                     worker.run_until_stopped(&shared);
                 })?;

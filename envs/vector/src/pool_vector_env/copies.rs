@@ -1,8 +1,9 @@
 use std::error::Error;
 
-use rl_env::{BoxedEnv, Env, Registry, RegistryError};
+use rl_env::{BoxedEnv, Env, Registry, RegistryError, interrupt};
 
 use super::PoolVectorEnv;
+use crate::options::check_num_envs;
 use crate::{BuildError, PoolOptions};
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
@@ -14,14 +15,27 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         task: &str,
         num_workers: usize,
         envs_per_worker: usize,
+        factory: impl FnMut(usize) -> Result<E, F>,
+        pool: PoolOptions,
+    ) -> Result<Self, BuildError> {
+        let pool = PoolOptions { num_threads: num_workers, ..pool };
+        Self::of_factory(task, num_workers.saturating_mul(envs_per_worker), factory, pool)
+    }
+
+    /// Creates `num_envs` copies of an environment, otherwise as [`of_copies`](Self::of_copies).
+    pub fn of_factory<F: Into<Box<dyn Error + Send + Sync>>>(
+        task: &str,
+        num_envs: usize,
         mut factory: impl FnMut(usize) -> Result<E, F>,
         pool: PoolOptions,
     ) -> Result<Self, BuildError> {
-        let copies = (0..num_workers.saturating_mul(envs_per_worker)).map(|env| match factory(env) {
+        check_num_envs(num_envs)?;
+        let copies = (0..num_envs).map(|env| match factory(env) {
+            _ if interrupt::poll() => Err(BuildError::Interrupted),
             Ok(copy) => Ok((task.to_owned(), copy)),
             Err(source) => Err(BuildError::Factory { env, task: task.to_owned(), source: source.into() }),
         });
-        Self::new(copies.collect::<Result<_, _>>()?, PoolOptions { num_threads: num_workers, ..pool })
+        Self::new(copies.collect::<Result<_, _>>()?, pool)
     }
 }
 
@@ -35,6 +49,7 @@ impl PoolVectorEnv<BoxedEnv> {
         pool: PoolOptions,
     ) -> Result<Self, BuildError> {
         let count = num_workers.saturating_mul(envs_per_worker);
+        check_num_envs(count)?;
         let copies = (0..count).map(|_| Ok((id.to_owned(), registry.make(id)?)));
         let copies = copies.collect::<Result<_, RegistryError>>()?;
         Self::new(copies, PoolOptions { num_threads: num_workers, ..pool })

@@ -13,7 +13,9 @@ use std::num::NonZeroUsize;
 
 use rl_env::{Actions, AutoresetMode, Batch, Env, ResetSeeds, Space, VectorEnv, VectorError};
 
+use crate::memory;
 use crate::pool::{Caller, Pool, Threads};
+use crate::slot::Slot;
 use crate::slots::Slots;
 use crate::spaces::{action_masks, check_spaces, index_tasks};
 use crate::{BuildError, PoolOptions};
@@ -43,7 +45,7 @@ enum Phase {
 ///   thread `send` only records the actions; with more, the other threads start at `send`.
 /// * **No allocation** after the first steps, unless an environment allocates or something fails.
 /// * **Failures** are returned by `recv` as soon as they happen. After an environment returns an error, the vector
-///   environment must be reset or restored. After a panic it can no longer be used: every call repeats the error, and
+///   environment must be reset or restored; the same applies to an [interruption](rl_env::interrupt). After a panic it can no longer be used: every call repeats the error, and
 ///   [`is_usable`](Self::is_usable) returns false. Panics are reported before other failures.
 ///
 /// Call `reset` (or `restore`) first, then `send` and `recv` in turn. A call that would block forever, or that sends to an
@@ -96,15 +98,19 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     pub fn new(envs: Vec<(String, E)>, options: PoolOptions) -> Result<Self, BuildError> {
         let num_envs = NonZeroUsize::new(envs.len()).ok_or(BuildError::NoEnvironments)?;
         let batch_size = options.batch_size_for(num_envs)?;
-        let num_threads = options.threads_for(num_envs, batch_size);
+        let num_threads = options.threads_for(num_envs, batch_size)?;
         check_spaces(&envs)?;
         let observation_space = envs[0].1.observation_space().clone();
         let action_spaces: Vec<Space> = envs.iter().map(|(_, env)| env.action_space().clone()).collect();
         let (tasks, task_ids) = index_tasks(&envs);
         let mode = options.autoreset_mode;
+        let rows = rows_of_ring(envs.len(), batch_size);
+        memory::check_available([
+            (envs.len(), size_of::<Slot<E>>()),
+            (rows, row_memory(&observation_space, mode)),
+        ])?;
         let batch = || Batch::new(batch_size, observation_space.byte_len(), mode == AutoresetMode::SameStep);
-        let ring = 1 + envs.len().div_ceil(batch_size);
-        let mut batches: Box<[Batch]> = std::iter::repeat_with(batch).take(ring).collect();
+        let mut batches: Box<[Batch]> = std::iter::repeat_with(batch).take(rows / batch_size).collect();
         let slots = Slots::new(envs.into_iter().map(|(_, env)| env), mode, options.batch_order, &mut batches);
         slots.seek(0, 0);
         let caller = if slots.is_ordered() { Caller::Participates } else { Caller::Waits };
@@ -283,6 +289,24 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
         self.load(snapshot)
     }
+}
+
+impl<E: Env + 'static> Drop for PoolVectorEnv<E> {
+    /// Ends the environments in flight early.
+    fn drop(&mut self) {
+        self.pool.task().arrivals.interrupt();
+    }
+}
+
+/// Returns the number of rows of all batches in the ring: those of the batch being read, and one for each environment.
+pub(crate) fn rows_of_ring(num_envs: usize, batch_size: usize) -> usize {
+    batch_size + num_envs.next_multiple_of(batch_size)
+}
+
+/// Returns the bytes of a row of a batch, including its final observation if there is one.
+pub(crate) fn row_memory(observation_space: &Space, mode: AutoresetMode) -> usize {
+    let observations = if mode == AutoresetMode::SameStep { 2 } else { 1 };
+    observations * observation_space.byte_len().next_multiple_of(size_of::<u64>())
 }
 
 /// Checks that an environment exists and is not in flight.

@@ -1,6 +1,6 @@
 //! Snapshots of all or some environments.
 
-use rl_env::{AutoresetMode, Batch, Env, VectorEnv, VectorError};
+use rl_env::{AutoresetMode, Batch, Env, VectorEnv, VectorError, interrupt};
 
 use super::vector_state::{SlotState, VectorState};
 use super::{Phase, PoolVectorEnv, check_len};
@@ -18,7 +18,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
                 .iter()
                 .position(|&id| id == env)
                 .ok_or(VectorError::OutOfOrder("only environments in the last batch can be saved"))?;
-            Ok(self.save_env(env, (self.received - 1) * self.batch_size() + row))
+            self.save_env(env, (self.received - 1) * self.batch_size() + row)
         });
         VectorState::new(self.autoreset_mode(), states.collect::<Result<_, VectorError>>()?).encode()
     }
@@ -82,7 +82,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         let start = (self.received * self.batch_size() + self.num_in_flight) - self.num_envs();
         let positions = start..start + self.num_envs();
         let states = positions.map(|position| self.save_env(slots.owner(position), position));
-        VectorState::new(self.autoreset_mode(), states.collect()).encode()
+        VectorState::new(self.autoreset_mode(), states.collect::<Result<_, _>>()?).encode()
     }
 
     pub(super) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
@@ -111,11 +111,12 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     }
 
     /// Returns the state of an environment whose last result is at a position.
-    fn save_env(&self, env: usize, position: usize) -> SlotState {
+    fn save_env(&self, env: usize, position: usize) -> Result<SlotState, VectorError> {
+        check_not_interrupted()?;
         let slot = self.pool.task().lock(env);
         let (batch, row) = self.batch_and_row(position);
         let has_final = self.autoreset_mode() == AutoresetMode::SameStep && slot.outcome.episode.is_some();
-        SlotState {
+        Ok(SlotState {
             env_id: env,
             task: self.task_name(env).to_owned(),
             env: slot.env.snapshot(),
@@ -123,7 +124,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             episode_over: slot.episode_over,
             outcome: slot.outcome,
             final_observation: has_final.then(|| self.batches[batch].final_observations.row(row).to_vec()),
-        }
+        })
     }
 
     /// Restores the snapshots of the environments. On an error those already restored are rolled back.
@@ -133,7 +134,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         for state in states {
             let mut slot = slots.lock(state.env_id);
             let before = slot.env.snapshot();
-            match slot.env.restore(&state.env) {
+            let failed = |error| VectorError::Env { env: state.env_id, error };
+            match check_not_interrupted().and_then(|()| slot.env.restore(&state.env).map_err(failed)) {
                 Ok(()) => changed.push((state.env_id, before)),
                 Err(error) => {
                     drop(slot);
@@ -141,7 +143,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
                         let undone = slots.lock(env).env.restore(before);
                         undone.map_err(|error| VectorError::Env { env, error })?;
                     }
-                    return Err(VectorError::Env { env: state.env_id, error });
+                    return Err(error);
                 }
             }
         }
@@ -178,4 +180,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     fn batch_and_row(&self, position: usize) -> (usize, usize) {
         (position / self.batch_size() % self.batches.len(), position % self.batch_size())
     }
+}
+
+fn check_not_interrupted() -> Result<(), VectorError> {
+    if interrupt::poll() { Err(VectorError::Interrupted) } else { Ok(()) }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::stub::Stub;
 use rl_env::{
-    Action, Actions, AutoresetMode, Env, EnvError, ResetSeeds, Space, Step, VectorEnv, VectorError,
+    Action, Actions, AutoresetMode, Env, EnvError, ResetSeeds, Space, Step, VectorEnv, VectorError, interrupt,
 };
 use vcs::{Cartridge, Console, ConsoleOptions, Execution, TvFormat};
 use vector::{BuildError, PoolOptions, PoolVectorEnv};
@@ -313,4 +313,83 @@ fn moves_to_another_thread() {
     .join()
     .unwrap();
     assert_eq!(env.batch().observations.row(3), [1]);
+}
+
+/// Calls `call` while a request to interrupt it is pending.
+fn interrupted<R>(call: impl FnOnce() -> R) -> R {
+    let pending = || {
+        thread::sleep(interrupt::CHECK_INTERVAL);
+        call()
+    };
+    interrupt::with_check(|| true, pending)
+}
+
+/// Blocks an environment until it is interrupted.
+fn wait_for_interruption() -> Result<(), EnvError> {
+    while !interrupt::poll() {
+        thread::yield_now();
+    }
+    Ok(())
+}
+
+#[test]
+fn an_interruption_ends_a_step_on_any_thread_and_a_reset_makes_the_environments_usable_again() {
+    for num_threads in [1, 2, 5] {
+        let mut env = faulty(num_threads, |step| if step == 1 { wait_for_interruption() } else { Ok(()) });
+        env.reset(ResetSeeds::From(1)).unwrap();
+        let step = |env: &mut PoolVectorEnv<Stub>| env.step(Actions::Discrete(&[0; 6])).map(drop);
+        assert_eq!(interrupt::with_check(|| true, || step(&mut env)), Err(VectorError::Interrupted));
+        assert!(env.is_usable());
+        assert!(matches!(step(&mut env), Err(VectorError::OutOfOrder(_))));
+        env.reset(ResetSeeds::From(1)).unwrap();
+        step(&mut env).unwrap();
+    }
+}
+
+#[test]
+fn an_interruption_ends_a_wait_for_other_threads() {
+    let stub =
+        || Stub { on_step: |step| if step == 1 { wait_for_interruption() } else { Ok(()) }, ..Stub::new(3) };
+    let envs = (0..4).map(|_| ("stub".to_owned(), stub())).collect();
+    let options = PoolOptions { batch_size: 2, num_threads: 2, ..PoolOptions::default() };
+    let mut env = PoolVectorEnv::new(envs, options).unwrap();
+    env.reset(ResetSeeds::From(1)).unwrap();
+    env.send(Actions::Discrete(&[0; 2])).unwrap();
+    env.recv().unwrap();
+    env.send(Actions::Discrete(&[0; 2])).unwrap();
+    let received = interrupt::with_check(|| true, || env.recv().map(drop));
+    assert_eq!(received, Err(VectorError::Interrupted));
+    env.reset(ResetSeeds::From(1)).unwrap();
+}
+
+#[test]
+fn an_interruption_ends_snapshots_and_restores_and_changes_nothing() {
+    let mut env = build((0..6).map(|_| Stub::new(3)), 2, AutoresetMode::NextStep);
+    env.reset(ResetSeeds::From(1)).unwrap();
+    let first = env.snapshot().unwrap();
+    env.step(Actions::Discrete(&[1; 6])).unwrap();
+    let second = env.snapshot().unwrap();
+    assert_eq!(interrupted(|| env.snapshot()), Err(VectorError::Interrupted));
+    assert_eq!(interrupted(|| env.snapshot_envs(&[0])), Err(VectorError::Interrupted));
+    assert_eq!(interrupted(|| env.restore(&first).map(drop)), Err(VectorError::Interrupted));
+    assert_eq!(env.snapshot().unwrap(), second);
+    env.restore(&first).unwrap();
+}
+
+#[test]
+fn an_interruption_ends_building() {
+    let built = interrupted(|| {
+        PoolVectorEnv::of_factory("stub", 4, |_| Ok::<_, EnvError>(Stub::new(3)), PoolOptions::default())
+    });
+    assert!(matches!(built, Err(BuildError::Interrupted)));
+}
+
+#[test]
+fn dropping_ends_the_environments_that_are_being_stepped() {
+    let mut env = faulty(2, |_| wait_for_interruption());
+    env.reset(ResetSeeds::From(1)).unwrap();
+    env.send(Actions::Discrete(&[0; 6])).unwrap();
+    let begin = Instant::now();
+    drop(env);
+    assert!(begin.elapsed() < Duration::from_secs(10));
 }

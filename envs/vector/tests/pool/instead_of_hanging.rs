@@ -5,8 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use ale::{AtariOptions, game, roms};
+use classic_control::{CartPole, Control};
 use rl_env::{Actions, AutoresetMode, EnvError, ResetSeeds, VectorEnv, VectorError};
-use vector::{AtariVectorEnv, BuildError, PoolOptions};
+use vector::{AtariVectorEnv, BuildError, PoolOptions, PoolVectorEnv};
 
 /// Runs a check and fails after a timeout.
 fn at_once(check: impl FnOnce() + Send + 'static) {
@@ -64,6 +65,33 @@ fn rejects_observations_without_pixels_or_frames() {
             let error = build(2, 0, &options).err().unwrap().to_string();
             assert!(error.contains("is 0, but must be between 1 and"), "{error}");
         }
+    });
+}
+
+#[test]
+fn rejects_more_environments_threads_and_memory_than_any_machine_has() {
+    // ale-py: fills the memory.
+    at_once(|| {
+        let error = build(65_537, 0, &AtariOptions::default()).err().unwrap();
+        assert_eq!(error.to_string(), "num_envs is 65537, but must be between 1 and 65536 for each task");
+        let largest = AtariOptions {
+            img_height: 4096,
+            img_width: 4096,
+            grayscale: false,
+            stack_num: 64,
+            ..AtariOptions::default()
+        };
+        let error = build(65_536, 0, &largest).err().unwrap();
+        // The stack of each environment, and its rows in the two batches.
+        let bytes = 3 * 65_536 * 64 * 3 * 4096 * 4096_usize;
+        assert!(matches!(error, BuildError::Memory { bytes: found } if found > bytes), "{error}");
+        let pool = PoolOptions { num_threads: 1025, ..PoolOptions::default() };
+        let envs = (0..2).map(|_| ("CartPole".to_owned(), Control::new(CartPole))).collect();
+        let error = PoolVectorEnv::new(envs, pool).err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "num_threads is 1025, but must be between 1 and 1024, or 0 for one per core"
+        );
     });
 }
 

@@ -1,0 +1,209 @@
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use downloads::Pip;
+
+use super::builtin::built_in;
+use super::error::RomError;
+use super::manifest::Manifest;
+use super::store::{RomStore, read_file};
+
+/// The environment variable that names ale-py's own directory of ROMs.
+const DIRECTORY_OF_ALE_PY: &str = "ALE_ROMS_DIR";
+
+/// The directories within a directory of Python packages that have ROMs named `ID.bin`: those of ale-py, and the two that
+/// `AutoROM` fills.
+const IN_PACKAGES: [&str; 3] = ["ale_py/roms", "multi_agent_ale_py/roms", "AutoROM/roms"];
+
+/// The Python whose installed packages may have ROMs.
+#[derive(Clone, Debug)]
+pub enum Python {
+    /// A running one, with the directories in which it searches for packages.
+    Running(Vec<PathBuf>),
+    /// The one that runs this pip. It is started only if a ROM is not found elsewhere.
+    OfPip(Pip),
+}
+
+/// All places where ROMs are found, in this order:
+///
+/// 1. the program, which contains the open games
+/// 2. the user's [`RomStore`]
+/// 3. the directory that `ALE_ROMS_DIR` names
+/// 4. installed Python packages: ale-py, then `AutoROM`
+///
+/// Only the store is ever written, by a download. Files in the other places are used if their MD5 is that of the manifest.
+#[derive(Clone, Debug)]
+pub struct RomSources {
+    /// None if nothing names a directory.
+    store: Option<RomStore>,
+    directory_of_ale_py: Option<PathBuf>,
+    python: Python,
+    manifest: Arc<Manifest>,
+}
+
+impl RomSources {
+    /// Returns the sources with the user's store, which is in `chosen` if given. Accesses no file.
+    pub fn locate(chosen: Option<&Path>, python: Python) -> Self {
+        let variable = env::var_os(DIRECTORY_OF_ALE_PY).filter(|value| !value.is_empty());
+        Self::new(
+            RomStore::locate(chosen).ok(),
+            variable.map(PathBuf::from),
+            python,
+            Manifest::shipped().clone(),
+        )
+    }
+
+    /// Returns these sources for the images of `manifest`. Accesses no file.
+    pub(super) fn new(
+        store: Option<RomStore>,
+        directory_of_ale_py: Option<PathBuf>,
+        python: Python,
+        manifest: Manifest,
+    ) -> Self {
+        Self { store, directory_of_ale_py, python, manifest: Arc::new(manifest) }
+    }
+
+    /// Returns the store, or an error if nothing names a directory for it.
+    pub fn store(&self) -> Result<&RomStore, RomError> {
+        self.store.as_ref().ok_or(RomError::NoDirectory)
+    }
+
+    /// Returns the image of a game. A missing one is downloaded to the store if `pip` is given. A damaged image in the store
+    /// is an error, because a file that was once valid has changed.
+    pub fn obtain(&self, id: &str, pip: Option<&Pip>) -> Result<Arc<[u8]>, RomError> {
+        if let Some(image) = built_in(id) {
+            return Ok(image.into());
+        }
+        match self.find(id)? {
+            Some((_, image)) => Ok(image),
+            None => self.store()?.obtain(id, pip),
+        }
+    }
+
+    /// Returns the path of a game's image, which is found or downloaded like the image of [`obtain`](Self::obtain). The
+    /// image of an open game is written to the store.
+    pub fn file(&self, id: &str, pip: Option<&Pip>) -> Result<PathBuf, RomError> {
+        match self.find(id)? {
+            Some((path, _)) => Ok(path),
+            None => self.store()?.file(id, pip),
+        }
+    }
+
+    /// Returns true if the image of a game needs no download.
+    pub fn has(&self, id: &str) -> bool {
+        built_in(id).is_some() || self.find(id).is_ok_and(|found| found.is_some())
+    }
+
+    /// Searches for the file of a game. Returns its path and its image.
+    fn find(&self, id: &str) -> Result<Option<(PathBuf, Arc<[u8]>)>, RomError> {
+        if built_in(id).is_some() {
+            return Ok(None);
+        }
+        let entry = self.manifest.entry(id)?;
+        if let Some(store) = &self.store {
+            match store.read(id) {
+                Err(RomError::Missing { .. }) => {}
+                image => return image.map(|image| Some((store.path(id), image))),
+            }
+        }
+        let intact = |directory: PathBuf| {
+            let path = directory.join(format!("{id}.bin"));
+            // A file that cannot be read is not the user's concern: another place may have the image.
+            let image = read_file(&path).ok().flatten().filter(|image| entry.matches(image))?;
+            Some((path, image.into()))
+        };
+        let found = self.directory_of_ale_py.clone().and_then(intact);
+        Ok(found.or_else(|| self.directories_of_packages().into_iter().find_map(intact)))
+    }
+
+    /// Returns the directories of ROMs that installed packages may have: those of ale-py first.
+    fn directories_of_packages(&self) -> Vec<PathBuf> {
+        let packages = match &self.python {
+            Python::Running(packages) => packages.clone(),
+            Python::OfPip(pip) => pip.package_directories(),
+        };
+        IN_PACKAGES.iter().flat_map(|roms| packages.iter().map(move |package| package.join(roms))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::roms::Md5Sum;
+
+    const IMAGE: &[u8] = b"the image of alpha";
+
+    /// Returns sources below a directory: the store, `ale_roms_dir`, and two directories of packages.
+    fn sources(root: &Path) -> RomSources {
+        let manifest = format!("alpha = {{ md5 = \"{}\", size = {} }}\n", Md5Sum::of(IMAGE), IMAGE.len());
+        let manifest = Manifest::parse(&manifest).unwrap();
+        let packages = vec![root.join("first"), root.join("second")];
+        RomSources::new(
+            Some(RomStore::new(root.join("store"), manifest.clone())),
+            Some(root.join("ale_roms_dir")),
+            Python::Running(packages),
+            manifest,
+        )
+    }
+
+    #[test]
+    fn the_first_place_with_an_intact_image_is_used_and_no_other_is_written() {
+        let root = TempDir::new().unwrap();
+        let sources = sources(root.path());
+        assert!(!sources.has("alpha"));
+        assert!(matches!(sources.obtain("alpha", None), Err(RomError::Missing { .. })));
+        // From the last place to the first.
+        for place in [
+            "second/AutoROM/roms",
+            "first/AutoROM/roms",
+            "second/multi_agent_ale_py/roms",
+            "second/ale_py/roms",
+            "first/ale_py/roms",
+            "ale_roms_dir",
+            "store",
+        ] {
+            let place = root.path().join(place);
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join("alpha.bin"), IMAGE).unwrap();
+            assert_eq!(sources.file("alpha", None).unwrap(), place.join("alpha.bin"));
+            assert_eq!(*sources.obtain("alpha", None).unwrap(), *IMAGE);
+            assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn an_image_with_another_checksum_counts_only_in_the_store() {
+        let root = TempDir::new().unwrap();
+        let sources = sources(root.path());
+        for (place, image) in [
+            ("ale_roms_dir", b"something else".as_slice()),
+            ("first/ale_py/roms", b"other"),
+            ("second/ale_py/roms", IMAGE),
+        ] {
+            fs::create_dir_all(root.path().join(place)).unwrap();
+            fs::write(root.path().join(place).join("alpha.bin"), image).unwrap();
+        }
+        assert_eq!(sources.file("alpha", None).unwrap(), root.path().join("second/ale_py/roms/alpha.bin"));
+        fs::create_dir_all(root.path().join("store")).unwrap();
+        fs::write(root.path().join("store/alpha.bin"), b"damaged").unwrap();
+        assert!(matches!(sources.obtain("alpha", None), Err(RomError::Damaged { .. })));
+    }
+
+    #[test]
+    fn without_a_store_open_games_and_installed_images_are_found() {
+        let root = TempDir::new().unwrap();
+        let sources = RomSources { store: None, ..sources(root.path()) };
+        assert!(sources.has("harvest"));
+        assert_eq!(sources.obtain("harvest", None).unwrap().len(), 4096);
+        assert!(matches!(sources.obtain("alpha", None), Err(RomError::NoDirectory)));
+        let place = root.path().join("second/ale_py/roms");
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("alpha.bin"), IMAGE).unwrap();
+        assert_eq!(*sources.obtain("alpha", None).unwrap(), *IMAGE);
+    }
+}
