@@ -108,7 +108,9 @@ class AtariVectorEnv(VectorEnv):
             reward_clipping: Clip rewards to -1, 0 and 1.
             use_fire_reset: Press FIRE after a reset, in games with this action.
             games: Ids of several games instead of ``game``. Environments of one game are adjacent.
-            mode: The game mode; a list, from which each episode draws one; or a list for each environment.
+            mode: The game mode; a list, from which each episode draws one; a list for each environment; or a dictionary
+                with a mode or a list for each game, such as ``{"pong": 1, "breakout": [0, 12]}``, where games that are
+                missing have their default.
             difficulty: The difficulty, in the same forms.
             ram: Observe the 128 bytes of RAM, ``(stack_num, 128)``, instead of images.
             fill_stack: Fill the first observation of an episode with copies of its first frame, as EnvPool does,
@@ -143,6 +145,7 @@ class AtariVectorEnv(VectorEnv):
         arguments.check_frameskip(frameskip)
         self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
         self.num_envs = len(ids) * arguments.integer("num_envs", num_envs, 1)
+        by_env = [id for id in ids for _ in range(operator.index(num_envs))]
         self.batch_size = arguments.integer("batch_size", batch_size, 0) or self.num_envs
         self.continuous = arguments.flag("continuous", continuous)
         self.continuous_action_threshold = arguments.number("continuous_action_threshold", continuous_action_threshold)
@@ -150,8 +153,8 @@ class AtariVectorEnv(VectorEnv):
         settings = {
             "games": ids,
             "num_envs": operator.index(num_envs),
-            "modes": arguments.variants("mode", mode, self.num_envs),
-            "difficulties": arguments.variants("difficulty", difficulty, self.num_envs),
+            "modes": arguments.variants("mode", mode, by_env),
+            "difficulties": arguments.variants("difficulty", difficulty, by_env),
             "extra_info": game is None if extra_info is None else arguments.flag("extra_info", extra_info),
             "first_seeds": self._first_seeds(),
             "batch_size": self.batch_size,

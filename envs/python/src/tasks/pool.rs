@@ -11,7 +11,7 @@ use super::details::Details;
 use super::fields::{self, Field};
 use super::given::Given;
 use super::spaces;
-use super::task_env::TaskEnv;
+use super::task_env::{Ends, TaskEnv};
 use crate::actions::OwnActions;
 use crate::environments::{Environments, State, wait};
 use crate::received::{self, Spares};
@@ -51,6 +51,8 @@ pub(crate) struct TaskSettings<'py> {
     num_threads: usize,
     thread_affinity_offset: Option<usize>,
     autoreset_mode: String,
+    /// True if episodes continue after their ends, as Gymnasium's single environments do.
+    continues: bool,
 }
 
 /// Environments of Gymnasium other than Atari games, on a work-stealing pool.
@@ -84,9 +86,10 @@ impl TaskPool {
         };
         let (id, num_envs) = (settings.id, settings.num_envs);
         let limit = settings.max_episode_steps.or_else(|| catalogue::limit(&id));
+        let ends = Ends { limit, continues: settings.continues, pays_once: catalogue::pays_once(&id) };
         let (env, fields) = py.detach(|| {
             let Recipe { make, fields } = catalogue::recipe(&id, &given, python)?;
-            let envs = (0..num_envs).map(|_| (id.clone(), make(limit))).collect();
+            let envs = (0..num_envs).map(|_| (id.clone(), make(ends))).collect();
             let env = PoolVectorEnv::new(envs, options).map_err(|error| errors::of_build(&error))?;
             Ok::<_, PyErr>((env, fields))
         })?;
@@ -225,7 +228,9 @@ impl TaskPool {
             self.add_final(&info, env, &ended)?;
         }
         let rewards = received::column(py, last.iter().map(|details| details.reward));
-        let terminated = PyArray1::from_slice(py, &batch.terminated);
+        let terminated: Vec<bool> =
+            batch.terminated.iter().zip(last).map(|(&ends, details)| ends || details.has_ended).collect();
+        let terminated = PyArray1::from_slice(py, &terminated);
         let truncated = PyArray1::from_slice(py, &truncated);
         Ok((rewards, terminated, truncated, info))
     }
