@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::GamesArgs;
 use crate::config::Games;
 use crate::output::counted;
-use crate::selection::{self, MUJOCO_TASKS, registry, sets_of};
+use crate::selection::{self, registry, sets_of};
 use crate::table;
 
 /// Prints the tables.
@@ -63,7 +63,7 @@ impl Task {
     fn of(id: &'static str) -> Result<Self> {
         let made = registry().make(id);
         let actions = match made {
-            Err(_) if MUJOCO_TASKS.contains(&id) => None,
+            Err(_) if selection::is_mujoco_task(id) => None,
             made => TaskActions::of_space(made?.action_space()),
         };
         Ok(Self { id, actions, max_episode_steps: registry().spec(id)?.max_episode_steps })

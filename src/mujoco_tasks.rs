@@ -7,7 +7,7 @@ use mujoco::{Installation, Pip};
 
 use crate::cli::Global;
 use crate::output::notice;
-use crate::selection::MUJOCO_TASKS;
+use crate::selection::is_mujoco_task;
 
 /// Returns the user's installation, which may be incomplete.
 pub(crate) fn installation() -> &'static Installation {
@@ -20,7 +20,7 @@ pub(crate) fn installation() -> &'static Installation {
 /// Completes the installation if one of the tasks needs it. Nothing is downloaded with `--offline`. Returns an error if
 /// nothing names a directory for the installation.
 pub(crate) fn obtain(ids: &[&str], global: &Global) -> Result<()> {
-    if !ids.iter().any(|id| MUJOCO_TASKS.contains(id)) {
+    if !ids.iter().any(|id| is_mujoco_task(id)) {
         return Ok(());
     }
     Installation::locate(None)?;

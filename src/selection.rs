@@ -28,7 +28,7 @@ pub(crate) const TOY_TEXT_TASKS: [&str; 6] = [
     "FrozenLake8x8-v1",
     "Taxi-v4",
 ];
-/// The set of the tasks of `MuJoCo`.
+/// The set of the tasks of `MuJoCo`, in their newest version.
 const MUJOCO: &str = "mujoco";
 /// The members of `MUJOCO`.
 pub(crate) const MUJOCO_TASKS: [&str; 11] = [
@@ -59,6 +59,11 @@ pub(crate) fn registry() -> &'static Registry {
         registry
     });
     &REGISTRY
+}
+
+/// Returns true for the id of a task of `MuJoCo` in any version.
+pub(crate) fn is_mujoco_task(id: &str) -> bool {
+    mujoco::Task::ids().any(|known| known == id)
 }
 
 /// Returns the ids that `names` select, without duplicates, in the order of the names. A name after `-` excludes ids that

@@ -20,7 +20,7 @@ use crate::config::{Experiment, Games};
 use crate::environments::Builder;
 use crate::learner::{Learner, Player};
 use crate::scores::FinalScores;
-use crate::selection::{self, MUJOCO_TASKS};
+use crate::selection;
 use crate::zoo::{self, ZooAgent};
 
 pub(crate) use stored::StoredAgent;
@@ -159,7 +159,7 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
 }
 
 fn no_screen(task: &str) -> anyhow::Error {
-    if MUJOCO_TASKS.contains(&task) {
+    if selection::is_mujoco_task(task) {
         return anyhow!(
             "{task} has no screen: showing it would need an offscreen MuJoCo renderer, which ale-train lacks"
         );

@@ -4,7 +4,7 @@ use rl_env::{Env, Space};
 
 use super::sections::EnvironmentSettings;
 use crate::learner::ActionKind;
-use crate::selection::{self, MUJOCO_TASKS};
+use crate::selection;
 
 /// The games of an experiment.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Games {
     pub(super) fn action_kind(&self, id: &str) -> ActionKind {
         let is_continuous = match self {
             Self::Atari(_) => false,
-            Self::Registered(_) if MUJOCO_TASKS.contains(&id) => true,
+            Self::Registered(_) if selection::is_mujoco_task(id) => true,
             Self::Registered(_) => {
                 let env = selection::registry().make(id);
                 env.is_ok_and(|env| matches!(env.action_space(), Space::Box { .. }))

@@ -13,7 +13,7 @@ use toml::{Table, Value};
 use super::scaling::ByGames;
 use super::schema::read;
 use crate::learner::Algorithm;
-use crate::selection::{MUJOCO_TASKS, TOY_TEXT_TASKS};
+use crate::selection::{TOY_TEXT_TASKS, is_mujoco_task};
 
 /// The section that describes a preset.
 pub(super) const SECTION: &str = "preset";
@@ -141,8 +141,8 @@ pub(super) fn requested(name: &str, algorithm: Option<Algorithm>) -> Result<Chos
 /// learn.
 pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) -> Chosen {
     let candidates: &[&str] = match ids {
-        [id] if MUJOCO_TASKS.contains(id) => &[id, MUJOCO, CLASSIC_CONTROL],
-        [id, ..] if MUJOCO_TASKS.contains(id) => &[MUJOCO, CLASSIC_CONTROL],
+        [id] if is_mujoco_task(id) => &[id, MUJOCO, CLASSIC_CONTROL],
+        [id, ..] if is_mujoco_task(id) => &[MUJOCO, CLASSIC_CONTROL],
         [id] if TOY_TEXT_TASKS.contains(id) => &[id, TOY_TEXTS, CLASSIC_CONTROL],
         [id, ..] if TOY_TEXT_TASKS.contains(id) => &[TOY_TEXTS, CLASSIC_CONTROL],
         [id] if game(id).is_err() => &[id, CLASSIC_CONTROL],
@@ -221,6 +221,7 @@ mod tests {
             (Ppo, "Pendulum-v1", "cpu", "pendulum-ppo"),
             (Ppo, "FrozenLake-v1", "cpu", "cartpole-ppo"),
             (Ppo, "Hopper-v5", "cpu", "mujoco-ppo"),
+            (Ppo, "Hopper-v4", "cpu", "mujoco-ppo"),
             (Ppo, "mujoco", "cpu", "mujoco-ppo"),
             (Pqn, "Acrobot-v1", "cpu", "cartpole-pqn"),
             (Pqn, "Taxi-v4", "cpu", "toy-text-pqn"),

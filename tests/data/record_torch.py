@@ -5,7 +5,7 @@
     python tests/data/record_torch.py target/debug/ale-train
 
 Trains small agents for a few updates, so that no bias is 0, exports them and loads the files with
-examples/load_in_pytorch.py. For each agent, tests/data/torch/NAME.state is its state in the checkpoint, and
+envs/python/python/ale_train/torch.py. For each agent, tests/data/torch/NAME.state is its state in the checkpoint, and
 tests/data/torch/outputs.json has the digest of the exported weights and PyTorch's outputs for fixed observations.
 """
 
@@ -110,20 +110,20 @@ def observations(shape, rows):
 
 def outputs(loader, path, shape):
     """Returns log-probabilities or action values of every row, each for the task of its environment."""
-    tasks = loader.load(path)[1]
+    tasks = loader.load(path).tasks
     batch = observations(shape, ENVIRONMENTS_PER_TASK * len(tasks))
     rows = []
     for task in range(len(tasks)):
         with torch.no_grad():
-            result = loader.load(path, task)[0](batch)
+            result = loader.load(path, task)(batch)
         result = torch.log_softmax(result[0], 1) if isinstance(result, tuple) else result.mean(2)
         rows += result[task * ENVIRONMENTS_PER_TASK : (task + 1) * ENVIRONMENTS_PER_TASK].tolist()
     return rows
 
 
 def main(program):
-    spec = importlib.util.spec_from_file_location("load_in_pytorch", ROOT / "examples/load_in_pytorch.py")
-    loader = importlib.util.module_from_spec(spec)
+    spec = importlib.util.spec_from_file_location("loader", ROOT / "envs/python/python/ale_train/torch.py")
+    loader = sys.modules["loader"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loader)
     DATA.mkdir(exist_ok=True)
     records = []

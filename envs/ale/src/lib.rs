@@ -6,6 +6,7 @@
 mod action;
 mod ale;
 mod atari_env;
+mod average;
 mod error;
 mod games;
 mod ids;

@@ -14,6 +14,14 @@ pub struct AleSettings {
     /// Episodes are truncated after this many frames; 0 means never. Of the frames of a reset, only those that select the
     /// mode count.
     pub max_num_frames_per_episode: u32,
+    /// True if an episode is truncated when a life is lost.
+    pub truncate_on_loss_of_life: bool,
+    /// True if the screen shows the average of the last two frames, as nearly as the palette allows.
+    pub color_averaging: bool,
+    /// The lowest resistance of a paddle in ohms, at its right end; `None` is the game's.
+    pub paddle_min: Option<i32>,
+    /// The highest resistance of a paddle in ohms, at its left end; `None` is the game's.
+    pub paddle_max: Option<i32>,
     /// The game's mode; `None` is its default mode.
     pub mode: Option<u32>,
     /// The difficulty switches; `None` is 0.
@@ -26,6 +34,10 @@ impl Default for AleSettings {
             repeat_action_probability: 0.25,
             frame_skip: 1,
             max_num_frames_per_episode: 0,
+            truncate_on_loss_of_life: false,
+            color_averaging: false,
+            paddle_min: None,
+            paddle_max: None,
             mode: None,
             difficulty: None,
         }

@@ -119,6 +119,9 @@ impl Arguments {
     }
 
     fn value(&self, name: &str) -> &Value {
+        if let Some((_, value)) = self.spec.constants.iter().find(|(known, _)| *known == name) {
+            return value;
+        }
         let index = self.spec.arguments.iter().position(|(known, _)| *known == name);
         &self.values[index.expect("tasks use only arguments of their tables")]
     }

@@ -67,7 +67,7 @@ impl Env for MujocoEnv {
     fn advance(&mut self, action: Action<'_>, _scratch: &mut [u8]) -> Result<Step, EnvError> {
         let action = action.to_float_slice(self.task.action_space())?;
         let judge = &self.task.rules().judge;
-        let before = judge.point(&self.simulation);
+        let before = judge.before(&self.simulation);
         self.simulation.advance(action, self.task.frame_skip());
         let judgement = judge.judge(&self.simulation, before, action);
         self.info = self.report(judgement.reward, &judgement.values);

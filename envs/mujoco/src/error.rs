@@ -16,6 +16,13 @@ pub enum MujocoError {
         /// The file.
         path: PathBuf,
     },
+    /// A file does not exist in a directory of Python packages, into which nothing is downloaded.
+    #[error("MuJoCo is missing: {} does not exist, and nothing is written into a directory of Python packages; \
+         `pip install --no-deps --target DIRECTORY {}` with ALE_TRAIN_MUJOCO=DIRECTORY provides it", path.display(), PACKAGES.join(" "))]
+    MissingPackage {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file cannot be read.
     #[error("cannot read {}: {reason}", path.display())]
     Unreadable {

@@ -33,6 +33,9 @@ const PLATFORM: &str = if cfg!(target_arch = "aarch64") {
 /// The environment variable that names the directory.
 const DIRECTORY_VARIABLE: &str = "ALE_TRAIN_MUJOCO";
 
+/// The ends of the names under which package managers record what they have installed.
+const PACKAGE_RECORDS: [&str; 3] = [".dist-info", ".egg-info", ".egg-link"];
+
 /// The beginning of the names of directories for downloads.
 const DOWNLOAD: &str = ".ale-train-download-";
 
@@ -47,14 +50,17 @@ impl Installation {
     /// Downloads missing files with the user's pip. Does nothing if there are none. Waits while another process downloads
     /// into the same directory.
     ///
-    /// Never replaces a file: the directory may belong to the user's Python, and a model may have been edited. A file with
-    /// other contents is an error when a task needs it.
+    /// Never replaces a file, since a model may have been edited: a file with other contents is an error when a task needs
+    /// it. Never writes into a directory in which a package manager has installed Python packages.
     pub fn fetch(&self, pip: &Pip) -> Result<(), MujocoError> {
         let files: Vec<&KnownFile> = std::iter::once(library_file()?).chain(&MODELS).collect();
         let is_missing = |file: &&KnownFile| matches!(self.checked(file), Err(MujocoError::Missing { .. }));
         let missing = || -> Vec<&KnownFile> { files.iter().copied().filter(is_missing).collect() };
-        if missing().is_empty() {
+        let Some(first) = missing().first().copied() else {
             return Ok(());
+        };
+        if self.holds_python_packages() {
+            return Err(MujocoError::MissingPackage { path: self.directory().join(first.path) });
         }
         let unwritable = |reason| MujocoError::Unwritable { path: self.directory().to_owned(), reason };
         fs::create_dir_all(self.directory()).map_err(unwritable)?;
@@ -80,6 +86,13 @@ impl Installation {
             self.adopt(&from, file).map_err(unwritable)?;
         }
         Ok(())
+    }
+
+    /// Returns true if a package manager has recorded a package in the directory.
+    fn holds_python_packages(&self) -> bool {
+        let is_record = |name: &OsStr| PACKAGE_RECORDS.iter().any(|end| name.to_string_lossy().ends_with(end));
+        fs::read_dir(self.directory())
+            .is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| is_record(&entry.file_name()))))
     }
 
     /// Deletes what killed processes left behind. No other process downloads meanwhile.

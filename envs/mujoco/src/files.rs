@@ -29,7 +29,7 @@ pub(crate) const LIBRARIES: [(&str, &str, KnownFile); 2] = [
 ];
 
 /// The models of Gymnasium's tasks.
-pub(crate) const MODELS: [KnownFile; 11] = [
+pub(crate) const MODELS: [KnownFile; 12] = [
     KnownFile {
         path: "gymnasium/envs/mujoco/assets/ant.xml",
         sha256: "cd5f83ef0ea35b0969e65d360c5bacd5b74ccaef6b27e4433b5168c605e3e2be",
@@ -69,6 +69,10 @@ pub(crate) const MODELS: [KnownFile; 11] = [
     KnownFile {
         path: "gymnasium/envs/mujoco/assets/swimmer.xml",
         sha256: "25b0d46bf5522920fea6a579353aee39d391ad9e2a0574b53f83704c11b21b12",
+    },
+    KnownFile {
+        path: "gymnasium/envs/mujoco/assets/walker2d.xml",
+        sha256: "ac13373c7ac9003a5311c4704b314ed11149b3dd7600bbc02770487300f9ad2d",
     },
     KnownFile {
         path: "gymnasium/envs/mujoco/assets/walker2d_v5.xml",

@@ -1,4 +1,4 @@
-//! Gymnasium's MuJoCo tasks, version 5, over the user's own MuJoCo library.
+//! Gymnasium's MuJoCo tasks, versions 4 and 5, over the user's own MuJoCo library.
 //!
 //! [`MujocoEnv`] is the environment of all tasks, which differ in their [`Task`]. [`register`] adds them to a registry with
 //! their Gymnasium ids and time limits. Library and models come from an [`Installation`] and are loaded at run time: without

@@ -109,8 +109,8 @@ fn cylinder(generator: &mut Pcg64) -> [f64; 2] {
 pub(crate) enum Part {
     /// The elements of an array from `first` on, at most `count`.
     Slice { field: Field, first: usize, count: usize, map: Map },
-    /// The first two coordinates of the vector from one body to another.
-    Way { from: usize, to: usize },
+    /// The first coordinates of the vector from one body to another, two or three.
+    Way { from: usize, to: usize, axes: usize },
 }
 
 /// An elementwise function.
@@ -150,7 +150,7 @@ impl Part {
     pub(crate) fn len(&self, model: &Model) -> usize {
         match *self {
             Self::Slice { field, first, count, .. } => count.min(field.len(model).saturating_sub(first)),
-            Self::Way { .. } => 2,
+            Self::Way { axes, .. } => axes,
         }
     }
 
@@ -161,8 +161,8 @@ impl Part {
                 let values = simulation.values(field).iter().skip(first).take(count);
                 values.map(|&value| map.apply(value)).for_each(to);
             }
-            Self::Way { from, to: end } => {
-                way(simulation, from, end)[..2].iter().for_each(|&distance| to(distance));
+            Self::Way { from, to: end, axes } => {
+                way(simulation, from, end)[..axes].iter().for_each(|&distance| to(distance));
             }
         }
     }
@@ -196,12 +196,13 @@ pub(crate) trait Judge: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the point whose displacement during a step is rewarded.
-    fn point(&self, _simulation: &Simulation) -> [f64; 2] {
+    /// Returns the values of the state before a step that its judgement depends on, such as a point whose displacement is
+    /// rewarded.
+    fn before(&self, _simulation: &Simulation) -> [f64; 2] {
         [0.0; 2]
     }
 
-    /// Judges the step that led to the current state. `before` is the [`point`](Self::point) before the step.
+    /// Judges the step that led to the current state. `before` is the result of [`before`](Self::before).
     fn judge(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> Judgement;
 }
 

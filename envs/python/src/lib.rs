@@ -47,6 +47,13 @@ mod _native {
         ale::game_named(name).ok().map(|game| game.id)
     }
 
+    /// Returns the modes and the difficulties of a game, by the names of the options.
+    #[pyfunction]
+    fn variants(game: &str) -> PyResult<std::collections::HashMap<&'static str, &'static [u32]>> {
+        let game = ale::game(game).map_err(|error| crate::errors::of_ale(&error))?;
+        Ok([("mode", game.modes), ("difficulty", game.difficulties)].into())
+    }
+
     /// Returns the id, the step limit and the reward threshold of each environment that is not an Atari game.
     #[pyfunction]
     fn tasks() -> Vec<(String, Option<u32>, Option<f64>)> {

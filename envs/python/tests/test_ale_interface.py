@@ -115,7 +115,7 @@ NAMES = [
     "reward_max", "system_random_seed", "max_num_frames", "color_averaging", "truncate_on_loss_of_life",
     "display_screen", "sound_obs", "sound", "record_screen_dir", "record_sound_filename", "palette", "volume",
     "freq", "tiafreq", "fragsize", "clipvol", "cpu", "rom_file", "send_rgb", "restricted_action_set",
-    "run_length_encoding", "no_such_setting",
+    "run_length_encoding", "paddle_min", "paddle_max", "no_such_setting",
 ]  # fmt: skip
 
 
@@ -375,6 +375,106 @@ def test_files_of_roms(tmp_path: pathlib.Path) -> None:
         ale_train.ALEInterface().loadROM(other)
     with pytest.raises(FileNotFoundError, match="missing.bin"):
         ale_train.ALEInterface().loadROM(tmp_path / "missing.bin")
+    for package in PACKAGES:
+        for unreadable in (tmp_path / "missing.bin", b"missing.bin", tmp_path):
+            with pytest.raises(RuntimeError):
+                package.ALEInterface.isSupportedROM(unreadable)
+
+
+def test_the_path_of_a_rom_may_be_bytes_and_is_a_setting_afterwards(tmp_path: pathlib.Path) -> None:
+    rom = tmp_path / "pong.bin"
+    rom.write_bytes(ale_py.roms.get_rom_path("pong").read_bytes())
+    for package in PACKAGES:
+        ale = package.ALEInterface()
+        for path in (rom, str(rom), bytes(rom)):
+            assert package.ALEInterface.isSupportedROM(path) == "pong"
+            ale.setString("rom_file", "other")
+            ale.loadROM(path)
+            assert ale.getString("rom_file") == str(rom)
+
+
+def with_settings(game: str, **settings: bool | int) -> list[Any]:
+    """Returns ALEInterfaces of both packages with these settings and without sticky actions."""
+    both = []
+    for package in PACKAGES:
+        ale = package.ALEInterface()
+        ale.setInt("random_seed", 1)
+        ale.setFloat("repeat_action_probability", 0.0)
+        for name, value in settings.items():
+            (ale.setBool if isinstance(value, bool) else ale.setInt)(name, value)
+        ale.loadROM(package.roms.get_rom_path(game))
+        both.append(ale)
+    return both
+
+
+@pytest.mark.parametrize("frame_skip", [1, 3])
+@pytest.mark.parametrize("game", ["breakout", "demon_attack", "air_raid", "asteroids"])
+def test_averaged_colours_equal_those_of_ale_py(game: str, frame_skip: int) -> None:
+    both = with_settings(game, color_averaging=True, frame_skip=frame_skip)
+    plain, _ = with_settings(game, frame_skip=frame_skip)
+    random, differs = np.random.default_rng(1), False
+    actions = [int(action.value) for action in both[1].getMinimalActionSet()]
+    saved = None
+    for act in range(120):
+        if act == 50:
+            saved = [ale.cloneState() for ale in both]
+        if act == 80:
+            for ale, state in zip(both, saved or []):
+                ale.restoreState(state)
+        if act == 100:
+            for ale in both:
+                ale.reset_game()
+        for name in ("getScreen", "getScreenRGB", "getScreenGrayscale", "getRAM"):
+            assert np.array_equal(*[getattr(ale, name)() for ale in both]), f"{name} before act {act}"
+        differs |= not np.array_equal(both[0].getScreen(), plain.getScreen())
+        action = actions[random.integers(len(actions))]
+        for ale in (*both, plain):
+            ale.act(action)
+    assert differs
+
+
+@pytest.mark.parametrize("game", ["breakout", "seaquest", "pong", "amidar", "bank_heist", "demon_attack"])
+def test_episodes_are_truncated_when_a_life_is_lost(game: str) -> None:
+    both = with_settings(game, truncate_on_loss_of_life=True)
+    random, ends = np.random.default_rng(2), 0
+    actions = [int(action.value) for action in both[1].getMinimalActionSet()]
+    for _ in range(1500):
+        action = actions[random.integers(len(actions))]
+        ours, theirs = [
+            (ale.act(action), ale.lives(), ale.game_over(), ale.game_over(with_truncation=False), ale.game_truncated())
+            + (ale.getFrameNumber(), ale.getEpisodeFrameNumber())
+            for ale in both
+        ]
+        assert ours == theirs
+        if ours[2]:
+            ends += 1
+            for ale in both:
+                ale.reset_game()
+    assert ends > 0 or game == "pong"
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"paddle_min": 200_000},
+        {"paddle_max": 500_000},
+        {"paddle_min": 0, "paddle_max": 300_000},
+        {"paddle_min": -1, "paddle_max": -1},
+        {"paddle_min": -7},
+        {"paddle_min": 600_000, "paddle_max": 300_000},
+        {"paddle_max": 2_000_000},
+    ],
+)
+@pytest.mark.parametrize("game", ["breakout", "kaboom", "pong"])
+def test_limits_of_paddles_equal_those_of_ale_py(game: str, limits: dict[str, int]) -> None:
+    play(*with_settings(game, **limits), 200)
+
+
+def test_the_limit_of_all_frames_has_no_effect() -> None:
+    for ale in with_settings("pong", max_num_frames=5):
+        for _ in range(9):
+            ale.act(0)
+        assert (ale.getFrameNumber(), ale.game_over(), ale.getInt("max_num_frames")) == (9, False, 5)
 
 
 def test_integers_that_do_not_fit_raise_the_types_of_ale_py() -> None:
@@ -431,9 +531,9 @@ def test_unavailable_features_raise_errors() -> None:
     for call in (ale.getAudio, ale.getAudioSize):
         with pytest.raises(NotImplementedError, match="sound is not available"):
             call()
-    with pytest.raises(RuntimeError, match="color_averaging is not available in ale_train and must keep its default"):
-        ale.setBool("color_averaging", True)
-    ale.setBool("color_averaging", False)
+    with pytest.raises(RuntimeError, match="display_screen is not available in ale_train and must keep its default"):
+        ale.setBool("display_screen", True)
+    ale.setBool("display_screen", False)
     with pytest.raises(RuntimeError, match="did you mean frame_skip"):
         ale.setInt("frameskip", 4)
     with pytest.raises(RuntimeError, match="harvest has no mode 9; its modes are"):

@@ -70,3 +70,25 @@ print(missing)
         "<class 'ale_train.env.AtariEnv'> Action.FIRE LoggerMode.Error",
         "['ALEVectorInterface', 'metadata', 'os', 'packagedir', 'platform', 'warnings']",
     ]
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_workers_import_the_package_of_their_parent(method: str, tmp_path: Path) -> None:
+    (tmp_path / "work.py").write_text(
+        "def work(queue):\n    import ale_py, ale_py.roms\n    queue.put(ale_py.ALEInterface.__module__)\n"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(
+        "if __name__ == '__main__':\n"
+        "    import multiprocessing, sys\n"
+        "    import ale_train, work\n"
+        "    ale_train.install_as_ale_py()\n"
+        "    context = multiprocessing.get_context(sys.argv[1])\n"
+        "    queue = context.Queue()\n"
+        "    worker = context.Process(target=work.work, args=(queue,))\n"
+        "    worker.start()\n"
+        "    print(queue.get(timeout=60))\n"
+        "    worker.join()\n"
+    )
+    done = subprocess.run([sys.executable, str(program), method], capture_output=True, text=True)
+    assert done.stdout == "ale_train._native\n", done.stderr

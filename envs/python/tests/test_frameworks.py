@@ -102,6 +102,15 @@ def test_stable_baselines3_evaluates_whole_games() -> None:
     assert lengths == [episode["l"] for episode in episodes.values()]
 
 
+@pytest.mark.parametrize("id", ["ale_train/CartPole-v1", "ale_train/FrozenLake-v1", "ale_train/Pendulum-v1"])
+def test_stable_baselines3_makes_tasks_by_id(id: str) -> None:
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
+
+    PPO("MlpPolicy", id, n_steps=16, batch_size=16, device="cpu").learn(32)
+    PPO("MlpPolicy", make_vec_env(id, 2), n_steps=16, batch_size=16, device="cpu").learn(32)
+
+
 def test_other_methods_of_stable_baselines3() -> None:
     from stable_baselines3.common.monitor import Monitor
 

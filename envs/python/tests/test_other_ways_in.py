@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 
 import ale_py
 import gymnasium
@@ -153,3 +155,32 @@ def test_make_atari_vector_env(obs_type: str, shape: tuple[int, ...]) -> None:
     assert env.num_actions == [18, 18]
     with pytest.raises(ValueError, match="obs_type is 'foo'"):
         ale_train.make_atari_vector_env("pong", 1, obs_type="foo")
+
+
+def ids_made(code: str) -> list[str]:
+    """Returns the modules of environments that a new process makes."""
+    code = f"import gymnasium, warnings; warnings.simplefilter('ignore'); {code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+MAKES = "print(type(gymnasium.make(ID).unwrapped).__module__)"
+
+
+@pytest.mark.parametrize("id", ["ALE/Pong-v5", "PongNoFrameskip-v4"])
+def test_the_usual_forms_of_gymnasium_create_environments(id: str) -> None:
+    ours, theirs = ["ale_train.env"], ["ale_py.env"]
+    assert ids_made(MAKES.replace("ID", repr(f"ale_train:{id}"))) == ours
+    assert ids_made(f"import ale_train; gymnasium.register_envs(ale_train); ID = {id!r}; {MAKES}") == ours
+    # Importing the package replaces no id, but register_envs does. ale-py replaces all.
+    assert ids_made(f"import ale_py, ale_train; ID = {id!r}; {MAKES}") == theirs
+    assert ids_made(f"import ale_train, ale_py; ID = {id!r}; {MAKES}") == theirs
+    assert ids_made(f"import ale_py, ale_train; ale_train.register_envs(); ID = {id!r}; {MAKES}") == ours
+
+
+def test_tasks_have_no_render_mode_and_say_so_with_a_type_error() -> None:
+    # Stable-Baselines3 asks for a render mode first, and does without it only after a TypeError.
+    for make in (gymnasium.make, gymnasium.make_vec):
+        with pytest.raises(TypeError, match="render_mode is 'rgb_array', but must be None"):
+            make("ale_train/CartPole-v1", render_mode="rgb_array")

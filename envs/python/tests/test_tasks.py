@@ -80,7 +80,7 @@ def test_actions_that_are_not_finite_are_errors(id, bad):
         ("CartPole-v1", {"num_envs": 0}, ValueError, "num_envs is 0"),
         ("CartPole-v1", {"num_envs": 2, "batch_size": 3}, ValueError, "batch_size is 3"),
         ("CartPole-v1", {"max_episode_steps": 0}, ValueError, "max_episode_steps is 0"),
-        ("CartPole-v1", {"render_mode": "human"}, ValueError, "render_mode is 'human', but must be None"),
+        ("CartPole-v1", {"render_mode": "human"}, TypeError, "render_mode is 'human', but must be None"),
         ("CartPole-v1", {"autoreset_mode": "Never"}, ValueError, "NextStep, SameStep, Disabled"),
     ],
 )
@@ -141,6 +141,16 @@ def test_calls_out_of_order_are_errors():
     env.close()
     with pytest.raises(gymnasium.error.ClosedEnvironmentError):
         env.step([0, 1])
+
+
+def test_nothing_is_written_into_the_packages_of_python(tmp_path):
+    (tmp_path / "mujoco-4.0.0.dist-info").mkdir()
+    (tmp_path / "mujoco").mkdir()
+    program = "import ale_train\ntry:\n    ale_train.make_vec('Ant-v5', 2)\nexcept OSError as error:\n    print(error)"
+    environment = {**os.environ, "ALE_TRAIN_MUJOCO": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert "nothing is written into a directory of Python packages" in done.stdout, done.stderr
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["mujoco", "mujoco-4.0.0.dist-info"]
 
 
 def test_a_missing_mujoco_is_a_one_line_error(tmp_path):

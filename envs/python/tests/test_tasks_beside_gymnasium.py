@@ -16,7 +16,7 @@ from same import assert_same
 pytest.importorskip("mujoco")
 pytest.importorskip("imageio")
 
-MUJOCO = [id for id in ale_train.tasks() if id.endswith("-v5")]
+MUJOCO = [id for id in ale_train.tasks() if "mujoco" in str(gymnasium.spec(id).entry_point)]
 OTHERS = [id for id in ale_train.tasks() if id not in MUJOCO]
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
 
@@ -33,6 +33,7 @@ ARGUMENTS = [
     ("Ant-v5", {"healthy_z_range": (0.3, 0.9), "include_cfrc_ext_in_observation": False, "main_body": "torso"}),
     ("HalfCheetah-v5", {"frame_skip": 2, "exclude_current_positions_from_observation": False}),
     ("Hopper-v5", {"terminate_when_unhealthy": False, "reset_noise_scale": 0.05, "max_episode_steps": 50}),
+    ("Ant-v4", {"use_contact_forces": True, "healthy_z_range": (0.3, 0.9)}),
     ("Humanoid-v5", {"include_cinert_in_observation": False, "contact_cost_range": (-1.0, 1.0)}),
 ]
 
@@ -248,3 +249,21 @@ def test_a_step_that_reaches_the_limit_may_also_terminate():
         assert_same(batch, theirs.step(actions))
         both += (batch[2] & batch[3]).sum()
     assert both > 0
+
+
+@pytest.mark.parametrize("id", [id for id in ale_train.tasks() if id not in MUJOCO] + ["Hopper-v4", "Hopper-v5"])
+def test_single_environments_continue_after_the_end_of_an_episode(id):
+    ours, theirs = gymnasium.make(f"ale_train/{id}"), gymnasium.make(id)
+    ends = 0
+    for seed in range(3):
+        assert_same(ours.reset(seed=seed)[0], theirs.reset(seed=seed)[0])
+        theirs.action_space.seed(seed)
+        for step in range(250):
+            action = theirs.action_space.sample()
+            our, their = ours.step(action), theirs.step(action)
+            assert_same(our[0], their[0])
+            assert [float(our[1]), *our[2:4]] == [float(their[1]), *their[2:4]], f"step {step} of seed {seed}"
+            ends += our[2] or our[3]
+            if step == 200:
+                ours = pickle.loads(pickle.dumps(ours))
+    assert ends > 3 or id.startswith(("Acrobot", "Mountain", "Pendulum", "Taxi", "Cliff"))

@@ -5,6 +5,7 @@ use vcs::Inputs;
 
 use super::{Ale, LastAction, input};
 use crate::Action;
+use crate::average::Averages;
 
 /// The time at which the screen of a frame is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl Ale {
     /// episode. An [interruption](rl_env::interrupt) skips the remaining frames.
     pub fn act(&mut self, action: Action, strength: f32) -> i32 {
         let reward = self.act_in(action, strength, Rendering::Immediate);
-        self.state.console.draw_screen();
+        self.show();
         reward
     }
 
@@ -42,7 +43,19 @@ impl Ale {
 
     /// Draws the screen of the last frame if it has not been drawn yet.
     pub fn show(&mut self) {
-        self.state.console.draw_screen();
+        if self.settings.color_averaging {
+            self.state.console.draw_screens();
+            self.average_screens();
+        } else {
+            self.state.console.draw_screen();
+        }
+    }
+
+    /// Averages the last two frames, which must be drawn.
+    pub(super) fn average_screens(&mut self) {
+        let console = &self.state.console;
+        let averages = Averages::of(self.powered.tv());
+        averages.write(console.previous_screen(), console.screen(), &mut self.averaged);
     }
 
     fn act_in(&mut self, action: Action, strength: f32, rendering: Rendering) -> i32 {
@@ -85,9 +98,9 @@ impl Ale {
     /// ale-py's rules and its copy of RAM read through the bus. This affects programs that run at the TIA's addresses,
     /// where an instruction fetch returns the last byte on the bus (theme "noise" of `tests/behaviour/synthetic`).
     pub(super) fn emulate(&mut self, action: Action, strength: f32, frames: u32, rendering: Rendering) {
-        let game = self.game();
+        let (game, paddle_range) = (self.game(), self.paddle_range());
         for _ in 0..frames {
-            self.state.paddles.turn(game, action, strength);
+            self.state.paddles.turn(paddle_range, action, strength);
             let inputs = self.inputs(action);
             let state = &mut self.state;
             state.console.set_inputs(inputs);

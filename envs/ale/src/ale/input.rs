@@ -14,15 +14,15 @@ pub(super) struct Paddles([i32; 2]);
 
 impl Paddles {
     /// Puts both paddles of a paddle game into the middle.
-    pub(super) fn centre(&mut self, game: &Game) {
-        if let Some((low, high)) = game.paddle_range {
+    pub(super) fn centre(&mut self, range: Option<(i32, i32)>) {
+        if let Some((low, high)) = range {
             self.0 = [low.midpoint(high); 2];
         }
     }
 
     /// Turns player A's paddle by one frame of an action.
-    pub(super) fn turn(&mut self, game: &Game, action: Action, strength: f32) {
-        let Some((low, high)) = game.paddle_range else {
+    pub(super) fn turn(&mut self, range: Option<(i32, i32)>, action: Action, strength: f32) {
+        let Some((low, high)) = range else {
             return;
         };
         let stick = action.joystick();
@@ -33,7 +33,8 @@ impl Paddles {
         } else if stick.left {
             *paddle = paddle.saturating_add(step);
         }
-        *paddle = (*paddle).clamp(low, high);
+        // The upper end wins if the range is empty, as in ale-py.
+        *paddle = (*paddle).max(low).min(high);
     }
 }
 

@@ -54,6 +54,8 @@ pub struct Ale {
     powered: PoweredGame,
     settings: AleSettings,
     state: State,
+    /// The average of the last two frames with [`color_averaging`](AleSettings::color_averaging), otherwise empty.
+    averaged: Vec<u8>,
 }
 
 /// Everything that changes while a game runs.
@@ -88,7 +90,7 @@ impl Ale {
             frame_number: 0,
             episode_frame_number: 0,
         };
-        let mut ale = Self { powered: powered.clone(), settings, state };
+        let mut ale = Self { powered: powered.clone(), settings, state, averaged: Vec::new() };
         ale.load(seed);
         Ok(ale)
     }
@@ -146,7 +148,7 @@ impl Ale {
 
     /// Returns the screen: `height() * 160` palette bytes, row by row.
     pub fn screen(&self) -> &[u8] {
-        self.state.console.screen()
+        if self.settings.color_averaging { &self.averaged } else { self.state.console.screen() }
     }
 
     /// Returns the screen of the frame before the last one. It is valid if both frames were drawn, unless the last one
@@ -199,10 +201,20 @@ impl Ale {
         self.state.variables.terminal()
     }
 
-    /// Returns true if the episode has reached its frame limit.
+    /// Returns true if the episode has reached its frame limit, or if a life was lost and
+    /// [`truncate_on_loss_of_life`](AleSettings::truncate_on_loss_of_life) is set. As in ale-py, a life is lost when
+    /// fewer are left than the rules set at a reset, even if a mode starts with fewer.
     pub fn truncated(&self) -> bool {
         let limit = self.settings.max_num_frames_per_episode;
+        let life_lost = self.lives() < self.game().rules.first_lives();
         limit > 0 && self.state.episode_frame_number >= limit
+            || self.settings.truncate_on_loss_of_life && life_lost
+    }
+
+    /// Returns the lowest and the highest resistance of a paddle in ohms, or `None` for a game without paddles.
+    fn paddle_range(&self) -> Option<(i32, i32)> {
+        let (low, high) = self.game().paddle_range?;
+        Some((self.settings.paddle_min.unwrap_or(low), self.settings.paddle_max.unwrap_or(high)))
     }
 
     /// Returns the remaining lives by the game's rules.
@@ -281,6 +293,9 @@ impl Ale {
             restored.console.set_former_screens(former).map_err(|_| bad)?;
         }
         self.state = restored;
+        if self.settings.color_averaging {
+            self.average_screens();
+        }
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ impl Ale {
     pub fn reset_game(&mut self) {
         let game = self.game();
         self.state.episode_frame_number = 0;
-        self.state.paddles.centre(game);
+        self.state.paddles.centre(self.paddle_range());
         self.state.console.reset();
         self.emulate(Action::NOOP, 1.0, SETTLING_FRAMES, Rendering::Deferred);
         self.soft_reset();
@@ -30,7 +30,7 @@ impl Ale {
                 self.emulate(action, 1.0, 1, Rendering::Deferred);
             }
         }
-        self.state.console.draw_screen();
+        self.show();
     }
 
     fn soft_reset(&mut self) {

@@ -159,9 +159,9 @@ impl AtariOptions {
         AleSettings {
             repeat_action_probability: self.repeat_action_probability,
             frame_skip: 1,
-            max_num_frames_per_episode: 0,
             mode: self.modes.first().copied(),
             difficulty: self.difficulties.first().copied(),
+            ..AleSettings::default()
         }
     }
 

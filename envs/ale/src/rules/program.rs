@@ -68,6 +68,12 @@ impl Rules {
         variables
     }
 
+    /// Returns the lives that a reset sets, before the game shows any.
+    pub(crate) fn first_lives(&self) -> i32 {
+        let lives = self.init.iter().find(|(slot, _)| *slot == LIVES);
+        lives.map_or(0, |(_, lives)| *lives)
+    }
+
     /// Sets the variables in `init`; all others keep their values.
     pub(crate) fn reset(&self, variables: &mut Variables) {
         for &(slot, value) in &self.init {

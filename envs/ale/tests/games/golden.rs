@@ -135,9 +135,9 @@ fn replay(powered: &PoweredGame, run: &Run) -> Result<Vec<Check>, Failed> {
     let settings = AleSettings {
         repeat_action_probability: run.repeat_action_probability,
         frame_skip: run.frame_skip,
-        max_num_frames_per_episode: 0,
         mode: run.mode,
         difficulty: run.difficulty,
+        ..AleSettings::default()
     };
     let mut ale = Ale::new(powered, settings, run.seed)?;
     ale.reset_game();

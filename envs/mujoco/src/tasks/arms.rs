@@ -14,6 +14,8 @@ struct Arm {
     /// first.
     ways: Vec<(Way, f64)>,
     control_weight: f64,
+    /// True if the distances are those before the step.
+    looks_back: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -24,7 +26,13 @@ struct Way {
 
 impl Arm {
     fn new(arguments: &Arguments, names: &'static [&'static str], ways: Vec<(Way, f64)>) -> Self {
-        Self { names, ways, control_weight: arguments.number("reward_control_weight") }
+        let control_weight = arguments.number("reward_control_weight");
+        Self { names, ways, control_weight, looks_back: arguments.spec().is_v4() }
+    }
+
+    /// Returns the rewards of the distances, at most two.
+    fn distances(&self, simulation: &Simulation) -> impl Iterator<Item = f64> {
+        self.ways.iter().map(|&(Way { from, to }, weight)| -norm(&way(simulation, from, to)) * weight)
     }
 }
 
@@ -40,7 +48,7 @@ pub(crate) fn reacher(arguments: &Arguments, model: &Model) -> Result<Rules, Muj
             angles(Map::Sine),
             Part::rest(Field::Positions, 2),
             Part::start(Field::Velocities, 2),
-            Part::Way { from: way.from, to: way.to },
+            Part::Way { from: way.from, to: way.to, axes: if arguments.spec().is_v4() { 3 } else { 2 } },
         ],
         judge: Box::new(Arm::new(arguments, &["reward_dist", "reward_ctrl"], ways)),
     })
@@ -72,10 +80,17 @@ impl Judge for Arm {
         self.names
     }
 
-    fn judge(&self, simulation: &Simulation, _before: [f64; 2], action: &[f32]) -> Judgement {
-        let rewards =
-            self.ways.iter().map(|&(Way { from, to }, weight)| -norm(&way(simulation, from, to)) * weight);
-        let mut values: Vec<f64> = rewards.collect();
+    fn before(&self, simulation: &Simulation) -> [f64; 2] {
+        let mut distances = self.distances(simulation);
+        [(); 2].map(|()| distances.next().unwrap_or_default())
+    }
+
+    fn judge(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> Judgement {
+        let mut values: Vec<f64> = if self.looks_back {
+            before[..self.ways.len()].to_vec()
+        } else {
+            self.distances(simulation).collect()
+        };
         values.insert(1, f64::from(-action_cost(action) * self.control_weight as f32));
         Judgement { reward: values.iter().sum(), terminated: false, values }
     }

@@ -11,7 +11,8 @@ use crate::simulation::{Field, Simulation};
 const SIZES: Sizes = Sizes { positions: 3, velocities: 6, bodies: 1, controls: 1, sites: 0, tendons: 0 };
 
 /// The arrays that both tasks observe in addition to the joints: the argument that includes each, the array, and the
-/// first element observed. The world body and the forces on the root, which has no actuator, are left out.
+/// first element observed. The world body and the forces on the root, which has no actuator, are left out, except in
+/// version 4, which includes all arrays completely.
 const PARTS: [(&str, Field, usize); 4] = [
     ("include_cinert_in_observation", Field::Inertias, 10),
     ("include_cvel_in_observation", Field::BodyVelocities, 6),
@@ -20,8 +21,9 @@ const PARTS: [(&str, Field, usize); 4] = [
 ];
 
 fn observation(arguments: &Arguments) -> Vec<Part> {
-    let included = PARTS.into_iter().filter(|(argument, ..)| arguments.flag(argument));
-    let parts = included.map(|(_, field, first)| Part::rest(field, first));
+    let is_v4 = arguments.spec().is_v4();
+    let included = PARTS.into_iter().filter(|(argument, ..)| is_v4 || arguments.flag(argument));
+    let parts = included.map(|(_, field, first)| Part::rest(field, if is_v4 { 0 } else { first }));
     joints(arguments, 2, Map::Same).into_iter().chain(parts).collect()
 }
 
@@ -41,8 +43,20 @@ pub(crate) fn humanoid(arguments: &Arguments, model: &Model) -> Result<Rules, Mu
         "reward_ctrl",
         "reward_contact",
     ];
+    const NAMES_V4: &[&str] = &[
+        "reward_linvel",
+        "reward_quadctrl",
+        "reward_alive",
+        "x_position",
+        "y_position",
+        "distance_from_origin",
+        "x_velocity",
+        "y_velocity",
+        "forward_reward",
+    ];
     arguments.require(model, SIZES)?;
-    let contact = Contact {
+    let is_v4 = arguments.spec().is_v4();
+    let contact = || Contact {
         weight: arguments.number("contact_cost_weight"),
         forces: None,
         cost: Some(arguments.range("contact_cost_range")),
@@ -51,9 +65,9 @@ pub(crate) fn humanoid(arguments: &Arguments, model: &Model) -> Result<Rules, Mu
     let runner = Runner {
         point: Point::MassCenter,
         exact_controls: true,
-        contact: Some(contact),
+        contact: (!is_v4).then(contact),
         health: Some(Health::new(arguments, conditions)),
-        ..Runner::new(arguments, model, NAMES, 7)
+        ..Runner::new(arguments, model, (NAMES, 7), NAMES_V4)
     };
     let observation = observation(arguments);
     Ok(Rules { start: Start::uniform(arguments), observation, judge: Box::new(runner) })
@@ -61,6 +75,7 @@ pub(crate) fn humanoid(arguments: &Arguments, model: &Model) -> Result<Rules, Mu
 
 /// Rewards height; penalizes controls and impacts.
 struct Standup {
+    is_v4: bool,
     timestep: f64,
     start_height: f64,
     control_weight: f64,
@@ -71,6 +86,7 @@ struct Standup {
 pub(crate) fn humanoid_standup(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoError> {
     arguments.require(model, SIZES)?;
     let standup = Standup {
+        is_v4: arguments.spec().is_v4(),
         timestep: model.timestep(),
         start_height: model.initial_positions()[2],
         control_weight: arguments.number("ctrl_cost_weight"),
@@ -83,6 +99,9 @@ pub(crate) fn humanoid_standup(arguments: &Arguments, model: &Model) -> Result<R
 
 impl Judge for Standup {
     fn names(&self) -> &'static [&'static str] {
+        if self.is_v4 {
+            return &["reward_linup", "reward_quadctrl", "reward_impact"];
+        }
         &[
             "x_position",
             "y_position",
@@ -98,6 +117,9 @@ impl Judge for Standup {
     }
 
     fn started(&self, simulation: &Simulation) -> Vec<f64> {
+        if self.is_v4 {
+            return Vec::new();
+        }
         let positions = simulation.values(Field::Positions);
         let tendon = |field, index: usize| simulation.values(field).get(index).copied().unwrap_or(f64::NAN);
         vec![

@@ -9,6 +9,7 @@ use crate::simulation::{Field, Simulation};
 
 /// Rewards the speed of a body along x and its health; penalizes its controls and contact forces.
 pub(super) struct Runner {
+    pub(super) is_v4: bool,
     pub(super) names: &'static [&'static str],
     /// The number of names that are also reported after a reset.
     pub(super) reset_names: usize,
@@ -46,6 +47,8 @@ pub(super) struct Contact {
 pub(super) struct Health {
     pub(super) reward: f64,
     pub(super) terminates: bool,
+    /// True if the step that terminates the episode is rewarded too.
+    pub(super) rewards_end: bool,
     /// The conditions, all of which must hold.
     pub(super) conditions: Vec<Condition>,
 }
@@ -79,23 +82,29 @@ impl Condition {
 impl Health {
     /// Returns the health of a task with these conditions.
     pub(super) fn new(arguments: &Arguments, conditions: Vec<Condition>) -> Self {
+        let terminates = arguments.flag("terminate_when_unhealthy");
         Self {
             reward: arguments.number("healthy_reward"),
-            terminates: arguments.flag("terminate_when_unhealthy"),
+            terminates,
+            rewards_end: terminates && arguments.spec().is_v4(),
             conditions,
         }
     }
 }
 
 impl Runner {
-    /// Creates a runner without contact cost and health, whose point is its root.
+    /// Creates a runner without contact cost and health, whose point is its root. It has one of two lists of names: that of
+    /// version 5 with the number of those that are also reported after a reset, and that of version 4.
     pub(super) fn new(
         arguments: &Arguments,
         model: &Model,
-        names: &'static [&'static str],
-        reset_names: usize,
+        names_v5: (&'static [&'static str], usize),
+        names_v4: &'static [&'static str],
     ) -> Self {
+        let is_v4 = arguments.spec().is_v4();
+        let (names, reset_names) = if is_v4 { (names_v4, 0) } else { names_v5 };
         Self {
+            is_v4,
             names,
             reset_names,
             point: Point::Root,
@@ -117,9 +126,16 @@ impl Runner {
         }
     }
 
-    /// Returns the value of a name that is also reported after a reset.
+    /// Returns the value of a name that is also reported after a reset. In version 4 it refers to the rewarded point, else
+    /// to the root.
     fn place(&self, name: &str, simulation: &Simulation) -> f64 {
-        let positions = simulation.values(Field::Positions);
+        let point;
+        let positions = if self.is_v4 {
+            point = self.before(simulation);
+            &point
+        } else {
+            simulation.values(Field::Positions)
+        };
         let element = |field, index: usize| simulation.values(field).get(index).copied().unwrap_or(f64::NAN);
         match name {
             "x_position" => positions[0],
@@ -158,7 +174,7 @@ impl Judge for Runner {
         self.names[..self.reset_names].iter().map(|name| self.place(name, simulation)).collect()
     }
 
-    fn point(&self, simulation: &Simulation) -> [f64; 2] {
+    fn before(&self, simulation: &Simulation) -> [f64; 2] {
         match self.point {
             Point::Root => {
                 let positions = simulation.values(Field::Positions);
@@ -173,7 +189,7 @@ impl Judge for Runner {
     }
 
     fn judge(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> Judgement {
-        let after = self.point(simulation);
+        let after = self.before(simulation);
         let [x_velocity, y_velocity] = [0, 1].map(|axis| (after[axis] - before[axis]) / self.dt);
         let forward = self.forward_weight * x_velocity;
         let control = self.control_cost(simulation, action);
@@ -183,7 +199,7 @@ impl Judge for Runner {
             let (positions, velocities) =
                 (simulation.values(Field::Positions), simulation.values(Field::Velocities));
             let healthy = health.conditions.iter().all(|condition| condition.holds(positions, velocities));
-            survival = f64::from(u8::from(healthy)) * health.reward;
+            survival = f64::from(u8::from(healthy || health.rewards_end)) * health.reward;
             earned += survival;
             terminated = !healthy && health.terminates;
         }
@@ -194,10 +210,12 @@ impl Judge for Runner {
         let value = |name: &&str| match *name {
             "x_velocity" => x_velocity,
             "y_velocity" => y_velocity,
-            "reward_forward" => forward,
-            "reward_ctrl" => -control,
+            "reward_forward" | "reward_run" | "reward_fwd" | "reward_linvel" | "forward_reward" => forward,
+            // Ant-v4 reports the contact cost under the name of the control cost.
+            "reward_ctrl" if self.is_v4 && self.contact.is_some() => -contact,
+            "reward_ctrl" | "reward_quadctrl" => -control,
             "reward_contact" => -contact,
-            "reward_survive" => survival,
+            "reward_survive" | "reward_alive" => survival,
             place => self.place(place, simulation),
         };
         Judgement { reward: earned - cost, terminated, values: self.names.iter().map(value).collect() }
@@ -244,6 +262,18 @@ pub(crate) fn ant(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoE
         "reward_contact",
         "reward_survive",
     ];
+    const NAMES_V4: &[&str] = &[
+        "reward_forward",
+        "reward_ctrl",
+        "reward_survive",
+        "x_position",
+        "y_position",
+        "distance_from_origin",
+        "x_velocity",
+        "y_velocity",
+        "forward_reward",
+    ];
+    let is_v4 = arguments.spec().is_v4();
     let body = match arguments.text("main_body") {
         Some(name) => arguments.body(model, name)?,
         None => arguments.number("main_body") as usize,
@@ -251,27 +281,31 @@ pub(crate) fn ant(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoE
     arguments.require(model, Sizes { bodies: body.saturating_add(1), ..sizes(3, 0) })?;
     let forces = arguments.range("contact_force_range");
     let mut observation = joints(arguments, 2, Map::Same);
-    if arguments.flag("include_cfrc_ext_in_observation") {
-        observation.push(Part::rest(Field::ContactForces, 6).mapped(Map::Clip(forces.0, forces.1)));
+    let (observed, first) =
+        if is_v4 { ("use_contact_forces", 0) } else { ("include_cfrc_ext_in_observation", 6) };
+    if arguments.flag(observed) {
+        observation.push(Part::rest(Field::ContactForces, first).mapped(Map::Clip(forces.0, forces.1)));
     }
     let conditions = vec![Condition::Finite, Condition::Within(2, arguments.range("healthy_z_range"))];
     let weight = arguments.number("contact_cost_weight");
+    let pays_contacts = !is_v4 || arguments.flag("use_contact_forces");
     let runner = Runner {
         point: Point::Body(body),
-        contact: Some(Contact { weight, forces: Some(forces), cost: None }),
+        contact: pays_contacts.then_some(Contact { weight, forces: Some(forces), cost: None }),
         health: Some(Health::new(arguments, conditions)),
-        ..Runner::new(arguments, model, NAMES, 3)
+        ..Runner::new(arguments, model, (NAMES, 3), NAMES_V4)
     };
     Ok(Rules { start: Start::normal(arguments), observation, judge: Box::new(runner) })
 }
 
 pub(crate) fn half_cheetah(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoError> {
     const NAMES: &[&str] = &["x_position", "x_velocity", "reward_forward", "reward_ctrl"];
+    const NAMES_V4: &[&str] = &["x_position", "x_velocity", "reward_run", "reward_ctrl"];
     arguments.require(model, sizes(2, 0))?;
     Ok(Rules {
         start: Start::normal(arguments),
         observation: joints(arguments, 1, Map::Same),
-        judge: Box::new(Runner::new(arguments, model, NAMES, 1)),
+        judge: Box::new(Runner::new(arguments, model, (NAMES, 1), NAMES_V4)),
     })
 }
 
@@ -284,6 +318,7 @@ const WALKER_NAMES: &[&str] = &[
     "reward_ctrl",
     "reward_survive",
 ];
+const WALKER_NAMES_V4: &[&str] = &["x_position", "x_velocity"];
 
 pub(crate) fn hopper(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoError> {
     let conditions = vec![
@@ -305,10 +340,11 @@ pub(crate) fn walker2d(arguments: &Arguments, model: &Model) -> Result<Rules, Mu
 fn walker(arguments: &Arguments, model: &Model, conditions: Vec<Condition>) -> Result<Rules, MujocoError> {
     arguments.require(model, sizes(3, 0))?;
     let health = Some(Health::new(arguments, conditions));
+    let runner = Runner::new(arguments, model, (WALKER_NAMES, 2), WALKER_NAMES_V4);
     Ok(Rules {
         start: Start::uniform(arguments),
         observation: joints(arguments, 1, CLIPPED),
-        judge: Box::new(Runner { health, ..Runner::new(arguments, model, WALKER_NAMES, 2) }),
+        judge: Box::new(Runner { health, ..runner }),
     })
 }
 
@@ -322,10 +358,20 @@ pub(crate) fn swimmer(arguments: &Arguments, model: &Model) -> Result<Rules, Muj
         "reward_forward",
         "reward_ctrl",
     ];
+    const NAMES_V4: &[&str] = &[
+        "reward_fwd",
+        "reward_ctrl",
+        "x_position",
+        "y_position",
+        "distance_from_origin",
+        "x_velocity",
+        "y_velocity",
+        "forward_reward",
+    ];
     arguments.require(model, sizes(2, 0))?;
     Ok(Rules {
         start: Start::uniform(arguments),
         observation: joints(arguments, 2, Map::Same),
-        judge: Box::new(Runner::new(arguments, model, NAMES, 3)),
+        judge: Box::new(Runner::new(arguments, model, (NAMES, 3), NAMES_V4)),
     })
 }

@@ -8,7 +8,7 @@ use crate::installation;
 fn registered_environments_follow_the_rules() {
     let mut registry = Registry::new();
     mujoco::register(&mut registry, &installation()).unwrap();
-    assert_eq!(registry.ids().count(), 11);
+    assert_eq!(registry.ids().count(), 21);
     for id in registry.ids() {
         assert_eq!(check_env(&mut registry.make(id).unwrap()), Ok(()), "{id}");
     }

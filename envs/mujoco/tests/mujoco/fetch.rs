@@ -76,6 +76,24 @@ fn files_are_never_replaced_and_incomplete_downloads_are_deleted() {
 }
 
 #[test]
+fn nothing_is_written_into_a_directory_of_python_packages() {
+    let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
+    let record = directory.path().join("mujoco-4.0.0.dist-info");
+    fs::create_dir(&record).unwrap();
+    fs::create_dir(directory.path().join("mujoco")).unwrap();
+    let installation = Installation::new(directory.path());
+    let online = pip(scripts.path(), &installs(), |_| ());
+    let refused = installation.fetch(&online).unwrap_err();
+    assert!(matches!(&refused, MujocoError::MissingPackage { .. }), "{refused}");
+    assert!(refused.to_string().contains("nothing is written into a directory of Python packages"), "{refused}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(directory.path().join("mujoco")).unwrap().count(), 0);
+
+    fs::remove_dir(record).unwrap();
+    installation.fetch(&online).unwrap();
+}
+
+#[test]
 fn a_cancelled_download_is_not_tried_again() {
     let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
     let script = format!(

@@ -91,7 +91,7 @@ impl Player {
                 let names: Vec<&str> = self.env.info().iter().map(|(name, _)| name).collect();
                 self.env.restore(&snapshot).unwrap();
                 std::mem::swap(&mut copy, &mut self.generator);
-                format!("info {}", names.join(" "))
+                format!("info {}", names.join(" ")).trim_end().to_owned()
             }
             _ => return None,
         };

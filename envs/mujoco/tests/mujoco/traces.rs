@@ -10,17 +10,27 @@ use mujoco::Task;
 use crate::{installation, trace};
 
 /// The traces with their minimal numbers of terminations and truncations.
-const TRACES: [(&str, &str, usize, usize); 11] = [
+const TRACES: [(&str, &str, usize, usize); 21] = [
+    ("Ant-v4", include_str!("data/Ant-v4.trace"), 10, 1),
     ("Ant-v5", include_str!("data/Ant-v5.trace"), 10, 1),
+    ("HalfCheetah-v4", include_str!("data/HalfCheetah-v4.trace"), 0, 1),
     ("HalfCheetah-v5", include_str!("data/HalfCheetah-v5.trace"), 0, 1),
+    ("Hopper-v4", include_str!("data/Hopper-v4.trace"), 10, 0),
     ("Hopper-v5", include_str!("data/Hopper-v5.trace"), 10, 0),
+    ("Humanoid-v4", include_str!("data/Humanoid-v4.trace"), 10, 0),
     ("Humanoid-v5", include_str!("data/Humanoid-v5.trace"), 10, 0),
+    ("HumanoidStandup-v4", include_str!("data/HumanoidStandup-v4.trace"), 0, 1),
     ("HumanoidStandup-v5", include_str!("data/HumanoidStandup-v5.trace"), 0, 1),
+    ("InvertedDoublePendulum-v4", include_str!("data/InvertedDoublePendulum-v4.trace"), 10, 0),
     ("InvertedDoublePendulum-v5", include_str!("data/InvertedDoublePendulum-v5.trace"), 10, 0),
+    ("InvertedPendulum-v4", include_str!("data/InvertedPendulum-v4.trace"), 10, 0),
     ("InvertedPendulum-v5", include_str!("data/InvertedPendulum-v5.trace"), 10, 0),
     ("Pusher-v5", include_str!("data/Pusher-v5.trace"), 0, 10),
+    ("Reacher-v4", include_str!("data/Reacher-v4.trace"), 0, 10),
     ("Reacher-v5", include_str!("data/Reacher-v5.trace"), 0, 10),
+    ("Swimmer-v4", include_str!("data/Swimmer-v4.trace"), 0, 1),
     ("Swimmer-v5", include_str!("data/Swimmer-v5.trace"), 0, 1),
+    ("Walker2d-v4", include_str!("data/Walker2d-v4.trace"), 10, 0),
     ("Walker2d-v5", include_str!("data/Walker2d-v5.trace"), 10, 0),
 ];
 

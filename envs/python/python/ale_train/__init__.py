@@ -15,7 +15,7 @@ from ale_train.envpool import make
 from ale_train.logger_mode import LoggerMode
 from ale_train.names import tasks
 from ale_train.other_names import VectorAtariEnv, make_atari_vector_env
-from ale_train.registration import register_envs, register_tasks
+from ale_train.registration import register_envs, register_missing_envs, register_tasks
 from ale_train.task_vector_env import TaskVectorEnv
 from ale_train.vector_env import AtariVectorEnv
 
@@ -40,4 +40,5 @@ __all__ = [
     "tasks",
 ]
 
+register_missing_envs()
 register_tasks()

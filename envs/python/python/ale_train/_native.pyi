@@ -22,6 +22,9 @@ def game_named(name: str) -> str | None:
 def limits() -> dict[str, int]:
     """Returns the largest values of options by their names."""
 
+def variants(game: str) -> dict[str, list[int]]:
+    """Returns the modes and the difficulties of a game, by the names of the options."""
+
 def tasks() -> list[tuple[str, int | None, float | None]]:
     """Returns the id, the step limit and the reward threshold of each environment that is not an Atari game."""
 
@@ -147,7 +150,7 @@ class ALEInterface:
     def setLoggerMode(mode: LoggerMode | int) -> None:
         """Accepts ale-py's message levels. The emulator writes no messages."""
     @staticmethod
-    def isSupportedROM(rom: str | os.PathLike[str]) -> str | None:
+    def isSupportedROM(rom: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str | None:
         """Returns the id of a ROM's game, or None if it is not supported."""
     def setInt(self, key: str, value: int) -> None:
         """Sets an integer.
@@ -186,7 +189,7 @@ class ALEInterface:
         """Returns a setting as a boolean, or False if there is no setting of this name."""
     def getString(self, key: str) -> str:
         """Returns a setting as a string, empty if there is no setting of this name."""
-    def loadROM(self, rom: str | os.PathLike[str]) -> None:
+    def loadROM(self, rom: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:
         """Loads the ROM of a file and resets the game.
 
         Raises:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -24,8 +24,8 @@ _LIMITS = _native.limits()
 _DISCRETE = (np.dtype(np.int32), np.dtype(np.int64))
 _CONTINUOUS = (np.dtype(np.float32),)
 
-#: One value, a list from which each episode draws one, or a list for each environment.
-Variants = int | Sequence[int] | Sequence[Sequence[int]] | None
+#: One value, a list from which each episode draws one, a list for each environment, or one of the former for each game.
+Variants = int | Sequence[int] | Sequence[Sequence[int]] | Mapping[str, int | Sequence[int]] | None
 
 
 def check_games(ids: Sequence[str]) -> None:
@@ -114,18 +114,57 @@ def indices(name: str, values: Sequence[int] | np.ndarray, count: int) -> list[i
     return found
 
 
-def variants(name: str, values: Variants, num_envs: int) -> list[list[int]]:
-    """Returns a list for each environment, from which each episode draws one value; empty for the game's default."""
+def variants(name: Literal["mode", "difficulty"], values: Variants, games: Sequence[str]) -> list[list[int]]:
+    """Returns a list for each environment, from which each episode draws one value; empty for the game's default.
+
+    Args:
+        name: The option.
+        values: Its value.
+        games: The game of each environment.
+    """
     if values is None:
-        return [[] for _ in range(num_envs)]
+        return [[] for _ in games]
+    if isinstance(values, Mapping):
+        return _variants_by_game(name, values, games)
     if isinstance(values, (int, np.integer)):
         values = [int(values)]
     rows: list[Any] = list(values)
     if not any(isinstance(row, (Sequence, np.ndarray)) for row in rows):
-        rows = [rows] * num_envs
-    if len(rows) != num_envs:
-        raise ValueError(f"{name} has entries for {len(rows)} environments, but there are {num_envs}")
-    return [[integer(name, value, 0) for value in row] for row in rows]
+        rows = [_integers(name, rows)] * len(games)
+        _check_not_by_env(name, rows, games)
+    if len(rows) != len(games):
+        raise ValueError(f"{name} has entries for {len(rows)} environments, but there are {len(games)}")
+    return [_integers(name, row) for row in rows]
+
+
+def _variants_by_game(name: str, values: Mapping[str, Any], games: Sequence[str]) -> list[list[int]]:
+    for game in values:
+        if game not in games:
+            known = ", ".join(dict.fromkeys(games))
+            raise ValueError(f"{name} has a value for {game!r}, but its keys must be among the games {known}")
+    return [_integers(name, values.get(game, [])) for game in games]
+
+
+def _integers(name: str, values: Any) -> list[int]:
+    """Returns one value or several as a list."""
+    several = values if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else [values]
+    return [integer(name, value, 0) for value in several]
+
+
+def _check_not_by_env(name: Literal["mode", "difficulty"], rows: list[list[int]], games: Sequence[str]) -> None:
+    """Raises ValueError if a flat list with an entry for each environment has values that a game lacks."""
+    values = rows[0]
+    if not len(values) == len(games) > 1:
+        return
+    for game in games:
+        allowed = _native.variants(game)[name]
+        lacking = [value for value in values if value not in allowed]
+        if lacking:
+            by_env = [[value] for value in values]
+            raise ValueError(
+                f"{game} has no {name} {lacking[0]}; every environment draws from a list of int, but {by_env} has one "
+                f"value for each environment, and a dictionary such as {dict(zip(games, values))} one for each game"
+            )
 
 
 def seeds(seed: object, count: int) -> list[int | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,13 +17,17 @@ __all__ = ["install_as_ale_py"]
 #: The version of ale-py that the package equals.
 _VERSION = "0.12.1"
 
+#: The directory whose ``ale_py`` calls ``install_as_ale_py`` when it is imported.
+_STAND_IN = str(Path(__file__).parent / "stand_in")
+
 
 def install_as_ale_py() -> None:
     """Makes ``import ale_py`` import this package, and registers ale-py's environments with Gymnasium.
 
     Call it before other modules import ``ale_py``, since a module that has imported it keeps it. ale-py may be
-    installed or not. ``ALEVectorInterface`` cannot be imported (``AtariVectorEnv.ale`` has its methods), and there
-    is no sound; both raise errors that say so.
+    installed or not. Processes that ``multiprocessing`` starts later import this package as well, since they inherit
+    ``sys.path``, in which a directory with an ``ale_py`` is now the first entry. ``ALEVectorInterface`` cannot be
+    imported (``AtariVectorEnv.ale`` has its methods), and there is no sound; both raise errors that say so.
     """
     for name in [name for name in sys.modules if name.partition(".")[0] == "ale_py"]:
         del sys.modules[name]
@@ -55,6 +60,8 @@ def install_as_ale_py() -> None:
         ("roms", {name: getattr(roms, name) for name in roms.__all__}),
     ):
         setattr(package, name, _module(f"ale_py.{name}", contents))
+    if _STAND_IN not in sys.path:
+        sys.path.insert(0, _STAND_IN)
     registration.register_envs()
 
 

@@ -9,7 +9,7 @@ import gymnasium
 from ale_train import _native
 from ale_train.names import camel_case
 
-__all__ = ["register_envs", "register_tasks", "register_v0_v4_envs", "register_v5_envs"]
+__all__ = ["register_envs", "register_missing_envs", "register_tasks", "register_v0_v4_envs", "register_v5_envs"]
 
 #: The games of Gym, which have the versions 0 and 4.
 _GAMES_OF_GYM = [
@@ -37,8 +37,8 @@ def register_envs(namespace: str = "ALE") -> None:
 
     With the default namespace, ``gymnasium.make("ALE/Pong-v5")``, ``gymnasium.make("PongNoFrameskip-v4")`` and
     ``gymnasium.make_vec("ALE/Pong-v5", num_envs=8)`` create environments of this package, even if ale-py has registered
-    the ids. Another namespace, as in ``OURS/Pong-v5`` and ``OURS/PongNoFrameskip-v4``, leaves the ids of ale-py
-    unchanged.
+    the ids. Importing the package already registers those ids that nothing else has registered. Another namespace, as
+    in ``OURS/Pong-v5`` and ``OURS/PongNoFrameskip-v4``, leaves the ids of ale-py unchanged.
 
     As in ale-py, ``repeat_action_probability`` is 0.25 in the versions 5 and 0 (Machado et al., 2018).
 
@@ -47,6 +47,16 @@ def register_envs(namespace: str = "ALE") -> None:
     """
     register_v5_envs(namespace)
     register_v0_v4_envs("" if namespace == "ALE" else namespace)
+
+
+def register_missing_envs() -> None:
+    """Registers the ids of ``register_envs`` that are not registered yet, so that those of ale-py stay ale-py's.
+
+    This happens when the package is imported.
+    """
+    taken = dict(gymnasium.registry)
+    register_envs()
+    gymnasium.registry.update(taken)
 
 
 def register_v5_envs(namespace: str = "ALE") -> None:

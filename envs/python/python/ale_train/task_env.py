@@ -43,7 +43,7 @@ class TaskEnv(gymnasium.Env[Any, Any]):
 
         Raises:
             GameError: The id is unknown.
-            TypeError: The environment has no such argument, or a value has the wrong type.
+            TypeError: The environment has no such argument, a value has the wrong type, or a render mode is given.
             ValueError: A value is out of range.
             OSError: MuJoCo is missing and cannot be downloaded.
         """
@@ -74,7 +74,7 @@ class TaskEnv(gymnasium.Env[Any, Any]):
         return row_of(self.observation_space, observations, 0), _info(infos)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Performs an action.
+        """Performs an action. As in Gymnasium, steps after the end of an episode are possible, but have no meaning.
 
         Args:
             action: A value of ``action_space``; floats may exceed the bounds.
@@ -85,7 +85,7 @@ class TaskEnv(gymnasium.Env[Any, Any]):
         Raises:
             ActionError: The type or shape of the action is wrong.
             ValueError: The action is not finite or not in the action space.
-            RuntimeError: There was no ``reset``, or the episode has terminated.
+            RuntimeError: There was no ``reset``.
         """
         observations, rewards, terminated, truncated, infos = self._envs.step(np.asarray(action)[np.newaxis])
         observation = row_of(self.observation_space, observations, 0)
@@ -110,9 +110,15 @@ class TaskEnv(gymnasium.Env[Any, Any]):
             self._envs.close()
 
 
+class _Continuing(TaskVectorEnv):
+    """Environments whose episodes only ``reset`` ends."""
+
+    _continues = True
+
+
 def _only_one(task_id: str, **arguments: Any) -> TaskVectorEnv:
-    """Returns a vector environment with a single row, whose episodes only ``reset`` ends."""
-    return TaskVectorEnv(task_id, **_OPTIONS, **arguments)
+    """Returns a vector environment with a single row."""
+    return _Continuing(task_id, **_OPTIONS, **arguments)
 
 
 def _info(infos: dict[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,8 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    #: True if steps continue after the end of an episode.
+    _continues = False
 
     def __init__(
         self,
@@ -79,13 +81,14 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
 
         Raises:
             GameError: The id is unknown.
-            TypeError: The environment has no such argument, or a value has the wrong type.
+            TypeError: The environment has no such argument, a value has the wrong type, or a render mode is given.
             ValueError: A value is out of range.
             OSError: MuJoCo is missing and cannot be downloaded.
             MemoryError: There is too little memory for the batches.
         """
         if render_mode is not None:
-            raise ValueError(f"render_mode is {render_mode!r}, but must be None: the environments do not render")
+            # After a TypeError, and only then, Stable-Baselines3 tries again without render_mode.
+            raise TypeError(f"render_mode is {render_mode!r}, but must be None: the environments do not render")
         self.num_envs = arguments.integer("num_envs", num_envs, 1)
         self.batch_size = arguments.integer("batch_size", batch_size, 0) or self.num_envs
         self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
@@ -103,6 +106,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             "num_threads": arguments.integer("num_threads", num_threads, 0),
             "thread_affinity_offset": None if offset < 0 else offset,
             "autoreset_mode": self.autoreset_mode.value,
+            "continues": self._continues,
         }
         self._pool: _native.TaskPool | None = _native.TaskPool(settings, sys.executable)
         self.single_observation_space, self.single_action_space = map(_space, self._pool.spaces)

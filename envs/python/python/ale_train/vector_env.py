@@ -107,7 +107,9 @@ class AtariVectorEnv(VectorEnv):
             reward_clipping: Clip rewards to -1, 0 and 1.
             use_fire_reset: Press FIRE after a reset, in games with this action.
             games: Ids of several games instead of ``game``. Environments of one game are adjacent.
-            mode: The game mode; a list, from which each episode draws one; or a list for each environment.
+            mode: The game mode; a list, from which each episode draws one; a list for each environment; or a dictionary
+                with a mode or a list for each game, such as ``{"pong": 1, "breakout": [0, 12]}``, where games that are
+                missing have their default.
             difficulty: The difficulty, in the same forms.
             ram: Observe the 128 bytes of RAM, ``(stack_num, 128)``, instead of images.
             fill_stack: Fill the first observation of an episode with copies of its first frame, as EnvPool does,
@@ -144,6 +146,7 @@ class AtariVectorEnv(VectorEnv):
         self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
         num_envs = arguments.integer("num_envs", num_envs, 1)
         self.num_envs = len(ids) * num_envs
+        by_env = [id for id in ids for _ in range(num_envs)]
         self.batch_size = arguments.integer("batch_size", batch_size, 0) or self.num_envs
         self.continuous = arguments.flag("continuous", continuous)
         self.continuous_action_threshold = arguments.number("continuous_action_threshold", continuous_action_threshold)
@@ -151,8 +154,8 @@ class AtariVectorEnv(VectorEnv):
         settings = {
             "games": ids,
             "num_envs": num_envs,
-            "modes": arguments.variants("mode", mode, self.num_envs),
-            "difficulties": arguments.variants("difficulty", difficulty, self.num_envs),
+            "modes": arguments.variants("mode", mode, by_env),
+            "difficulties": arguments.variants("difficulty", difficulty, by_env),
             "extra_info": game is None if extra_info is None else arguments.flag("extra_info", extra_info),
             "first_seeds": self._first_seeds(),
             "batch_size": self.batch_size,

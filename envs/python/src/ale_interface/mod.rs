@@ -81,6 +81,18 @@ impl<'py, T: for<'a> FromPyObject<'a, 'py>> FromPyObject<'_, 'py> for Integer<T>
     }
 }
 
+/// The path of a ROM, given as a string, as bytes or as an object that has one of them as its path.
+struct RomPath(PathBuf);
+
+impl<'py> FromPyObject<'_, 'py> for RomPath {
+    type Error = PyErr;
+
+    fn extract(path: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let py = path.py();
+        py.import(intern!(py, "os"))?.call_method1(intern!(py, "fsdecode"), (path,))?.extract().map(Self)
+    }
+}
+
 /// The code of an action, given as an int or an `Action`. As in ale-py, codes above 17 do nothing.
 struct ActionCode(Action);
 
@@ -147,8 +159,10 @@ impl AleInterface {
 
     /// Returns the id of a ROM's game, or None if it is not supported.
     #[staticmethod]
-    fn isSupportedROM(rom: PathBuf) -> PyResult<Option<&'static str>> {
-        loading::read(&rom).map(|(_, id)| id)
+    fn isSupportedROM(py: Python<'_>, rom: RomPath) -> PyResult<Option<&'static str>> {
+        // A RuntimeError for a file that cannot be read, as in ale-py.
+        let found = loading::read(&rom.0).map_err(|error| PyRuntimeError::new_err(error.value(py).to_string()));
+        found.map(|(_, id)| id)
     }
 
     /// Sets an integer.
@@ -193,9 +207,11 @@ impl AleInterface {
 
     /// Loads the ROM of a file and resets the game. A ROM with an unknown MD5 is loaded with a warning if the name of the file is
     /// the id of its game, such as `pong.bin`.
-    fn loadROM(&self, py: Python<'_>, rom: PathBuf) -> PyResult<()> {
-        let powered = signals::wait(py, || loading::from_file(&rom))??;
-        self.load(py, &powered)
+    fn loadROM(&self, py: Python<'_>, rom: RomPath) -> PyResult<()> {
+        let powered = signals::wait(py, || loading::from_file(&rom.0))??;
+        self.load(py, &powered)?;
+        self.lock(py)?.settings.set_rom_file(&rom.0);
+        Ok(())
     }
 
     /// Loads a game by its id and resets it. A missing ROM is downloaded with the pip of `python`.

@@ -1,5 +1,7 @@
 //! The settings of an `ALEInterface`: names, types and defaults of ale-py.
 
+use std::path::Path;
+
 use ale::{AleSettings, AtariOptions};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -27,31 +29,36 @@ enum Effect {
     Unavailable,
 }
 
+/// The value of `paddle_min` and `paddle_max` that stands for the game's own limit.
+const GAMES_OWN: &str = "-1";
+
 /// Name, type, default and effect of each setting.
-const TABLE: [(&str, Kind, &str, Effect); 26] = [
+const TABLE: [(&str, Kind, &str, Effect); 28] = [
     ("random_seed", Kind::Int, "-1", Effect::Same),
     ("repeat_action_probability", Kind::Float, "0.25", Effect::Same),
     ("frame_skip", Kind::Int, "1", Effect::Same),
     ("max_num_frames_per_episode", Kind::Int, "0", Effect::Same),
     ("reward_min", Kind::Int, "-2147483648", Effect::Same),
     ("reward_max", Kind::Int, "2147483647", Effect::Same),
+    ("color_averaging", Kind::Bool, "0", Effect::Same),
+    ("truncate_on_loss_of_life", Kind::Bool, "0", Effect::Same),
+    ("paddle_min", Kind::Int, GAMES_OWN, Effect::Same),
+    ("paddle_max", Kind::Int, GAMES_OWN, Effect::Same),
+    ("rom_file", Kind::Text, "", Effect::Same),
     ("system_random_seed", Kind::Int, "4753849", Effect::Unavailable),
-    ("max_num_frames", Kind::Int, "0", Effect::Unavailable),
-    ("color_averaging", Kind::Bool, "0", Effect::Unavailable),
-    ("truncate_on_loss_of_life", Kind::Bool, "0", Effect::Unavailable),
     ("display_screen", Kind::Bool, "0", Effect::Unavailable),
     ("sound_obs", Kind::Bool, "0", Effect::Unavailable),
     ("sound", Kind::Any, "false", Effect::Unavailable),
     ("record_screen_dir", Kind::Text, "", Effect::Unavailable),
     ("record_sound_filename", Kind::Text, "", Effect::Unavailable),
     ("palette", Kind::Any, "standard", Effect::Unavailable),
+    ("max_num_frames", Kind::Int, "0", Effect::Nothing),
     ("volume", Kind::Any, "100", Effect::Nothing),
     ("freq", Kind::Any, "31400", Effect::Nothing),
     ("tiafreq", Kind::Any, "31400", Effect::Nothing),
     ("fragsize", Kind::Any, "64", Effect::Nothing),
     ("clipvol", Kind::Any, "true", Effect::Nothing),
     ("cpu", Kind::Text, "low", Effect::Nothing),
-    ("rom_file", Kind::Text, "", Effect::Nothing),
     ("send_rgb", Kind::Bool, "0", Effect::Nothing),
     ("restricted_action_set", Kind::Bool, "0", Effect::Nothing),
     ("run_length_encoding", Kind::Bool, "1", Effect::Nothing),
@@ -84,19 +91,33 @@ impl Default for Settings {
     }
 }
 
+/// Returns the row of a setting.
+fn position(name: &str) -> Option<usize> {
+    TABLE.iter().position(|row| row.0 == name)
+}
+
 impl Settings {
     /// Returns the settings of the emulator of an environment.
     pub(super) fn of(options: &AtariOptions) -> Self {
         let mut settings = Self::default();
-        if let Some(index) = TABLE.iter().position(|row| row.0 == "repeat_action_probability") {
-            settings.0[index] = options.repeat_action_probability.to_string();
-        }
+        settings.replace("repeat_action_probability", options.repeat_action_probability.to_string());
         settings
+    }
+
+    /// Records the file from which a game was loaded.
+    pub(super) fn set_rom_file(&mut self, path: &Path) {
+        self.replace("rom_file", path.to_string_lossy().into_owned());
+    }
+
+    fn replace(&mut self, name: &str, value: String) {
+        if let Some(index) = position(name) {
+            self.0[index] = value;
+        }
     }
 
     /// Sets a value of this type, given as text. As in ale-py, it takes effect when a game is loaded.
     pub(super) fn set(&mut self, name: &str, kind: Kind, value: String) -> PyResult<()> {
-        let Some(index) = TABLE.iter().position(|row| row.0 == name) else {
+        let Some(index) = position(name) else {
             let near = nearest(name, TABLE.iter().map(|row| row.0));
             let hint = if near.is_empty() {
                 String::new()
@@ -123,7 +144,7 @@ impl Settings {
 
     /// Returns a value as text, or `None` for an unknown name.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
-        TABLE.iter().position(|row| row.0 == name).map(|index| self.0[index].as_str())
+        position(name).map(|index| self.0[index].as_str())
     }
 
     /// Returns a value as an integer: the digits at its beginning, or -1 for an unknown name.
@@ -159,12 +180,21 @@ impl Settings {
         (self.int("reward_min"), self.int("reward_max"))
     }
 
+    /// Returns a limit of paddles, or `None` for the game's own.
+    fn limit(&self, name: &str) -> Option<i32> {
+        (self.text(name) != Some(GAMES_OWN)).then(|| self.int(name))
+    }
+
     /// Returns the settings of the emulator.
     pub(super) fn emulator(&self) -> AleSettings {
         AleSettings {
             repeat_action_probability: self.float("repeat_action_probability").clamp(0.0, 1.0),
             frame_skip: self.int("frame_skip").max(1).unsigned_abs(),
             max_num_frames_per_episode: self.int("max_num_frames_per_episode").max(0).unsigned_abs(),
+            truncate_on_loss_of_life: self.bool("truncate_on_loss_of_life"),
+            color_averaging: self.bool("color_averaging"),
+            paddle_min: self.limit("paddle_min"),
+            paddle_max: self.limit("paddle_max"),
             mode: None,
             difficulty: None,
         }

@@ -15,12 +15,12 @@ use super::details::Reported;
 use super::fields::{Field, Kind};
 use super::given::Given;
 use super::installation;
-use super::task_env::TaskEnv;
+use super::task_env::{Ends, TaskEnv};
 
 /// Makes environments of one kind.
 pub(crate) struct Recipe {
-    /// Makes an environment that truncates its episodes after this number of steps.
-    pub(crate) make: Box<dyn Fn(Option<u32>) -> TaskEnv + Send>,
+    /// Makes an environment with these rules for the ends of its episodes.
+    pub(crate) make: Box<dyn Fn(Ends) -> TaskEnv + Send>,
     /// The entries of its info dictionary.
     pub(crate) fields: Vec<Field>,
 }
@@ -30,7 +30,7 @@ impl Recipe {
         make: impl Fn() -> E + Send + 'static,
         fields: Vec<Field>,
     ) -> Self {
-        Self { make: Box::new(move |limit| TaskEnv::new(make(), limit)), fields }
+        Self { make: Box::new(move |ends| TaskEnv::new(make(), ends)), fields }
     }
 }
 
@@ -54,6 +54,11 @@ pub(crate) fn all() -> Vec<(String, Option<u32>, Option<f64>)> {
 /// Returns the step limit of an environment.
 pub(crate) fn limit(id: &str) -> Option<u32> {
     REGISTRY.spec(id).ok().and_then(|spec| spec.max_episode_steps)
+}
+
+/// Returns true if Gymnasium rewards only the first of the steps that terminate an episode of an environment.
+pub(crate) fn pays_once(id: &str) -> bool {
+    id.starts_with("CartPole")
 }
 
 /// Returns the recipe of an environment. MuJoCo is downloaded with the pip of `python` if it is missing.
@@ -155,7 +160,8 @@ fn blackjack(given: &Given) -> PyResult<Recipe> {
 fn mujoco_task(id: &str, given: &Given, python: &str) -> PyResult<Recipe> {
     let task = installation::load(id, given, python)?;
     // Gymnasium computes this cost from the action, in single precision, except where it reads the controls of MuJoCo.
-    let is_single = |name: &str| name == "reward_ctrl" && id != "Humanoid-v5";
+    let pays_contacts = id == "Ant-v4" && given.flag("use_contact_forces", false)?;
+    let is_single = |name: &str| name == "reward_ctrl" && id != "Humanoid-v5" && !pays_contacts;
     let kind = |name: &str| match name {
         "reward_survive" if id == "InvertedPendulum-v5" => Kind::I64,
         name if is_single(name) => Kind::F32,

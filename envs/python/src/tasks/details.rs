@@ -6,6 +6,8 @@ use toy_text::{TabularInfo, TaxiInfo};
 pub(crate) struct Details {
     /// The reward in Gymnasium's precision; 0 after a reset.
     pub(crate) reward: f64,
+    /// True if the step terminated an episode that continues after its end.
+    pub(crate) has_ended: bool,
     /// True if the step reached the step limit, even if it also terminated the episode.
     pub(crate) truncated: bool,
     /// The number of steps of the episode.
@@ -16,9 +18,9 @@ pub(crate) struct Details {
 
 impl Details {
     /// Creates details of an environment's info. `reward` is used if the info has no more precise one.
-    pub(crate) fn new(info: &impl Reported, reward: f32, elapsed: u32, truncated: bool) -> Self {
+    pub(crate) fn new(info: &impl Reported, reward: f32) -> Self {
         let reward = info.reward().unwrap_or(reward.into());
-        let mut details = Self { reward, truncated, elapsed, ..Self::default() };
+        let mut details = Self { reward, ..Self::default() };
         for (place, value) in details.values.iter_mut().zip(info.values()) {
             *place = value;
             details.len += 1;

@@ -12,7 +12,7 @@ use super::details::Details;
 use super::fields::{self, Field};
 use super::given::Given;
 use super::spaces;
-use super::task_env::TaskEnv;
+use super::task_env::{Ends, TaskEnv};
 use crate::actions::OwnActions;
 use crate::environments::{Environments, State};
 use crate::received::{self, Spares};
@@ -52,6 +52,8 @@ pub(crate) struct TaskSettings<'py> {
     num_threads: usize,
     thread_affinity_offset: Option<usize>,
     autoreset_mode: String,
+    /// True if episodes continue after their ends, as Gymnasium's single environments do.
+    continues: bool,
 }
 
 /// Environments of Gymnasium other than Atari games, on a work-stealing pool.
@@ -85,10 +87,11 @@ impl TaskPool {
         };
         let (id, num_envs) = (settings.id, settings.num_envs);
         let limit = settings.max_episode_steps.or_else(|| catalogue::limit(&id));
+        let ends = Ends { limit, continues: settings.continues, pays_once: catalogue::pays_once(&id) };
         let (env, fields) = signals::wait(py, || {
             let Recipe { make, fields } = catalogue::recipe(&id, &given, python)?;
             let copies =
-                PoolVectorEnv::of_factory(&id, num_envs, |_| Ok::<_, Infallible>(make(limit)), options);
+                PoolVectorEnv::of_factory(&id, num_envs, |_| Ok::<_, Infallible>(make(ends)), options);
             Ok::<_, PyErr>((copies.map_err(|error| errors::of_build(&error))?, fields))
         })??;
         Ok(Self {
@@ -226,7 +229,9 @@ impl TaskPool {
             self.add_final(&info, env, &ended)?;
         }
         let rewards = received::column(py, last.iter().map(|details| details.reward));
-        let terminated = PyArray1::from_slice(py, &batch.terminated);
+        let terminated: Vec<bool> =
+            batch.terminated.iter().zip(last).map(|(&ends, details)| ends || details.has_ended).collect();
+        let terminated = PyArray1::from_slice(py, &terminated);
         let truncated = PyArray1::from_slice(py, &truncated);
         Ok((rewards, terminated, truncated, info))
     }

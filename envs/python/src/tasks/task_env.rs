@@ -6,9 +6,9 @@ use super::details::{Details, Reported};
 pub(crate) struct TaskEnv(Box<dyn Env<Info = Details>>);
 
 impl TaskEnv {
-    /// Boxes an environment and truncates its episodes after `limit` steps.
-    pub(crate) fn new<E: Env<Info: Reported> + 'static>(env: E, limit: Option<u32>) -> Self {
-        Self(Box::new(Limited { env, limit, elapsed: 0, reward: 0.0 }))
+    /// Boxes an environment with these rules for the ends of its episodes.
+    pub(crate) fn new<E: Env<Info: Reported> + 'static>(env: E, ends: Ends) -> Self {
+        Self(Box::new(Limited { env, ends, progress: Progress::default(), reward: 0.0, terminated: false }))
     }
 }
 
@@ -56,26 +56,60 @@ impl Env for TaskEnv {
     }
 }
 
+/// The rules for the ends of episodes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ends {
+    /// The number of steps after which an episode is truncated.
+    pub(crate) limit: Option<u32>,
+    /// True if an episode continues after its end, which then only the details report.
+    pub(crate) continues: bool,
+    /// True if steps that terminate an episode again earn nothing.
+    pub(crate) pays_once: bool,
+}
+
+/// The course of an episode.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// Steps in the episode.
+    elapsed: u32,
+    /// True if a step has terminated it.
+    has_terminated: bool,
+}
+
 /// An environment with a step limit. Unlike with [`rl_env::TimeLimit`], its info also reports the limit if the step
 /// that reaches it terminates the episode, as Gymnasium does.
 struct Limited<E> {
     env: E,
-    limit: Option<u32>,
-    /// Steps in the current episode.
-    elapsed: u32,
+    ends: Ends,
+    progress: Progress,
     /// The reward of the last step; 0 after a reset.
     reward: f32,
+    /// True if the last step terminated the episode.
+    terminated: bool,
 }
 
 impl<E> Limited<E> {
-    fn is_over(&self) -> bool {
-        self.limit.is_some_and(|limit| self.elapsed >= limit)
+    fn is_truncated(&self) -> bool {
+        self.ends.limit.is_some_and(|limit| self.progress.elapsed >= limit)
+    }
+
+    /// Returns true if the last step earned nothing because it was not the first to terminate the episode.
+    fn is_unpaid(&self) -> bool {
+        self.ends.pays_once && self.progress.has_terminated && self.terminated
+    }
+
+    fn begin(&mut self) {
+        (self.progress, self.reward, self.terminated) = (Progress::default(), 0.0, false);
     }
 
     fn count(&mut self, step: Step) -> Step {
-        self.elapsed = self.elapsed.saturating_add(1);
-        self.reward = step.reward;
-        Step { truncated: self.is_over() && !step.terminated, ..step }
+        self.progress.elapsed = self.progress.elapsed.saturating_add(1);
+        self.progress.has_terminated |= self.terminated;
+        (self.reward, self.terminated) = (step.reward, step.terminated);
+        if self.ends.continues {
+            return Step { terminated: false, truncated: false, ..step };
+        }
+        Step { truncated: self.is_truncated() && !step.terminated, ..step }
     }
 }
 
@@ -91,14 +125,12 @@ impl<E: Env<Info: Reported>> Env for Limited<E> {
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
-        self.elapsed = 0;
-        self.reward = 0.0;
+        self.begin();
         self.env.reset(seed, observation);
     }
 
     fn autoreset(&mut self, observation: &mut [u8]) {
-        self.elapsed = 0;
-        self.reward = 0.0;
+        self.begin();
         self.env.autoreset(observation);
     }
 
@@ -113,7 +145,14 @@ impl<E: Env<Info: Reported>> Env for Limited<E> {
     }
 
     fn info(&self) -> Details {
-        Details::new(&self.env.info(), self.reward, self.elapsed, self.is_over())
+        let mut details = Details::new(&self.env.info(), self.reward);
+        if self.is_unpaid() {
+            details.reward = 0.0;
+        }
+        details.has_ended = self.ends.continues && self.terminated;
+        details.truncated = self.is_truncated();
+        details.elapsed = self.progress.elapsed;
+        details
     }
 
     fn observe(&self, observation: &mut [u8]) {
@@ -121,14 +160,15 @@ impl<E: Env<Info: Reported>> Env for Limited<E> {
     }
 
     fn snapshot(&self) -> Vec<u8> {
-        snapshot::encode(&(self.elapsed, self.env.snapshot()))
+        let has_terminated = self.progress.has_terminated || self.terminated;
+        snapshot::encode(&(self.progress.elapsed, has_terminated, self.env.snapshot()))
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        let (elapsed, env): (u32, Vec<u8>) = snapshot::decode(snapshot)?;
+        let (elapsed, has_terminated, env): (u32, bool, Vec<u8>) = snapshot::decode(snapshot)?;
         self.env.restore(&env)?;
-        self.elapsed = elapsed;
-        self.reward = 0.0;
+        self.begin();
+        self.progress = Progress { elapsed, has_terminated };
         Ok(())
     }
 }

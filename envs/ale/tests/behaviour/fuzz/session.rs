@@ -110,6 +110,10 @@ fn game_session(bytes: &mut Bytes<'_>) {
         repeat_action_probability: f32::from(bytes.next()) / 255.0,
         frame_skip: u32::from(bytes.next() % 6),
         max_num_frames_per_episode: u32::from(bytes.next()),
+        truncate_on_loss_of_life: bytes.next().is_multiple_of(2),
+        color_averaging: bytes.next().is_multiple_of(2),
+        paddle_min: Some(i32::from(bytes.next()) << 24),
+        paddle_max: Some(i32::from(bytes.next()) << 24),
         mode: Some(bytes.one_of(game.modes)),
         difficulty: Some(bytes.one_of(game.difficulties)),
     };

@@ -28,9 +28,33 @@ INCLUDED = {f"include_{part}_in_observation": False for part in PARTS}
 SHOW = {"exclude_current_positions_from_observation": False}
 WALKER = {"frame_skip": 2, "forward_reward_weight": 0.7, "ctrl_cost_weight": 0.03, "healthy_reward": 0.3}
 SURVIVE = {"terminate_when_unhealthy": False}
+RUNNER = {"forward_reward_weight": 0.7, "ctrl_cost_weight": 0.3, "reset_noise_scale": 0.2}
 
 # Non-default arguments. Every argument occurs.
 CASES = {
+    "Ant-v4": [
+        {"use_contact_forces": True, "healthy_z_range": (0.3, 0.9), "contact_force_range": (-0.5, 2.0), **SHOW},
+        {"ctrl_cost_weight": 0.1, "healthy_reward": 0.3, "contact_cost_weight": 0.01, "reset_noise_scale": 0.3, **SURVIVE},
+        {"use_contact_forces": True, "contact_cost_weight": 0.01, "xml_file": "ant.xml"},
+    ],
+    "HalfCheetah-v4": [{**RUNNER, **SHOW}],
+    "Hopper-v4": [
+        {"healthy_state_range": (-3.0, 3.0), "healthy_z_range": (0.5, 1.3), "healthy_angle_range": (-0.1, 0.1)},
+        {"healthy_reward": 0.3, **RUNNER, **SHOW, **SURVIVE},
+    ],
+    "Humanoid-v4": [
+        {"healthy_reward": 2.5, "healthy_z_range": (1.2, 1.6), **SHOW},
+        {**RUNNER, **SURVIVE},
+    ],
+    "HumanoidStandup-v4": [],
+    "InvertedDoublePendulum-v4": [],
+    "InvertedPendulum-v4": [],
+    "Reacher-v4": [],
+    "Swimmer-v4": [{**RUNNER, **SHOW}],
+    "Walker2d-v4": [
+        {"healthy_z_range": (1.0, 1.3), "healthy_angle_range": (-0.1, 0.1)},
+        {"healthy_reward": 0.3, **RUNNER, **SHOW, **SURVIVE},
+    ],
     "Ant-v5": [
         {"main_body": "torso", "healthy_z_range": (0.3, 0.9), "contact_force_range": (-0.5, 2.0), **SHOW},
         {"main_body": 4, "frame_skip": 3, "forward_reward_weight": 1.3, "ctrl_cost_weight": 0.1, "healthy_reward": 0.3}

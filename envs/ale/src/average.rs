@@ -1,0 +1,74 @@
+//! The average of two frames in the colours of the palette, as ale-py shows it with `color_averaging`.
+//!
+//! The rule was found by experiment: a program that shows all pairs of colours in successive frames gave the whole table
+//! for NTSC and for PAL.
+
+use std::sync::LazyLock;
+
+use vcs::TvFormat;
+
+use crate::Palette;
+
+/// Part of the way from the darker to the brighter value of each channel, in hundredths: a phosphor glows on for a frame.
+const PERCENT: u32 = 77;
+/// The two lowest bits of a channel's average are dropped.
+const PRECISION: u32 = !3;
+/// The number of colours, one for each even byte.
+const COLOURS: usize = 128;
+
+/// The averages of all pairs of colours of one television system.
+pub(crate) struct Averages([[u8; COLOURS]; COLOURS]);
+
+impl Averages {
+    /// Returns the averages of a television system.
+    pub(crate) fn of(tv: TvFormat) -> &'static Self {
+        static NTSC: LazyLock<Averages> = LazyLock::new(|| Averages::new(Palette::of(TvFormat::Ntsc)));
+        static PAL: LazyLock<Averages> = LazyLock::new(|| Averages::new(Palette::of(TvFormat::Pal)));
+        static SECAM: LazyLock<Averages> = LazyLock::new(|| Averages::new(Palette::of(TvFormat::Secam)));
+        match tv {
+            TvFormat::Ntsc => &NTSC,
+            TvFormat::Pal => &PAL,
+            TvFormat::Secam => &SECAM,
+        }
+    }
+
+    fn new(palette: &Palette) -> Self {
+        let colours: Vec<[u8; 3]> = palette.rgb.iter().step_by(2).copied().collect();
+        let mut table = [[0; COLOURS]; COLOURS];
+        for (row, &first) in table.iter_mut().zip(&colours) {
+            for (byte, &second) in row.iter_mut().zip(&colours) {
+                *byte = 2 * nearest(&colours, average(first, second));
+            }
+        }
+        Self(table)
+    }
+
+    /// Writes the average of two screens. Odd bytes, the colourless frames of PAL, have no averages and become 0.
+    pub(crate) fn write(&self, previous: &[u8], last: &[u8], averaged: &mut Vec<u8>) {
+        let average = |(&first, &second): (&u8, &u8)| {
+            let is_odd = (first | second) & 1 != 0;
+            if is_odd { 0 } else { self.0[usize::from(first / 2)][usize::from(second / 2)] }
+        };
+        averaged.clear();
+        averaged.extend(previous.iter().zip(last).map(average));
+    }
+}
+
+/// Returns the average of two colours.
+fn average(first: [u8; 3], second: [u8; 3]) -> [u8; 3] {
+    std::array::from_fn(|channel| {
+        let (low, high) =
+            (first[channel].min(second[channel]), first[channel].max(second[channel]));
+        let way = u32::from(high - low) * PERCENT / 100;
+        ((u32::from(low) + way) & PRECISION) as u8
+    })
+}
+
+/// Returns the index of the first of the colours with the smallest sum of differences.
+fn nearest(colours: &[[u8; 3]], colour: [u8; 3]) -> u8 {
+    let distance = |other: &[u8; 3]| -> u32 {
+        colour.iter().zip(other).map(|(&one, &other)| u32::from(one.abs_diff(other))).sum()
+    };
+    let nearest = colours.iter().enumerate().min_by_key(|(_, other)| distance(other));
+    nearest.map_or(0, |(index, _)| index as u8)
+}
