@@ -4,6 +4,7 @@
 
 mod disk;
 mod evaluations;
+mod foreign;
 mod kills;
 #[path = "../program/mod.rs"]
 mod program;
