@@ -1,11 +1,16 @@
 //! Atomic writes of files and directories: a name always refers to the complete old or the complete new state.
 
+// Other modules write files by this one.
+#![allow(clippy::disallowed_methods)]
+
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, ensure};
+
+use crate::enclosure::{self, parent};
 
 /// Prefix of the names of incomplete files and directories.
 const PARTIAL: &str = ".partial-";
@@ -31,6 +36,12 @@ pub(crate) fn delete_incomplete_files() {
 pub(crate) fn write(path: &Path, contents: &[u8]) -> Result<()> {
     let file = PartialFile::create(path)?;
     file.complete(|mut file, _| Ok(file.write_all(contents)?))
+}
+
+/// Writes a file in the directory `root` atomically. Fails if a symbolic link leads outside.
+pub(crate) fn write_inside(root: &Path, path: &Path, contents: &[u8]) -> Result<()> {
+    enclosure::check_file(root, path).with_context(|| cannot_write(path))?;
+    write(path, contents)
 }
 
 /// A file that receives its name when it is complete. Until then it is a hidden file in the same directory, which is
@@ -144,19 +155,14 @@ pub(crate) fn move_directory(from: &Path, to: &Path) -> Result<()> {
     Ok(sync_directory(parent(from))?)
 }
 
-/// Copies the files of a directory into another one.
+/// Copies the files of a directory into another one. Links must not lead outside it.
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        copy(&entry.path(), &to.join(entry.file_name()))?;
+        let copied = enclosure::copy(from, &entry.path(), &to.join(entry.file_name()));
+        copied.with_context(|| format!("cannot copy {}", entry.path().display()))?;
     }
     Ok(())
-}
-
-/// Copies a file and syncs the copy to the disk.
-pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::copy(from, to)?;
-    File::open(to)?.sync_all()
 }
 
 /// Removes a directory. A crash never leaves an incomplete directory under its name.
@@ -177,15 +183,14 @@ pub(crate) fn remove_remains(directory: &Path) -> io::Result<()> {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if entry.file_type()?.is_dir() && (name.starts_with(PARTIAL) || name.starts_with(REMOVED)) {
+        let kind = entry.file_type()?;
+        let is_remains = name.starts_with(PARTIAL) || name.starts_with(REMOVED);
+        if is_remains && (kind.is_dir() || kind.is_symlink()) {
+            // Removes a symbolic link itself, not its target.
             fs::remove_dir_all(entry.path())?;
         }
     }
     Ok(())
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Syncs a directory to the disk, which makes a rename in it durable. Does nothing on Windows, which has no such operation.
@@ -236,6 +241,22 @@ mod tests {
         let error = write(&temp.path().join("nowhere/file"), b"").unwrap_err();
         assert!(!format!("{error:#}").contains(PARTIAL), "{error:#}");
         assert!(format!("{:#}", write(temp.path(), b"").unwrap_err()).ends_with("it is a directory"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_targets_of_links_are_never_removed() {
+        let temp = TempDir::new().unwrap();
+        let [directory, outside] = ["directory", "outside"].map(|name| temp.path().join(name));
+        fs::create_dir_all(outside.join("kept")).unwrap();
+        fs::create_dir(&directory).unwrap();
+        for name in [".partial-a", ".removed-b", "update-1"] {
+            std::os::unix::fs::symlink(&outside, directory.join(name)).unwrap();
+        }
+        remove_remains(&directory).unwrap();
+        remove_directory(&directory.join("update-1")).unwrap();
+        assert!(outside.join("kept").exists());
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
     }
 
     #[cfg(unix)]

@@ -22,7 +22,7 @@ pub(crate) fn open(path: &Path) -> Result<(TrainedNetwork, Origin)> {
 /// Fails if a run started from other weights. They are stored in its first checkpoint, so without one it cannot start
 /// again.
 pub(crate) fn check_absent(run_dir: &Path) -> Result<()> {
-    match Provenance::read(run_dir).init_from {
+    match Provenance::read(run_dir)?.init_from {
         None => Ok(()),
         Some(origin) => bail!(
             "the run {} ended before it stored the weights of {}; remove it and start it again",

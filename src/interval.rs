@@ -31,7 +31,7 @@ impl Interval {
     /// Advances the next time to the first multiple after `at`.
     pub(crate) fn pass(&mut self, at: u64) {
         let frames = self.frames.max(1);
-        self.due = (at / frames + 1).saturating_mul(frames);
+        self.due = (at / frames).saturating_add(1).saturating_mul(frames);
     }
 }
 

@@ -4,6 +4,8 @@
 
 // A run must survive failures to print: see `output`.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
+// Files may come from others: see `files`.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod agent;
 mod allocator;
@@ -15,10 +17,12 @@ mod cluster;
 mod config;
 mod device;
 mod durable;
+mod enclosure;
 mod environments;
 mod evaluation;
 mod export;
 mod failure;
+mod files;
 mod font;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -73,7 +77,10 @@ pub fn main() -> ExitCode {
     allocator::keep_freed_memory();
     cli::complete::answer();
     let listening = interrupt::listen();
-    let cli = cli::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let cli = match cli::parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(error) => cli::exit(&error),
+    };
     let mut out = StandardOutput(io::stdout().lock());
     let outcome = listening.and_then(|()| {
         let job = Job::join()?;

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use crate::cli::{Cli, ManArgs};
 use crate::durable;
+use crate::files::{self, limit};
 use crate::version;
 
 /// Writes `ale-train.1` and one page for each command.
@@ -21,7 +22,8 @@ pub(crate) fn run(args: &ManArgs) -> Result<()> {
     clap_mangen::generate_to(command, pages.path()).with_context(cannot)?;
     for page in fs::read_dir(pages.path()).with_context(cannot)? {
         let page = page.with_context(cannot)?;
-        durable::write(&dir.join(page.file_name()), &fs::read(page.path()).with_context(cannot)?)?;
+        let text = files::read(&page.path(), limit::PAGE).with_context(cannot)?;
+        durable::write(&dir.join(page.file_name()), &text)?;
     }
     Ok(())
 }

@@ -1,16 +1,18 @@
 //! The provenance of a run: the program, its commit, the machine, and the ROMs.
 
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ale::roms::Md5Sum;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::checkpoint::PROVENANCE;
 use crate::config::Chosen;
+use crate::enclosure;
 use crate::environments::Builder;
+use crate::files::limit;
 use crate::version::{COMMIT, PROGRAM};
 
 /// The contents of `run.json` in the directory of a run. Runs of earlier versions lack some of the fields.
@@ -71,10 +73,15 @@ impl Provenance {
         }
     }
 
-    /// Reads the provenance from the directory of a run; empty if there is none.
-    pub(crate) fn read(run_dir: &Path) -> Self {
-        let text = fs::read_to_string(run_dir.join(PROVENANCE)).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
+    /// Reads the provenance from the directory of a run; empty if there is none or it is damaged. Fails if the file cannot
+    /// be read.
+    pub(crate) fn read(run_dir: &Path) -> Result<Self> {
+        match enclosure::read(run_dir, &run_dir.join(PROVENANCE), limit::PROVENANCE) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("{PROVENANCE} cannot be read"))
+            }
+            text => Ok(serde_json::from_slice(&text.unwrap_or_default()).unwrap_or_default()),
+        }
     }
 
     pub(crate) fn to_json(&self) -> Result<String> {

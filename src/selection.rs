@@ -48,6 +48,9 @@ pub(crate) const MUJOCO_TASKS: [&str; 11] = [
 const TASK_SETS: [(&str, &[&str]); 3] =
     [(CLASSIC, &CLASSIC_TASKS), (TOY_TEXT, &TOY_TEXT_TASKS), (MUJOCO, &MUJOCO_TASKS)];
 
+/// The largest number of names in a selection, many times the number of games.
+const MOST_NAMES: usize = 1000;
+
 /// Returns the tasks other than Atari games, by the ids of Gymnasium.
 pub(crate) fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
@@ -70,7 +73,8 @@ pub(crate) fn is_mujoco_task(id: &str) -> bool {
 /// earlier names have selected.
 pub(crate) fn expand<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<&'static str>> {
     let mut selected: Vec<&'static str> = Vec::new();
-    for name in names {
+    for (index, name) in names.into_iter().enumerate() {
+        check_number(index + 1)?;
         if let Some(excluded) = name.strip_prefix('-') {
             let excluded = members(excluded)?;
             let before = selected.len();
@@ -83,6 +87,12 @@ pub(crate) fn expand<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec
     }
     ensure!(!selected.is_empty(), "all games are excluded; `ale-train games` lists all games");
     Ok(selected)
+}
+
+/// Fails if there are more names than a selection needs: a file may contain any number.
+pub(crate) fn check_number(names: usize) -> Result<()> {
+    ensure!(names <= MOST_NAMES, "there are too many names of games; at most {MOST_NAMES} are possible");
+    Ok(())
 }
 
 /// Returns the Atari games that `names` select.
@@ -210,6 +220,13 @@ mod tests {
         assert!(message(&["pong", "-qbert"]).starts_with("'-qbert' excludes none"));
         assert!(message(&["atari57", "-skying"]).contains("did you mean skiing?"));
         assert!(message(&["pong", "-pong"]).starts_with("all games are excluded"));
+    }
+
+    #[test]
+    fn a_selection_has_a_limited_number_of_names() {
+        assert_eq!(expand(["pong"; MOST_NAMES]).unwrap(), ["pong"]);
+        let error = message(&["pong"; MOST_NAMES + 1]);
+        assert_eq!(error, "there are too many names of games; at most 1000 are possible");
     }
 
     #[test]

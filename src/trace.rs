@@ -1,12 +1,11 @@
 //! `ale-train trace`: prints the state of a game after every act, for comparison with ale-py.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use ale::roms::{Manifest, Md5Sum};
+use ale::roms::{Manifest, Md5Sum, read_image};
 use ale::{ACTIONS, Action, Ale, AleSettings, Game, PoweredGame};
 use anyhow::{Context, Result, bail, ensure};
 use rl_env::nearest;
@@ -14,6 +13,7 @@ use serde::Serialize;
 use vcs::Mt19937;
 
 use crate::cli::{Global, TraceArgs};
+use crate::files::{self, limit};
 use crate::output::notice;
 use crate::roms;
 use crate::selection;
@@ -83,7 +83,8 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
         let image = roms::sources(global).obtain(game.id, roms::pip(global).as_ref())?;
         return Ok((game, image));
     }
-    let image = read_image(path)?;
+    let image = read_image(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let image: Arc<[u8]> = image.into();
     let known = Manifest::shipped();
     if let Some(id) = known.identify(&image) {
         return Ok((ale::game(id)?, image));
@@ -106,19 +107,11 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
     bail!("{name} is not a known ROM: its MD5 is {sum}; {hint}; --allow-unknown-rom runs it without rewards")
 }
 
-/// Reads a ROM, up to a size that is larger than any cartridge.
-fn read_image(path: &Path) -> Result<Arc<[u8]>> {
-    const LARGEST: u64 = 1 << 20;
-    let mut image = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut image));
-    read.with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(image.into())
-}
-
 /// Returns the actions of a file, or random ones as they are needed.
 fn actions<'a>(args: &TraceArgs, game: &'a Game) -> Result<Box<dyn Iterator<Item = Action> + 'a>> {
     if let Some(path) = &args.actions {
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = files::read_argument(path, limit::ACTIONS)
+            .with_context(|| format!("cannot read {}", path.display()))?;
         return Ok(Box::new(parse_actions(&text, path)?.into_iter()));
     }
     let mut random = Mt19937::new(args.random_actions.unwrap_or_default());

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::{Exported, TrainedAgent, Weights};
 use crate::config::{self, Config};
+use crate::files::{self, limit};
 use crate::scores::FinalScores;
 use crate::tensors::{self, Precision};
 
@@ -29,7 +30,7 @@ pub(super) fn unusable(path: &Path) -> String {
 
 /// Opens a file.
 pub(super) fn read(path: &Path) -> Result<TrainedAgent> {
-    let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let file = files::read(path, limit::AGENT).with_context(|| format!("cannot read {}", path.display()))?;
     parse(path, &file)
 }
 

@@ -49,7 +49,7 @@ impl From<StoredAgent> for TrainedAgent {
         let run_dir = checkpoint::run_of(&directory);
         let scores = |run_dir: &Path| FinalScores::read(run_dir, frames, &experiment.games.names());
         Self {
-            commit: run_dir.as_deref().and_then(|run_dir| Provenance::read(run_dir).commit),
+            commit: run_dir.as_deref().and_then(|run_dir| Provenance::read(run_dir).ok()?.commit),
             scores: run_dir.as_deref().and_then(scores),
             origin: directory,
             experiment,

@@ -4,7 +4,6 @@
 //! for readers. If a process is killed after the checkpoint but before writing these files, the next process writes
 //! them.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -16,6 +15,8 @@ use super::CONFIG;
 use super::store::PROVENANCE;
 use crate::config::Change;
 use crate::durable;
+use crate::enclosure;
+use crate::files::limit;
 
 /// A change of settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,7 +37,7 @@ const KEY: &str = "amendments";
 pub(crate) fn published(run_dir: &Path) -> Result<Vec<Amendment>> {
     match provenance(run_dir)?.remove(KEY) {
         None => Ok(Vec::new()),
-        Some(amendments) => serde_json::from_value(amendments).with_context(|| unreadable(run_dir)),
+        Some(amendments) => serde_json::from_value(amendments).with_context(|| damaged(run_dir)),
     }
 }
 
@@ -55,26 +56,26 @@ pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) ->
     provenance.insert(KEY.to_owned(), serde_json::to_value(amendments)?);
     let text = format!("{}\n", serde_json::to_string_pretty(&provenance)?);
     let write = || {
-        durable::write(&run_dir.join(CONFIG), config.as_bytes())?;
-        durable::write(&run_dir.join(PROVENANCE), text.as_bytes())
+        durable::write_inside(run_dir, &run_dir.join(CONFIG), config.as_bytes())?;
+        durable::write_inside(run_dir, &run_dir.join(PROVENANCE), text.as_bytes())
     };
     write().with_context(|| format!("cannot write the run directory {}", run_dir.display()))
 }
 
 /// Returns the contents of `run.json`, or an empty map if there is no such file.
 fn provenance(run_dir: &Path) -> Result<Map<String, Value>> {
-    match fs::read(run_dir.join(PROVENANCE)) {
+    let path = run_dir.join(PROVENANCE);
+    match enclosure::read(run_dir, &path, limit::PROVENANCE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Map::new()),
-        text => text
-            .map_err(anyhow::Error::from)
-            .and_then(|text| Ok(serde_json::from_slice(&text)?))
-            .with_context(|| unreadable(run_dir)),
+        // The contents may be intact: there may be too many open files.
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        Ok(text) => serde_json::from_slice(&text).with_context(|| damaged(run_dir)),
     }
 }
 
-fn unreadable(run_dir: &Path) -> String {
+fn damaged(run_dir: &Path) -> String {
     format!(
-        "cannot read {}; repair it, or replace its contents by {{}} to give up the provenance of the run",
+        "cannot parse {}; repair it, or replace its contents by {{}} to give up the provenance of the run",
         run_dir.join(PROVENANCE).display()
     )
 }

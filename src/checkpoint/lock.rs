@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use crate::enclosure;
+use crate::files;
+
 /// The number of attempts to lock it.
 const ATTEMPTS: usize = 5;
 
@@ -18,8 +21,9 @@ pub(super) fn file(run_dir: &Path) -> PathBuf {
 /// Locks a run for this process, until the file is closed. Fails if another process has locked it.
 pub(crate) fn acquire(run_dir: &Path) -> Result<File> {
     let cannot = || format!("cannot write the run directory {}", run_dir.display());
-    let opened =
-        File::options().create(true).truncate(false).write(true).open(file(run_dir)).with_context(cannot)?;
+    let path = file(run_dir);
+    let opened = enclosure::check(run_dir, &path).and_then(|()| files::open_or_create(&path));
+    let opened = opened.with_context(|| format!("cannot open {}", path.display())).with_context(cannot)?;
     for _ in 0..ATTEMPTS {
         match opened.try_lock() {
             // `is_locked` may hold a shared lock at this moment.
@@ -33,7 +37,8 @@ pub(crate) fn acquire(run_dir: &Path) -> Result<File> {
 
 /// Returns true if a process writes to a run.
 pub(crate) fn is_locked(run_dir: &Path) -> bool {
-    let Ok(file) = File::open(file(run_dir)) else { return false };
+    let path = file(run_dir);
+    let Ok(file) = enclosure::check(run_dir, &path).and_then(|()| files::open(&path)) else { return false };
     // A shared lock, because several processes may check at once. Closing the file releases it.
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::enclosure;
 use crate::version::PROGRAM;
 
 /// The list of the files of a checkpoint, with their hashes.
@@ -43,7 +44,7 @@ impl Manifest {
         write: impl FnOnce(&mut dyn Write) -> Result<()>,
     ) -> Result<()> {
         let file = HashedFile {
-            file: File::create(directory.join(name))?,
+            file: File::create_new(directory.join(name))?,
             sha256: Sha256::new(),
             bytes: 0,
             error: None,
@@ -61,7 +62,7 @@ impl Manifest {
 
     /// Writes the manifest itself.
     pub(super) fn finish(&self, directory: &Path) -> Result<()> {
-        let mut file = File::create(directory.join(Self::FILE))?;
+        let mut file = File::create_new(directory.join(Self::FILE))?;
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
         Ok(file.sync_all()?)
     }
@@ -82,11 +83,12 @@ impl Manifest {
         serde_json::from_slice(bytes).context("its manifest is damaged")
     }
 
-    /// Fails unless every file in `directory` has its recorded length.
-    pub(super) fn verify_lengths(&self, directory: &Path) -> Result<()> {
+    /// Fails unless every file in `directory` has its recorded length. Links must not lead outside `root`.
+    pub(super) fn verify_lengths(&self, directory: &Path, root: &Path) -> Result<()> {
         for (file, entry) in &self.files {
-            let found =
-                fs::metadata(directory.join(file)).with_context(|| format!("{file} cannot be read"))?;
+            let path = directory.join(file);
+            let found = enclosure::check(root, &path).and_then(|()| fs::metadata(&path));
+            let found = found.with_context(|| format!("{file} cannot be read"))?;
             let (bytes, expected) = (found.len(), entry.bytes);
             ensure!(bytes == expected, "{file} is damaged: it has {bytes} bytes, expected {expected}");
         }

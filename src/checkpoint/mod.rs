@@ -15,7 +15,7 @@ mod writer;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::telemetry::{FilePositions, Moment};
@@ -64,6 +64,29 @@ pub(crate) struct Progress {
     #[serde(default)]
     pub(crate) amendments: Vec<Amendment>,
     pub(crate) telemetry: FilePositions,
+}
+
+impl Progress {
+    /// The largest possible number of updates, steps and frames. Sums of two of them never overflow.
+    const MOST: u64 = 1 << 53;
+
+    pub(crate) fn parse(text: &[u8]) -> Result<Self> {
+        let progress: Self = serde_json::from_slice(text).context("progress.json cannot be read")?;
+        let Moment { updates, steps, frames, seconds } = progress.moment;
+        let evaluated = progress.evaluation.as_ref().map_or(0, |evaluation| evaluation.frames);
+        let largest = updates.max(steps).max(frames).max(evaluated);
+        ensure!(
+            largest <= Self::MOST,
+            "progress.json has the number {largest}; at most {} is possible",
+            Self::MOST
+        );
+        ensure!(
+            (0.0..=Self::MOST as f64).contains(&seconds),
+            "progress.json has {seconds} seconds of training; they must be between 0 and {}",
+            Self::MOST
+        );
+        Ok(progress)
+    }
 }
 
 /// The time and the result of an evaluation.
@@ -131,7 +154,7 @@ impl Checkpoint {
     pub(crate) fn from_files(mut read: impl FnMut(&'static str) -> Result<Vec<u8>>) -> Result<Self> {
         Ok(Self {
             config: String::from_utf8(read(CONFIG)?).context("config.toml is not UTF-8")?,
-            progress: serde_json::from_slice(&read(PROGRESS)?).context("progress.json cannot be read")?,
+            progress: Progress::parse(&read(PROGRESS)?)?,
             learner: read(LEARNER)?,
             environments: read(ENVIRONMENTS)?,
         })

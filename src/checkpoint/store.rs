@@ -6,8 +6,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::lock;
 use super::manifest::Manifest;
-use super::{CONFIG, Checkpoint, LearnerState};
+use super::{CONFIG, Checkpoint, LearnerState, PROGRESS};
 use crate::durable;
+use crate::enclosure;
+use crate::files::limit;
 use crate::output::quoted;
 use crate::scores::FinalScores;
 use crate::telemetry::Telemetry;
@@ -61,7 +63,7 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
             bail!("{} is inside the run {}; choose another --run-dir", run_dir.display(), outer.display())
         }
         ensure!(
-            !contains_runs(run_dir) && !contains_runs(&checkpoints_of(run_dir)),
+            !contains_runs(run_dir) && !contains_runs(&checkpoints_of(run_dir)?),
             "{} contains other runs; choose a new directory, such as --run-dir {}",
             run_dir.display(),
             quoted(&run_dir.join("NAME"))
@@ -82,8 +84,8 @@ pub(crate) fn create_run(run_dir: &Path, config: &str, provenance: &str) -> Resu
     let _lock = lock::acquire(run_dir)?;
     check()?;
     let write = || -> Result<()> {
-        durable::write(&run_dir.join(PROVENANCE), provenance.as_bytes())?;
-        durable::write(&file, config.as_bytes())
+        durable::write_inside(run_dir, &run_dir.join(PROVENANCE), provenance.as_bytes())?;
+        durable::write_inside(run_dir, &file, config.as_bytes())
     };
     write().with_context(|| cannot_create(run_dir))
 }
@@ -107,14 +109,30 @@ fn cannot_create(run_dir: &Path) -> String {
     format!("cannot write the run directory {}; choose another with --run-dir", run_dir.display())
 }
 
-/// Returns the directory with the checkpoints of a run.
-pub(super) fn checkpoints_of(run_dir: &Path) -> PathBuf {
-    run_dir.join(CHECKPOINTS)
+/// Returns the directory with the checkpoints of a run, which may not exist. Fails if it is a symbolic link that leads out
+/// of the run.
+pub(super) fn checkpoints_of(run_dir: &Path) -> Result<PathBuf> {
+    subdirectory(run_dir, CHECKPOINTS)
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind())
+}
+
+fn subdirectory(run_dir: &Path, name: &str) -> Result<PathBuf> {
+    let path = run_dir.join(name);
+    match enclosure::check(run_dir, &path) {
+        // There is no such run.
+        Err(error) if !is_missing(&error) => {
+            Err(error).with_context(|| format!("cannot use the run {}", run_dir.display()))
+        }
+        _ => Ok(path),
+    }
 }
 
 /// Writes a checkpoint of a run and returns its directory.
 pub(super) fn save(run_dir: &Path, checkpoint: &Checkpoint<impl LearnerState>) -> Result<PathBuf> {
-    let parent = checkpoints_of(run_dir);
+    let parent = checkpoints_of(run_dir)?;
     let directory = parent.join(next_name(run_dir, checkpoint.progress.moment.updates));
     let write = || -> Result<()> {
         fs::create_dir_all(&parent)?;
@@ -151,7 +169,7 @@ pub(super) fn latest(path: &Path) -> Result<PathBuf> {
 /// Returns true if `path` is a run that has no checkpoint yet. Returns false if its directory of checkpoints cannot be
 /// read or contains anything else: the run must not start again then.
 pub(crate) fn is_before_first_checkpoint(path: &Path) -> bool {
-    let checkpoints = checkpoints_of(path);
+    let Ok(checkpoints) = checkpoints_of(path) else { return false };
     let is_hidden = |entry: io::Result<fs::DirEntry>| {
         entry.is_ok_and(|entry| entry.file_name().as_encoded_bytes().starts_with(b"."))
     };
@@ -190,9 +208,9 @@ pub(crate) fn run_of(checkpoint: &Path) -> Option<PathBuf> {
 
 /// Returns the checkpoints of a run, the newest first.
 pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
-    let checkpoints = match fs::read_dir(checkpoints_of(run_dir)) {
+    let checkpoints = match fs::read_dir(checkpoints_of(run_dir)?) {
         Ok(entries) => entries,
-        Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => {
+        Err(error) if is_missing(&error) => {
             bail!("{} is neither a checkpoint nor a run with checkpoints", run_dir.display())
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", run_dir.display())),
@@ -217,7 +235,8 @@ fn number(checkpoint: &Path) -> Option<(u64, u64)> {
 pub(super) fn abandon_newer(run_dir: &Path, checkpoint: &Path) -> Result<Option<PathBuf>> {
     // The path may be a symbolic link.
     let own = fs::canonicalize(checkpoint).ok().and_then(|checkpoint| number(&checkpoint));
-    let Some(own) = own.filter(|_| checkpoints_of(run_dir).is_dir()) else { return Ok(None) };
+    let checkpoints = checkpoints_of(run_dir)?;
+    let Some(own) = own.filter(|_| checkpoints.is_dir()) else { return Ok(None) };
     let newer: Vec<PathBuf> = newest_first(run_dir)?
         .into_iter()
         .take_while(|path| number(path).is_some_and(|number| number > own))
@@ -225,20 +244,24 @@ pub(super) fn abandon_newer(run_dir: &Path, checkpoint: &Path) -> Result<Option<
     if newer.is_empty() {
         return Ok(None);
     }
-    let abandoned = create_unused(&run_dir.join(ABANDONED).join("run"))?;
+    let abandoned = create_unused(&subdirectory(run_dir, ABANDONED)?.join("run"))?;
     let set_aside = || -> Result<()> {
-        let checkpoints = checkpoints_of(&abandoned);
+        let checkpoints = checkpoints_of(&abandoned)?;
         fs::create_dir_all(&checkpoints)?;
         for name in [CONFIG, PROVENANCE, FinalScores::FILE].into_iter().chain(Telemetry::FILES) {
-            match durable::copy(&run_dir.join(name), &abandoned.join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            match enclosure::copy(run_dir, &run_dir.join(name), &abandoned.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| format!("cannot copy {name}"));
+                }
                 _ => {}
             }
         }
-        newer
-            .iter()
-            .filter_map(|checkpoint| Some((checkpoint, checkpoint.file_name()?)))
-            .try_for_each(|(checkpoint, name)| durable::move_directory(checkpoint, &checkpoints.join(name)))
+        newer.iter().filter_map(|checkpoint| Some((checkpoint, checkpoint.file_name()?))).try_for_each(
+            |(checkpoint, name)| {
+                enclosure::check(run_dir, checkpoint)?;
+                durable::move_directory(checkpoint, &checkpoints.join(name))
+            },
+        )
     };
     set_aside().with_context(|| format!("cannot move newer checkpoints to {}", abandoned.display()))?;
     Ok(Some(abandoned))
@@ -279,7 +302,19 @@ pub(crate) fn load(directory: &Path) -> Result<Checkpoint> {
 
 /// Reads a file of a checkpoint.
 pub(super) fn read(directory: &Path, name: &str) -> Result<Vec<u8>> {
-    fs::read(directory.join(name)).with_context(|| format!("{name} cannot be read"))
+    let most = match name {
+        Manifest::FILE => limit::MANIFEST,
+        CONFIG => limit::EXPERIMENT,
+        PROGRESS => limit::PROGRESS,
+        _ => limit::STATE,
+    };
+    let root = root_of(directory);
+    enclosure::read(&root, &directory.join(name), most).with_context(|| format!("{name} cannot be read"))
+}
+
+/// Returns the directory that links in a checkpoint must not leave: its run, or the checkpoint itself if it is elsewhere.
+pub(super) fn root_of(checkpoint: &Path) -> PathBuf {
+    run_of(checkpoint).unwrap_or_else(|| checkpoint.to_owned())
 }
 
 /// Returns the opening of every error about the contents of a checkpoint.

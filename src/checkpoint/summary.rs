@@ -14,7 +14,7 @@ pub(crate) struct Summary {
 
 /// Summarises the newest checkpoint of a run; `None` if it has none. For the large files it verifies only the lengths.
 pub(crate) fn summary_of_newest(run_dir: &Path) -> Result<Option<Summary>> {
-    if !store::checkpoints_of(run_dir).exists() {
+    if !store::checkpoints_of(run_dir)?.exists() {
         return Ok(None);
     }
     let Some(newest) = store::newest_first(run_dir)?.into_iter().next() else { return Ok(None) };
@@ -25,13 +25,13 @@ pub(crate) fn summary_of_newest(run_dir: &Path) -> Result<Option<Summary>> {
 fn summary(directory: &Path) -> Result<Summary> {
     let read = |name| store::read(directory, name);
     let manifest = Manifest::parse(&read(Manifest::FILE)?)?;
-    manifest.verify_lengths(directory)?;
+    manifest.verify_lengths(directory, &store::root_of(directory))?;
     let [config, progress] = [CONFIG, PROGRESS].map(|name| {
         let contents = read(name)?;
         manifest.verify(name, &contents).map(|()| contents)
     });
     Ok(Summary {
         config: String::from_utf8(config?).context("config.toml is not UTF-8")?,
-        progress: serde_json::from_slice(&progress?).context("progress.json cannot be read")?,
+        progress: Progress::parse(&progress?)?,
     })
 }

@@ -9,6 +9,8 @@ use super::manifest::Manifest;
 use super::{CONFIG, Checkpoint, LearnerState, PROGRESS, Presence, Progress, lock, store};
 use crate::config::CheckpointSettings;
 use crate::durable;
+use crate::enclosure;
+use crate::files::limit;
 use crate::interval::{Interval, Timer};
 use crate::telemetry::Moment;
 
@@ -36,7 +38,7 @@ impl CheckpointWriter {
         frames: u64,
         saved: Option<Moment>,
     ) -> Result<Self> {
-        let checkpoints = store::checkpoints_of(run_dir);
+        let checkpoints = store::checkpoints_of(run_dir)?;
         durable::remove_remains(&checkpoints)
             .with_context(|| format!("cannot clean up {}", checkpoints.display()))?;
         Ok(Self {
@@ -66,8 +68,11 @@ impl CheckpointWriter {
 
     /// Remembers the configuration and the provenance of the run, if they exist.
     pub(crate) fn remember_files(&mut self) {
-        let read = |name| Some((name, fs::read(self.run_dir.join(name)).ok()?));
-        self.files = [CONFIG, store::PROVENANCE].into_iter().filter_map(read).collect();
+        let read = |(name, most): (_, u64)| {
+            Some((name, enclosure::read(&self.run_dir, &self.run_dir.join(name), most).ok()?))
+        };
+        let files = [(CONFIG, limit::EXPERIMENT), (store::PROVENANCE, limit::PROVENANCE)];
+        self.files = files.into_iter().filter_map(read).collect();
     }
 
     /// Creates the directory of the run again with the remembered files, but without checkpoints and curves.
@@ -76,7 +81,9 @@ impl CheckpointWriter {
             .with_context(|| format!("cannot write the run directory {}", self.run_dir.display()))?;
         self.lock = lock::acquire(&self.run_dir)?;
         self.saved = None;
-        self.files.iter().try_for_each(|(name, contents)| durable::write(&self.run_dir.join(name), contents))
+        self.files.iter().try_for_each(|(name, contents)| {
+            durable::write_inside(&self.run_dir, &self.run_dir.join(name), contents)
+        })
     }
 
     /// Moves checkpoints that are newer than `checkpoint`, from which the run continues, into a separate run. Returns
@@ -150,8 +157,8 @@ fn best(run_dir: &Path) -> Result<PathBuf> {
 /// written after that evaluation; of other equal scores, the newest.
 fn best_of(newest_first: &[PathBuf]) -> Option<&PathBuf> {
     let rated = newest_first.iter().rev().filter_map(|directory| {
-        let progress = fs::read(directory.join(PROGRESS)).ok()?;
-        let progress: Progress = serde_json::from_slice(&progress).ok()?;
+        let progress = store::read(directory, PROGRESS).ok()?;
+        let progress = Progress::parse(&progress).ok()?;
         let age = progress
             .evaluation
             .as_ref()
@@ -191,7 +198,7 @@ mod tests {
             writer.write(&checkpoint(updates, score)).unwrap();
             writer.remove_old().unwrap();
         }
-        let names = fs::read_dir(store::checkpoints_of(run.path())).unwrap();
+        let names = fs::read_dir(store::checkpoints_of(run.path()).unwrap()).unwrap();
         let mut names: Vec<String> =
             names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();

@@ -10,6 +10,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::config::{self, keys_with_help};
 use crate::device;
+use crate::output::is_control;
 use crate::selection;
 use crate::zoo::{AGENTS, PREFIX};
 
@@ -94,6 +95,8 @@ fn runs_beginning_with(current: &OsStr) -> Vec<CompletionCandidate> {
     let runs = std::fs::read_dir(RUNS).into_iter().flatten().flatten();
     let runs =
         runs.filter(|entry| entry.path().is_dir()).map(|entry| Path::new(RUNS).join(entry.file_name()));
+    // Such names would control the terminal or split a line.
+    let runs = runs.filter(|run| !run.to_string_lossy().contains(is_control));
     let is_meant = |run: &PathBuf| run.as_os_str().as_encoded_bytes().starts_with(current.as_encoded_bytes());
     let mut candidates: Vec<_> = runs.filter(is_meant).map(CompletionCandidate::new).collect();
     candidates.sort();

@@ -39,6 +39,7 @@ pub(crate) use train::TrainCommand;
 pub(crate) use training::{ConfigArgs, ExperimentArgs, Launcher, ResumeArgs, RunsArgs, SweepArgs};
 pub(crate) use zoo::ZooArgs;
 
+use crate::output::{is_control, notice_lines};
 use crate::version;
 
 /// Train reinforcement learning agents on Atari 2600 games.
@@ -67,6 +68,17 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = impl Into<OsString>>) ->
         .try_get_matches_from_mut(&arguments)
         .map_err(|error| usage::explained(error, &command, &arguments))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Prints help or an error of the arguments, and ends the program.
+pub(crate) fn exit(error: &clap::Error) -> ! {
+    // A shell may have found names with control characters, which the library prints as they are.
+    let is_plain = std::env::args_os().all(|argument| !argument.to_string_lossy().contains(is_control));
+    if !is_plain && error.use_stderr() {
+        notice_lines(error.render().to_string().trim_end());
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }
 
 /// Returns the definition of the command line.

@@ -13,6 +13,7 @@ use super::schema::{field, is_unused, leaf_keys, read, without_absent};
 use super::sections::EnvironmentSettings;
 use super::written::Config;
 use crate::cli::ExperimentArgs;
+use crate::files::{self, limit};
 use crate::learner::Algorithm;
 use crate::selection;
 
@@ -111,7 +112,8 @@ fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
 }
 
 fn read_file(path: &Path) -> Result<Table> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = files::read_argument(path, limit::EXPERIMENT)
+        .with_context(|| format!("cannot read {}", path.display()))?;
     from_text(&text).with_context(|| path.display().to_string())
 }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use settings::{at_least, between, settings};
 use vector::{MAX_NUM_ENVS, MAX_NUM_THREADS};
@@ -167,6 +167,8 @@ impl EnvironmentSettings {
 
     /// Replaces other spellings of games with their ids. Returns warnings about names that also imply settings.
     pub(crate) fn use_ids(&mut self) -> Result<Vec<String>> {
+        selection::check_number(self.games.len()).context("environments.games")?;
+        selection::check_number(self.game.len()).context("environments.game")?;
         let mut notes = Vec::new();
         for name in &mut self.games {
             let (minus, spelled) = name.strip_prefix('-').map_or(("", name.as_str()), |rest| ("-", rest));

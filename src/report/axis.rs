@@ -9,6 +9,10 @@ const SUFFIXES: [(f64, f64, &str); 4] =
 const TINY: f64 = 1e-3;
 /// The smallest length of an axis, relative to its values: nearly equal values are shown as equal.
 const LEAST_SPAN: f64 = 1e-3;
+/// Values below this are shown as 0. The steps of an axis could not be represented.
+const LEAST_VALUE: f64 = 1e-100;
+/// The largest number of labels.
+const MOST_LABELS: f64 = 100.0;
 
 /// An axis of a chart with round numbers, whose labels all differ.
 #[derive(Clone, Debug)]
@@ -32,7 +36,7 @@ impl Axis {
         let (low, high) =
             (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max));
         let size = low.abs().max(high.abs());
-        let least = if size == 0.0 { 1.0 } else { size * LEAST_SPAN };
+        let least = if size < LEAST_VALUE { 1.0 } else { size * LEAST_SPAN };
         let margin = ((high - low) * 0.05).max((least - (high - low)) / 2.0);
         Self::exact(low - margin, high + margin, count)
     }
@@ -40,7 +44,9 @@ impl Axis {
     /// Returns the numbers with labels, from the lowest to the highest.
     fn ticks(&self) -> Vec<f64> {
         let (first, last) = ((self.range.start / self.step).ceil(), (self.range.end / self.step).floor());
-        (0..=(last - first).max(0.0) as u32).map(|index| (first + f64::from(index)) * self.step).collect()
+        (0..=(last - first).clamp(0.0, MOST_LABELS) as u32)
+            .map(|index| (first + f64::from(index)) * self.step)
+            .collect()
     }
 
     /// Returns the label of a number, with as many decimals as tell neighbours apart.
@@ -131,6 +137,9 @@ mod tests {
             [-1e7, 3.0],
             [1e12, 1.1e12],
             [9_999.0, 10_001.0],
+            // Of a damaged file.
+            [0.0, 1e-323],
+            [-1e100, 1e100],
         ];
         for values in ends {
             let labels = labels(&values);

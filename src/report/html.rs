@@ -93,8 +93,9 @@ pub(super) fn duration(seconds: f64) -> String {
 
 /// Formats seconds since 1970 as a date and time in UTC.
 pub(super) fn date(seconds: u64) -> String {
-    let (mut days, time) = (seconds / 86_400, seconds % 86_400);
-    let mut year = 1970;
+    let (days, time) = (seconds / 86_400, seconds % 86_400);
+    // The years of a file may be billions.
+    let (mut year, mut days) = (1970 + 400 * (days / DAYS_OF_400_YEARS), days % DAYS_OF_400_YEARS);
     while days >= days_of(year) {
         days -= days_of(year);
         year += 1;
@@ -109,6 +110,9 @@ pub(super) fn date(seconds: u64) -> String {
     }
     format!("{year}-{month:02}-{:02} {:02}:{:02}", days + 1, time / 3600, time / 60 % 60)
 }
+
+/// The period of the calendar.
+const DAYS_OF_400_YEARS: u64 = 146_097;
 
 fn days_of(year: u64) -> u64 {
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
@@ -139,13 +143,16 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_the_gregorian_calendar() {
-        let shown = [0, 951_782_399, 951_868_800, 1_767_225_600, 1_795_334_033].map(date);
+        let shown =
+            [0, 951_782_399, 951_868_800, 1_767_225_600, 1_795_334_033, 253_402_300_800, u64::MAX].map(date);
         let expected = [
             "1970-01-01 00:00",
             "2000-02-28 23:59",
             "2000-03-01 00:00",
             "2026-01-01 00:00",
             "2026-11-22 07:53",
+            "10000-01-01 00:00",
+            "584554051223-11-09 07:00",
         ];
         assert_eq!(shown, expected);
     }

@@ -11,12 +11,17 @@ use super::curve::Curve;
 use super::diagnostics::DIAGNOSTICS;
 use crate::checkpoint::{self, CONFIG};
 use crate::config::{self, Experiment};
+use crate::enclosure;
+use crate::files::limit;
 use crate::provenance::Provenance;
 use crate::statistics::mean;
 use crate::telemetry::{METRICS_FILE, Metric};
 
 /// The values of an experiment by key.
 pub(super) type Settings = BTreeMap<String, toml::Value>;
+
+/// Larger values in curves are ignored: a chart could not represent their differences.
+const LARGEST: f64 = 1e100;
 
 /// The configuration and the curves of a run.
 pub(crate) struct RunHistory {
@@ -61,13 +66,13 @@ impl RunHistory {
         // The file may be older than the newest checkpoint, or edited by hand.
         let text = match checkpoint::summary_of_newest(run_dir) {
             Ok(Some(saved)) => saved.config,
-            _ => fs::read_to_string(run_dir.join(CONFIG))
+            _ => enclosure::read_text(run_dir, &run_dir.join(CONFIG), limit::EXPERIMENT)
                 .with_context(|| format!("{CONFIG} cannot be read"))
                 .with_context(unreadable)?,
         };
         let experiment =
             config::from_toml(&text).and_then(config::Config::resolve).with_context(unreadable)?;
-        let metrics = match fs::read(run_dir.join(METRICS_FILE)) {
+        let metrics = match enclosure::read(run_dir, &run_dir.join(METRICS_FILE), limit::CURVES) {
             // The run has only just started.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             metrics => {
@@ -75,7 +80,7 @@ impl RunHistory {
             }
         };
         let mut run = Self::new(name(run_dir), experiment)?;
-        run.provenance = Provenance::read(run_dir);
+        run.provenance = Provenance::read(run_dir).with_context(unreadable)?;
         // Runs of earlier versions do not say when they started. Their configuration was written then.
         if run.provenance.started.is_none() {
             run.provenance.started = modified(&run_dir.join(CONFIG));
@@ -115,7 +120,8 @@ impl RunHistory {
     }
 
     fn add(&mut self, record: &Map<String, Value>) {
-        let number = |tag: &str| record.get(tag).and_then(Value::as_f64);
+        let is_possible = |value: &f64| value.abs() <= LARGEST;
+        let number = |tag: &str| record.get(tag).and_then(Value::as_f64).filter(is_possible);
         let single = self.games.len() == 1;
         let frames = number("frames").unwrap_or(0.0);
         self.frames = self.frames.max(frames);

@@ -1,11 +1,12 @@
 //! The end of the curves of a run.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::enclosure;
+use crate::files;
 use crate::telemetry::{METRICS_FILE, Metric};
 
 /// The number of bytes that are read from the end of a file, which may be gigabytes long.
@@ -16,12 +17,15 @@ const TAIL: u64 = 1 << 20;
 pub(super) struct Curves(Vec<Map<String, Value>>);
 
 impl Curves {
-    /// Reads the records after at most `frames` frames; none from a file that cannot be read.
-    pub(super) fn up_to(run_dir: &Path, frames: u64) -> Self {
-        let text = tail(&run_dir.join(METRICS_FILE)).unwrap_or_default();
+    /// Reads the records after at most `frames` frames; none if there is no file.
+    pub(super) fn up_to(run_dir: &Path, frames: u64) -> io::Result<Self> {
+        let text = match tail(run_dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            text => text?,
+        };
         // The first line may begin before the tail, and the last line of a running run may be incomplete.
         let records = text.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
-        Self(records.filter(|record| self::frames(record).is_some_and(|at| at <= frames)).collect())
+        Ok(Self(records.filter(|record| self::frames(record).is_some_and(|at| at <= frames)).collect()))
     }
 
     /// Returns the number of frames at the end.
@@ -45,13 +49,10 @@ fn frames(record: &Map<String, Value>) -> Option<u64> {
     record.get("frames")?.as_u64()
 }
 
-fn tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+fn tail(run_dir: &Path) -> io::Result<String> {
+    let path = run_dir.join(METRICS_FILE);
+    enclosure::check(run_dir, &path)?;
+    Ok(String::from_utf8_lossy(&files::read_end(&path, TAIL)?).into_owned())
 }
 
 #[cfg(test)]
@@ -74,13 +75,13 @@ mod tests {
         let mut text: String = (0..2000).map(|index| record(index, index as f64)).collect();
         text += "{\"frames\":5000,\"charts/recent_return/qbert\":7.5}\n{\"frames\":5001,\"charts/rec";
         fs::write(temp.path().join(METRICS_FILE), text).unwrap();
-        let curves = Curves::up_to(temp.path(), u64::MAX);
+        let curves = Curves::up_to(temp.path(), u64::MAX).unwrap();
         assert_eq!(curves.frames(), Some(5000));
         let newest = |games: &[&str]| curves.newest(Metric::RecentReturn, games);
         assert_eq!(newest(&["pong", "qbert"]), Some(vec![1999.0, 7.5]));
         assert_eq!(newest(&["pong", "boxing"]), None);
-        let before = Curves::up_to(temp.path(), 1500);
+        let before = Curves::up_to(temp.path(), 1500).unwrap();
         assert_eq!(before.newest(Metric::RecentReturn, &["pong"]), Some(vec![1500.0]));
-        assert_eq!(Curves::up_to(&temp.path().join("nowhere"), 9).frames(), None);
+        assert_eq!(Curves::up_to(&temp.path().join("nowhere"), 9).unwrap().frames(), None);
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::score::{Origin, Score};
 use super::status::{RunStatus, State, Training};
+use crate::output::one_line;
 use crate::table;
 
 const HEADINGS: [&str; 9] = ["run", "alg", "games", "state", "frames", "done", "score", "size", "age"];
@@ -59,7 +60,7 @@ pub(super) fn print_table(
     table::print(&HEADINGS, &rows, out)?;
     for run in runs {
         if let State::Damaged(problem) = &run.state {
-            writeln!(out, "{}: {problem}", name(run, directory))?;
+            writeln!(out, "{}: {}", name(run, directory), one_line(problem))?;
         }
     }
     Ok(())
@@ -87,7 +88,7 @@ fn row(run: &RunStatus, directory: &Path, now: SystemTime) -> Vec<String> {
 fn name(run: &RunStatus, directory: &Path) -> String {
     let name = run.path.strip_prefix(directory).unwrap_or(&run.path);
     let name = if name.as_os_str().is_empty() { &run.path } else { name };
-    name.display().to_string()
+    one_line(&name.to_string_lossy()).into_owned()
 }
 
 fn games(names: &[&str]) -> String {

@@ -1,4 +1,3 @@
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -8,7 +7,10 @@ use super::disk::DiskUse;
 use super::score::Score;
 use crate::checkpoint::{self, CONFIG, Summary};
 use crate::config::{self, Experiment};
+use crate::enclosure;
 use crate::failure::sentence;
+use crate::files::limit;
+use crate::telemetry::METRICS_FILE;
 
 /// The state of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,14 +85,15 @@ impl Training {
     fn read(run_dir: &Path, saved: Option<&Summary>, is_running: bool) -> Result<Self> {
         let config = match saved {
             Some(saved) => saved.config.clone(),
-            None => fs::read_to_string(run_dir.join(CONFIG))
+            None => enclosure::read_text(run_dir, &run_dir.join(CONFIG), limit::EXPERIMENT)
                 .with_context(|| format!("{CONFIG} cannot be read"))?,
         };
         let experiment = config::from_toml(&config).and_then(config::Config::resolve);
         let experiment = experiment.with_context(|| format!("{CONFIG} cannot be used"))?;
         let saved_frames = saved.map_or(0, |saved| saved.progress.moment.frames);
         // A stopped run repeats the steps after its checkpoint.
-        let curves = Curves::up_to(run_dir, if is_running { u64::MAX } else { saved_frames });
+        let curves = Curves::up_to(run_dir, if is_running { u64::MAX } else { saved_frames })
+            .with_context(|| format!("{METRICS_FILE} cannot be read"))?;
         let frames = curves.frames().unwrap_or(0).max(saved_frames);
         let score = Score::newest(&experiment.games, &curves, saved.map(|saved| &saved.progress));
         Ok(Self { experiment, frames, score })

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Scores;
 use crate::durable;
+use crate::enclosure;
+use crate::files::limit;
 
 /// The scores at the end of a run. They are stored in a file, so that resuming a finished run shows them again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,9 +26,13 @@ impl FinalScores {
 
     /// Reads the scores of a run in `games` after `frames` frames, if they are known.
     pub(crate) fn read(run_dir: &Path, frames: u64, games: &[&str]) -> Option<Self> {
-        let text = fs::read(run_dir.join(Self::FILE)).ok()?;
+        let text = Self::text(run_dir).ok()?;
         let scores: Self = serde_json::from_slice(&text).ok()?;
         (scores.frames == frames && scores.are_of(games)).then_some(scores)
+    }
+
+    fn text(run_dir: &Path) -> io::Result<Vec<u8>> {
+        enclosure::read(run_dir, &run_dir.join(Self::FILE), limit::SCORES)
     }
 
     /// Returns true if there are episodes of exactly these games.
@@ -38,13 +44,15 @@ impl FinalScores {
         is_complete(&self.agent) && self.random.as_ref().is_none_or(is_complete)
     }
 
-    /// Removes the scores of a run if they were reached after `frames` frames or later.
+    /// Removes the scores of a run if they were reached after `frames` frames or later. Fails if the file cannot be read: it
+    /// could not be written at the end either.
     pub(crate) fn remove_from(run_dir: &Path, frames: u64) -> Result<()> {
         let path = run_dir.join(Self::FILE);
-        let is_later = |text: Vec<u8>| {
-            serde_json::from_slice::<Self>(&text).is_ok_and(|scores: Self| scores.frames >= frames)
+        let text = match Self::text(run_dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            text => text.with_context(|| format!("cannot read {}", path.display()))?,
         };
-        if !fs::read(&path).is_ok_and(is_later) {
+        if !serde_json::from_slice(&text).is_ok_and(|scores: Self| scores.frames >= frames) {
             return Ok(());
         }
         match fs::remove_file(&path) {
@@ -56,7 +64,7 @@ impl FinalScores {
     }
 
     pub(crate) fn write(&self, run_dir: &Path) -> Result<()> {
-        durable::write(&run_dir.join(Self::FILE), &serde_json::to_vec_pretty(self)?)
+        durable::write_inside(run_dir, &run_dir.join(Self::FILE), &serde_json::to_vec_pretty(self)?)
     }
 }
 

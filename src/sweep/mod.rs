@@ -7,7 +7,7 @@ mod settings;
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -19,7 +19,9 @@ use crate::checkpoint;
 use crate::cli::{ExperimentArgs, Global, Launcher, SweepArgs};
 use crate::config::{self, Config, RunSettings};
 use crate::durable;
+use crate::enclosure;
 use crate::failure::{AtWork, Interrupted};
+use crate::files::limit;
 use crate::interrupt::Interrupt;
 use crate::learner::Algorithm;
 use crate::output::notice;
@@ -55,6 +57,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
         "{} is a run, which would hide those of the sweep; choose another --run-dir",
         args.run_dir.display()
     );
+    check_links(args, &variants)?;
     // Nothing is written if a setting does not match.
     let new = variants.iter().map(|variant| Ok((variant, variant.is_new(&args.run_dir)?)));
     let new: Vec<_> = new.collect::<Result<_>>()?;
@@ -118,6 +121,20 @@ fn check_names(variants: &[Variant<'_>]) -> Result<()> {
                 label(variant.setting)
             )
         }
+    }
+    Ok(())
+}
+
+/// Fails if a symbolic link leads from a run to a place outside the directory of the sweep.
+fn check_links(args: &SweepArgs, variants: &[Variant<'_>]) -> Result<()> {
+    if !args.run_dir.exists() {
+        return Ok(());
+    }
+    let run_dirs = variants
+        .iter()
+        .flat_map(|variant| variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed)));
+    for run_dir in run_dirs {
+        enclosure::check(&args.run_dir, &run_dir)?;
     }
     Ok(())
 }
@@ -191,16 +208,23 @@ impl<'a> Variant<'a> {
     /// Writes the experiment into the directory of a sweep.
     fn create(&self, sweep: &Path) -> Result<()> {
         let directory = sweep.join(SETTINGS);
-        fs::create_dir_all(&directory)
-            .with_context(|| format!("cannot write the directory {}", directory.display()))?;
-        durable::write(&self.file(sweep), self.experiment.as_bytes())
+        let create = || {
+            fs::create_dir_all(sweep)?;
+            enclosure::check(sweep, &directory)?;
+            fs::create_dir_all(&directory)
+        };
+        create().with_context(|| format!("cannot write the directory {}", directory.display()))?;
+        durable::write_inside(sweep, &self.file(sweep), self.experiment.as_bytes())
     }
 
     /// Returns true if the directory of a sweep has no file for this setting. If it has one, checks that it describes the
     /// same experiment: names contain only the last parts of keys, so they may be ambiguous.
     fn is_new(&self, sweep: &Path) -> Result<bool> {
         let file = self.file(sweep);
-        let Ok(before) = fs::read_to_string(&file) else { return Ok(true) };
+        let before = match enclosure::read_text(sweep, &file, limit::EXPERIMENT) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            before => before.with_context(|| format!("cannot read {}", file.display()))?,
+        };
         let changed =
             config::changed_keys(&before, &self.experiment).with_context(|| file.display().to_string())?;
         let changed: Vec<_> = changed.into_iter().filter(|key| !INCIDENTAL.contains(&key.as_str())).collect();
@@ -283,7 +307,7 @@ fn train_run(
     let mut child = command.stdout(Stdio::null()).spawn().with_context(cannot)?;
     let status = interrupt.wait_for(&mut child).context("cannot wait for a run")?;
     if status.success() {
-        return durable::write(&run_dir.join(COMPLETE), b"").map(|()| true);
+        return durable::write_inside(&args.run_dir, &run_dir.join(COMPLETE), b"").map(|()| true);
     }
     // If this process was asked to stop, the exit status is ignored: the signal may have arrived before the run handled
     // signals.

@@ -1,6 +1,9 @@
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use crate::enclosure;
+use crate::files;
 
 /// An append-only file. It recovers from errors and from being deleted.
 pub(super) struct AppendFile {
@@ -13,13 +16,15 @@ pub(super) struct AppendFile {
 }
 
 impl AppendFile {
-    /// Opens or creates a file and truncates it to `length` bytes.
-    pub(super) fn open(path: &Path, length: u64) -> io::Result<Self> {
-        let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
+    /// Opens or creates a file of a run and truncates it to `length` bytes. Fails if a symbolic link leads out of the run.
+    pub(super) fn open(run_dir: &Path, name: &str, length: u64) -> io::Result<Self> {
+        let path = run_dir.join(name);
+        let opened = enclosure::check(run_dir, &path).and_then(|()| files::open_or_create(&path));
+        let mut file = opened.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
         let length = length.min(file.metadata()?.len());
         file.set_len(length)?;
         file.seek(SeekFrom::Start(length))?;
-        Ok(Self { path: path.to_owned(), writer: BufWriter::new(file), length, pending: 0 })
+        Ok(Self { path, writer: BufWriter::new(file), length, pending: 0 })
     }
 
     /// Syncs everything written so far to the disk.
@@ -51,7 +56,7 @@ impl AppendFile {
         let deleted = self.writer.get_mut();
         deleted.seek(SeekFrom::Start(0))?;
         deleted.read_to_end(&mut contents)?;
-        let mut file = OpenOptions::new().create_new(true).read(true).write(true).open(&self.path)?;
+        let mut file = File::create_new(&self.path)?;
         if let Err(error) = file.write_all(&contents) {
             // A truncated copy must not pass for the file, so that the next attempt copies again.
             let _ = fs::remove_file(&self.path);
@@ -94,7 +99,7 @@ mod tests {
     fn continues_between_records_after_an_error_and_after_its_deletion() {
         let temp = TempDir::new().unwrap();
         let path = temp.path().join("curves");
-        let mut file = AppendFile::open(&path, 0).unwrap();
+        let mut file = AppendFile::open(temp.path(), "curves", 0).unwrap();
         file.write_all(b"one\n").unwrap();
         file.flush().unwrap();
         file.write_all(b"tw").unwrap();

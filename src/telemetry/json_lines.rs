@@ -16,7 +16,7 @@ impl JsonLines {
     pub(super) const FILE: &str = "metrics.jsonl";
 
     pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
-        AppendFile::open(&run_dir.join(Self::FILE), length).map(|file| Self { file })
+        AppendFile::open(run_dir, Self::FILE, length).map(|file| Self { file })
     }
 }
 

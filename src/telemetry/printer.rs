@@ -1,7 +1,7 @@
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::cluster;
-use crate::output::notice;
+use crate::output::{notice, notice_lines};
 
 /// Prints messages to standard error. Results go to standard output.
 #[derive(Clone)]
@@ -37,6 +37,15 @@ impl Printer {
             Self::Silent | Self::Quiet => {}
             Self::Plain => notice(line),
             Self::Bar(bar) => bar.suspend(|| notice(line)),
+        }
+    }
+
+    /// Prints several lines, such as a table, unless quiet.
+    pub(crate) fn say_lines(&self, lines: &str) {
+        match self {
+            Self::Silent | Self::Quiet => {}
+            Self::Plain => notice_lines(lines),
+            Self::Bar(bar) => bar.suspend(|| notice_lines(lines)),
         }
     }
 

@@ -10,7 +10,7 @@ use super::printer::Printer;
 use super::progress::{Extent, Progress};
 use super::record::{Moment, Record};
 use super::sink::Sink;
-use crate::output::notice;
+use crate::output::{notice, notice_lines};
 
 /// The interval between lines outside a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
@@ -179,7 +179,7 @@ impl Display {
         if self.per_game && self.last_table.elapsed() >= TABLE_INTERVAL {
             let width = 90;
             if let Some(height) = self.progress.table_height(width) {
-                notice(self.progress.table(width, height));
+                notice_lines(self.progress.table(width, height));
             }
             self.last_table = Instant::now();
         }

@@ -35,7 +35,7 @@ impl TensorBoard {
     pub(super) const FILE: &str = "events.out.tfevents.ale-train";
 
     pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
-        let mut tensorboard = Self { file: AppendFile::open(&run_dir.join(Self::FILE), length)? };
+        let mut tensorboard = Self { file: AppendFile::open(run_dir, Self::FILE, length)? };
         if tensorboard.file.length() == 0 {
             let mut event = Event::new();
             event.set_file_version("brain.Event:2".to_owned());

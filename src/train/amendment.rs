@@ -1,6 +1,5 @@
 //! Changes of the settings of a run that is resumed.
 
-use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,7 +13,9 @@ use crate::checkpoint::{self, Amendment, Checkpoint, CheckpointWriter};
 use crate::cli::ResumeArgs;
 use crate::cluster;
 use crate::config::{self, Change, Config, Experiment};
+use crate::enclosure;
 use crate::failure::sentence;
+use crate::files::limit;
 use crate::telemetry::{Printer, Telemetry};
 use crate::version::COMMIT;
 
@@ -62,7 +63,7 @@ pub(super) fn configured(
 ) -> Result<(Experiment, Vec<Change>)> {
     let path = run_dir.join(checkpoint::CONFIG);
     let unusable = || format!("the configuration {} cannot be used", path.display());
-    let text = fs::read_to_string(&path).with_context(unusable)?;
+    let text = enclosure::read_text(run_dir, &path, limit::EXPERIMENT).with_context(unusable)?;
     let before = config::from_toml(&text).and_then(Config::resolve).with_context(unusable)?;
     let (config, changes) = config::amended(&text, &args.set, args.total_frames)?;
     let experiment = config.resolve()?;

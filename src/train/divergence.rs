@@ -7,6 +7,7 @@ use algorithms::{Divergence, LearnerError};
 use anyhow::{Error, anyhow};
 
 use crate::checkpoint;
+use crate::enclosure;
 use crate::failure::sentence;
 use crate::tensors::{self, Precision};
 
@@ -36,7 +37,11 @@ pub(super) fn cause_of(failure: &Error) -> Option<LearnerError> {
 fn save(divergence: Divergence, run_dir: &Path) -> String {
     let path = run_dir.join(FILE);
     let texts = HashMap::from([("about".to_owned(), divergence.to_string())]);
-    match tensors::write(&path, divergence.batch, Precision::F32, texts) {
+    let write = || {
+        enclosure::check_file(run_dir, &path)?;
+        tensors::write(&path, divergence.batch, Precision::F32, texts)
+    };
+    match write() {
         Ok(()) => format!("the batch is in {}", path.display()),
         Err(error) => format!("the batch could not be saved: {}", sentence(&error)),
     }

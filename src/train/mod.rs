@@ -17,8 +17,7 @@ mod tally;
 mod team;
 mod training;
 
-use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -30,8 +29,10 @@ use crate::cli::{Global, ResumeArgs, TrainCommand};
 use crate::cluster;
 use crate::config::{self, Experiment};
 use crate::device::DeviceName;
+use crate::enclosure;
 use crate::environments::{Builder, Overrides};
 use crate::failure::sentence;
+use crate::files::limit;
 use crate::initial_weights;
 use crate::provenance::Provenance;
 use crate::runs;
@@ -205,8 +206,12 @@ fn restored(
 /// is used.
 fn warn_of_changes(run_dir: &Path, config: &str, printer: &Printer) {
     let path = run_dir.join(checkpoint::CONFIG);
-    let Ok(text) = fs::read_to_string(&path) else { return };
-    let changed = match config::changed_keys(config, &text) {
+    let text = enclosure::read_text(run_dir, &path, limit::EXPERIMENT);
+    if text.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return;
+    }
+    let text = text.map_err(anyhow::Error::from);
+    let changed = match text.and_then(|text| config::changed_keys(config, &text)) {
         Ok(keys) if keys.is_empty() => return,
         Ok(keys) => format!("changes {}", keys.join(", ")),
         Err(error) => format!("cannot be read ({})", sentence(&error)),

@@ -70,7 +70,7 @@ impl OutputOptions {
             return Ok(());
         }
         if self.json {
-            printer.say(String::from_utf8_lossy(table).trim_end());
+            printer.say_lines(String::from_utf8_lossy(table).trim_end());
             return Ok(());
         }
         Ok(out.write_all(table)?)

@@ -30,7 +30,8 @@ impl Tally {
         steps: impl Iterator<Item = u64>,
     ) -> Self {
         let recent_of = |task: usize| {
-            recent.get(task).map_or_else(VecDeque::new, |returns| returns.iter().copied().collect())
+            let returns = recent.get(task).map_or(&[][..], Vec::as_slice);
+            returns[returns.len().saturating_sub(RECENT)..].iter().copied().collect::<VecDeque<f64>>()
         };
         Self {
             tasks: tasks.to_vec(),

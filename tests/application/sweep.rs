@@ -327,3 +327,21 @@ mod signals {
         assert!(!checkpoints.exists() || fs::read_dir(checkpoints).expect("a directory").count() == 0);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leaves_the_sweep_is_refused() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let (runs, outside) = (temp.path().join("sweep"), temp.path().join("outside"));
+    for name in ["settings", "gamma=0.9__seed=1"] {
+        fs::create_dir_all(&runs).expect("a directory");
+        fs::create_dir_all(&outside).expect("a directory");
+        std::os::unix::fs::symlink("../outside", runs.join(name)).expect("a link");
+        let Output { status, stderr, .. } =
+            sweep(&["--vary", "ppo.gamma=0.9,0.99", "--seeds", "1"], temp.path());
+        let said = String::from_utf8_lossy(&stderr);
+        assert!(status.code() == Some(2) && said.contains(name) && said.contains("outside"), "{said}");
+        assert_eq!(fs::read_dir(&outside).expect("a directory").count(), 0);
+        fs::remove_dir_all(&runs).expect("a directory");
+    }
+}

@@ -1,11 +1,16 @@
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Opens the file in `directory` whose lock serialises downloads, and creates it if there is none.
+/// Opens the file in `directory` whose lock serialises downloads, and creates it if there is none. Fails if it is not a
+/// regular file: a link could lead to a file of somebody else.
 pub fn open_lock_file(directory: &Path) -> io::Result<File> {
     let path = directory.join(".lock");
-    match File::create(&path) {
+    if fs::symlink_metadata(&path).is_ok_and(|there| !there.is_file()) {
+        let message = format!("{} is not a regular file", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    match File::options().create(true).truncate(false).write(true).open(&path) {
         // Another user of the machine created it. Locking needs no more than reading.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
         file => file,
@@ -14,7 +19,6 @@ pub fn open_lock_file(directory: &Path) -> io::Result<File> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -28,5 +32,21 @@ mod tests {
         let first = open_lock_file(directory.path()).unwrap();
         first.lock().unwrap();
         assert!(open_lock_file(directory.path()).unwrap().try_lock().is_err());
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let outside = directory.path().join("outside");
+        let [precious, missing] = ["precious", "missing"].map(|name| directory.path().join(name));
+        fs::create_dir(&outside).unwrap();
+        fs::write(&precious, "x").unwrap();
+        for target in [&precious, &missing] {
+            std::os::unix::fs::symlink(target, outside.join(".lock")).unwrap();
+            assert!(open_lock_file(&outside).unwrap_err().to_string().ends_with("is not a regular file"));
+            fs::remove_file(outside.join(".lock")).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "x");
+        assert!(!missing.exists());
     }
 }

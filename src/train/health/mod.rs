@@ -6,12 +6,13 @@ mod conditions;
 mod silence;
 mod watch;
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use crate::config::Experiment;
+use crate::enclosure;
+use crate::files::limit;
 use crate::learner::Algorithm;
 use crate::telemetry::{METRICS_FILE, Metric, Printer, Sample};
 
@@ -53,7 +54,8 @@ impl Health {
 
     /// Replays the records that a run wrote before it was stopped.
     pub(super) fn replay(&mut self, run_dir: &Path) {
-        let text = fs::read_to_string(run_dir.join(METRICS_FILE)).unwrap_or_default();
+        let path = run_dir.join(METRICS_FILE);
+        let text = enclosure::read_text(run_dir, &path, limit::CURVES).unwrap_or_default();
         for record in text.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok()) {
             let value = |metric: Metric, game: Option<&str>| record.get(&metric.tag(game))?.as_f64();
             let updates = record.get("updates").and_then(Value::as_u64).unwrap_or(0);
@@ -127,6 +129,7 @@ fn silences(experiment: &Experiment) -> Vec<Silence> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::fs;
 
     use super::*;
     use crate::config;

@@ -1,7 +1,9 @@
 //! Experiments of training commands, and the output of training.
 
 use std::fs;
-use std::process::Output;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -167,4 +169,42 @@ fn a_game_rests_after_its_budget_of_frames() {
         let progress: serde_json::Value = serde_json::from_slice(&progress).expect("JSON");
         assert_eq!(progress["moment"]["frames"], expected.iter().sum::<u64>(), "{name}");
     }
+}
+
+/// Each name took many microseconds, several times.
+#[test]
+fn a_file_with_very_many_games_is_refused_at_once() {
+    let temp = TempDir::new().expect("a directory");
+    let file = temp.path().join("games.toml");
+    let name = file.to_str().expect("a name");
+    let games = "\"harvest\",".repeat(300_000);
+    let overrides: String = (0..100_000).map(|index| format!("[environments.game.g{index}]\n")).collect();
+    for text in [format!("[environments]\ngames = [{games}]\n"), overrides] {
+        fs::write(&file, text).expect("a file");
+        for command in ["config", "ppo"] {
+            let began = Instant::now();
+            let error = error(&[command, "--config", name]);
+            assert!(
+                error.contains("there are too many names of games; at most 1000 are possible"),
+                "{error}"
+            );
+            // The debug build takes a second to parse the file.
+            assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_experiment_may_come_from_a_pipe_but_not_without_end() {
+    let temp = TempDir::new().expect("a directory");
+    let pipe = temp.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("a pipe").success());
+    let name = pipe.to_str().expect("a name").to_owned();
+    let writer = thread::spawn(move || fs::write(pipe, "ppo.gamma = 0.5\n"));
+    let Output { stdout, .. } = output(&["config", "--config", &name]);
+    writer.join().expect("a thread").expect("a pipe");
+    assert!(String::from_utf8(stdout).expect("text").contains("gamma = 0.5"));
+    let error = error(&["config", "--config", "/dev/zero"]);
+    assert!(error.contains("cannot read /dev/zero: it is longer than 17 MB"), "{error}");
 }

@@ -1,10 +1,11 @@
 //! The output of a run on a terminal.
 
+use std::fs;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::program::{ALE_TRAIN, skip};
+use crate::program::{ALE_TRAIN, ale_train, fail, skip, stdout, succeed};
 
 /// Runs a command in a pseudo-terminal of this type, with 80 columns and 24 rows, and returns everything that it wrote.
 /// `None` if `script`, which makes the pseudo-terminal, is not installed.
@@ -48,4 +49,34 @@ fn a_dumb_terminal_shows_lines_instead_of_a_bar() {
     let Some(text) = in_terminal("dumb", &arguments) else { return };
     assert!(text.contains(" of 4000 frames, "), "{text:?}");
     assert!(!text.contains('\x1b'), "{text:?}");
+}
+
+/// The name sets the title of a terminal and its colour, and has a line break.
+#[test]
+fn names_of_files_cannot_control_the_terminal() {
+    const NAME: &str = "x\u{1b}]0;pwn\u{7}\n\u{1b}[31mRÖD";
+    const SHOWN: &str = r"x\u001b]0;pwn\u0007\u000a\u001b[31mRÖD";
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join(NAME);
+    fs::create_dir(&run).expect("a directory");
+    fs::write(run.join("run.json"), "{}").expect("a file");
+    fs::write(run.join("config.toml"), "").expect("a file");
+    let table = stdout(ale_train().arg("runs").arg(temp.path()));
+    assert_eq!(table.lines().count(), 2, "{table}");
+    assert!(table.contains(SHOWN) && !table.contains('\u{1b}'), "{table}");
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(ale_train().arg("runs").arg(temp.path()).arg("--json"))).expect("JSON");
+    assert_eq!(json[0]["path"].as_str(), run.to_str());
+    // A game in a file, and the name in errors, in notes and in errors of the arguments.
+    fs::write(run.join("config.toml"), r#"environments.games = ["a\u001b[31mb"]"#).expect("a file");
+    let said = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    let page = temp.path().join("page.html");
+    for message in [
+        fail(ale_train().arg("report").arg(&run).arg("--out").arg(&page), 2),
+        fail(ale_train().arg("resume").arg(run.join("nowhere")), 2),
+        fail(ale_train().arg(NAME), 2),
+        said(succeed(ale_train().arg("runs").arg(temp.path())).stdout),
+    ] {
+        assert!(message.contains(r"\u001b[31m") && !message.contains('\u{1b}'), "{message}");
+    }
 }

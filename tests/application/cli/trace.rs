@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
@@ -126,4 +126,25 @@ fn errors_name_the_line_of_an_invalid_action() {
     // The file is not UTF-8.
     fs::write(&file, [0xFF, 0xFE]).expect("a file");
     assert!(error(&["trace", "harvest", "--seed", "1", "--actions", name]).contains("cannot read"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_rom_that_is_a_pipe_or_longer_than_any_cartridge_is_refused_at_once() {
+    let temp = TempDir::new().expect("a directory");
+    let [pipe, long] = ["pipe", "long"].map(|name| temp.path().join(name));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("a pipe").success());
+    fs::File::create(&long).expect("a file").set_len(1 << 40).expect("a file");
+    let [pipe, long] = [&pipe, &long].map(|path| path.to_str().expect("a name"));
+    let trace = |name| ["trace", name, "--seed", "1", "--random-actions", "5", "--steps", "1"];
+    for (arguments, reason) in [
+        (&trace(pipe)[..], format!("{pipe}: it is not a regular file")),
+        (&trace("/dev/zero"), "/dev/zero: it is not a regular file".to_owned()),
+        (&trace(long), format!("{long}: it is longer than 1 MiB, larger than any ROM")),
+        (&["roms", "import", pipe], format!("{pipe}: it is not a regular file")),
+        (&["roms", "import", "/dev/zero"], "/dev/zero: it is not a regular file".to_owned()),
+    ] {
+        let error = error(arguments);
+        assert!(error.contains(&format!("cannot read {reason}")), "{error}");
+    }
 }

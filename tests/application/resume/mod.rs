@@ -3,6 +3,7 @@
 
 mod disk;
 mod evaluations;
+mod foreign;
 mod kills;
 mod signals;
 

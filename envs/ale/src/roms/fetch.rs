@@ -1,4 +1,3 @@
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -6,6 +5,7 @@ use downloads::Pip;
 
 use super::builtin::built_in;
 use super::error::RomError;
+use super::image::read_image;
 use super::import::Imported;
 use super::store::{RomState, RomStore};
 use super::wheel::Wheel;
@@ -28,7 +28,7 @@ impl RomStore {
     pub fn file(&self, id: &str, pip: Option<&Pip>) -> Result<PathBuf, RomError> {
         let image = self.obtain(id, pip)?;
         let path = self.path(id);
-        if built_in(id).is_some() && fs::read(&path).ok().as_deref() != Some(&image) {
+        if built_in(id).is_some() && read_image(&path).ok().as_deref() != Some(&image) {
             self.write(id, &image)?;
         }
         Ok(path)

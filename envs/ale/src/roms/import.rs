@@ -5,6 +5,7 @@ use std::path::Path;
 use zip::ZipArchive;
 
 use super::error::RomError;
+use super::image::open_regular;
 use super::store::RomStore;
 
 /// The outcome of an import or a download.
@@ -64,7 +65,7 @@ impl Search<'_> {
     }
 
     fn file(&mut self, path: &Path) -> Result<(), RomError> {
-        let mut file = File::open(path).map_err(unreadable(path))?;
+        let mut file = open_regular(path).map_err(unreadable(path))?;
         if is_archive(path) {
             return self.archive(path, file);
         }

@@ -7,6 +7,7 @@ use super::builtin::built_in;
 use super::digest::Md5Sum;
 use super::directory;
 use super::error::RomError;
+use super::image::read_image;
 use super::manifest::Manifest;
 
 /// A directory with ROM images, each named `ID.bin` and checked against the manifest whenever it is read.
@@ -137,7 +138,7 @@ impl RomStore {
 
 /// Returns the content of a file, or `None` if it does not exist.
 pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>, RomError> {
-    match fs::read(path) {
+    match read_image(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(reason) => Err(RomError::Unreadable { path: path.to_owned(), reason }),

@@ -1,7 +1,6 @@
 //! Loading of games. All emulators of a game share its ROM and its native code.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +18,7 @@ static POWERED: Mutex<BTreeMap<&str, PoweredGame>> = Mutex::new(BTreeMap::new())
 
 /// Reads a ROM and returns it with the id of its game, if it is known.
 pub(super) fn read(path: &Path) -> PyResult<(Arc<[u8]>, Option<&'static str>)> {
-    let image = fs::read(path).map_err(|error| errors::of_file(path, &error))?;
+    let image = roms::read_image(path).map_err(|error| errors::of_file(path, &error))?;
     let built_in = games().iter().map(|game| game.id).find(|id| roms::built_in(id) == Some(&image));
     // ale-py's wheel also contains ROMs that no environment supports.
     let id = built_in.or_else(|| Manifest::shipped().identify(&image)).filter(|id| game(id).is_ok());
