@@ -178,6 +178,8 @@ fn training_by_threads<'a>(
         threads,
         "--set",
         "evaluation.episodes=0",
+        "--set",
+        "checkpoints.interval_minutes=0",
     ]);
     command.arg("--run-dir").arg(run).args(&settings[1..])
 }
