@@ -9,12 +9,13 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::agent::TrainedAgent;
-use crate::cli::ExportArgs;
+use crate::cli::{ExportArgs, Global};
 use crate::config::Experiment;
+use crate::telemetry::Printer;
 
 /// Writes the file and prints the number of parameters.
-pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
-    let agent = TrainedAgent::open(&args.checkpoint)?;
+pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
+    let agent = TrainedAgent::open(&args.checkpoint, &Printer::new(global.quiet))?;
     let exported = agent.exported()?;
     let metadata = metadata(&agent.experiment, &exported.spec);
     let parameters: usize = exported.network.weights.iter().map(|weights| weights.values.len()).sum();

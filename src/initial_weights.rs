@@ -10,10 +10,11 @@ use sha2::{Digest, Sha256};
 use crate::agent::TrainedAgent;
 use crate::cli::CheckpointArgs;
 use crate::provenance::{Origin, Provenance};
+use crate::telemetry::Printer;
 
 /// Reads the newest checkpoint of a run, a checkpoint, a file of `ale-train export`, or an agent of the zoo.
-pub(crate) fn open(path: &Path) -> Result<(TrainedNetwork, Origin)> {
-    let agent = TrainedAgent::open(&CheckpointArgs { checkpoint: path.to_owned(), best: false })?;
+pub(crate) fn open(path: &Path, printer: &Printer) -> Result<(TrainedNetwork, Origin)> {
+    let agent = TrainedAgent::open(&CheckpointArgs { checkpoint: path.to_owned(), best: false }, printer)?;
     let network = agent.exported()?.network;
     let weights_sha256 = sha256(&network.weights);
     Ok((network, Origin { path: path.to_owned(), commit: agent.commit, weights_sha256 }))

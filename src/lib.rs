@@ -34,6 +34,7 @@ mod learner;
 mod man;
 mod memory;
 mod mujoco_tasks;
+mod on_demand;
 mod output;
 mod play;
 mod plot;
@@ -102,10 +103,11 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
     match command {
         Command::Train(command) => train::start(&command, &global, out),
         Command::Resume(args) => train::resume(&args, &global, out),
+        Command::Checkpoint(args) => on_demand::run(&args, &global, out),
         Command::Sweep(args) => sweep::run(&args, &global, out),
         Command::Runs(args) => runs::run(&args, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),
-        Command::Export(args) => export::run(&args, out),
+        Command::Export(args) => export::run(&args, &global, out),
         Command::Record(args) => record::run(&args, &global, out),
         Command::Play(args) => play::run(&args, &global, out),
         Command::Report(args) => report::run(&args, &global, out),

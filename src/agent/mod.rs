@@ -21,6 +21,7 @@ use crate::environments::Builder;
 use crate::learner::{Learner, Player};
 use crate::scores::FinalScores;
 use crate::selection;
+use crate::telemetry::Printer;
 use crate::zoo::{self, ZooAgent};
 
 pub(crate) use stored::StoredAgent;
@@ -55,8 +56,8 @@ pub(crate) struct Exported {
 }
 
 impl TrainedAgent {
-    /// Opens the agent that the flags choose.
-    pub(crate) fn open(args: &CheckpointArgs) -> Result<Self> {
+    /// Opens the agent that the flags choose. If its run is in training, says how old the checkpoint is.
+    pub(crate) fn open(args: &CheckpointArgs, printer: &Printer) -> Result<Self> {
         let path = &args.checkpoint;
         let of_zoo = zoo::find(path)?;
         if !path.exists()
@@ -66,7 +67,7 @@ impl TrainedAgent {
             bail!("{} does not exist; did you mean {}{}?", path.display(), zoo::PREFIX, agent.name);
         }
         if of_zoo.is_none() && !path.is_file() {
-            return Ok(StoredAgent::open(args)?.into());
+            return Ok(StoredAgent::open(args, printer)?.into());
         }
         ensure!(!args.best, "--best requires a run, but {} is a single agent", path.display());
         match of_zoo {

@@ -8,6 +8,7 @@ use crate::cli::CheckpointArgs;
 use crate::config::{self, Config, Experiment};
 use crate::provenance::Provenance;
 use crate::scores::FinalScores;
+use crate::telemetry::Printer;
 
 /// A checkpoint and its experiment.
 pub(crate) struct StoredAgent {
@@ -18,10 +19,12 @@ pub(crate) struct StoredAgent {
 }
 
 impl StoredAgent {
-    /// Opens the checkpoint that the flags choose.
-    pub(crate) fn open(args: &CheckpointArgs) -> Result<Self> {
-        let directory = checkpoint::chosen(&args.checkpoint, args.best)?;
-        let checkpoint = checkpoint::load(&directory)?;
+    /// Opens the checkpoint that the flags choose. If its run is in training, says how old the checkpoint is.
+    pub(crate) fn open(args: &CheckpointArgs, printer: &Printer) -> Result<Self> {
+        let (directory, checkpoint) = load_chosen(args)?;
+        if let Some(line) = checkpoint::age_in_training(&args.checkpoint, &directory) {
+            printer.say(&line);
+        }
         Self::new(directory, checkpoint)
     }
 
@@ -40,6 +43,19 @@ impl StoredAgent {
     /// Returns the opening of every error about the contents of the checkpoint.
     pub(crate) fn unusable(&self) -> String {
         checkpoint::unusable(&self.directory)
+    }
+}
+
+/// Reads the checkpoint that the flags choose. A run in training may remove it meanwhile; then it has a newer one.
+fn load_chosen(args: &CheckpointArgs) -> Result<(PathBuf, Checkpoint)> {
+    let chosen = || checkpoint::chosen(&args.checkpoint, args.best);
+    let directory = chosen()?;
+    match checkpoint::load(&directory) {
+        Err(_) if !directory.exists() => {
+            let newer = chosen()?;
+            Ok((newer.clone(), checkpoint::load(&newer)?))
+        }
+        loaded => Ok((directory, loaded?)),
     }
 }
 

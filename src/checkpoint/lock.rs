@@ -37,10 +37,20 @@ pub(crate) fn acquire(run_dir: &Path) -> Result<File> {
 
 /// Returns true if a process writes to a run.
 pub(crate) fn is_locked(run_dir: &Path) -> bool {
+    matches!(try_shared(run_dir), Some(Err(TryLockError::WouldBlock)))
+}
+
+/// Returns true if a process may be writing to a run: it has locked the run, or the file system has no locks.
+pub(crate) fn may_be_locked(run_dir: &Path) -> bool {
+    matches!(try_shared(run_dir), Some(Err(_)))
+}
+
+/// Tries to lock a run and releases the lock again. The lock is shared, because several processes may try at once. Returns
+/// nothing if no process has ever locked the run.
+fn try_shared(run_dir: &Path) -> Option<Result<(), TryLockError>> {
     let path = file(run_dir);
-    let Ok(file) = enclosure::check(run_dir, &path).and_then(|()| files::open(&path)) else { return false };
-    // A shared lock, because several processes may check at once. Closing the file releases it.
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    enclosure::check(run_dir, &path).ok()?;
+    Some(files::open(&path).ok()?.try_lock_shared())
 }
 
 #[cfg(test)]
@@ -55,9 +65,10 @@ mod tests {
         let first = acquire(run.path()).unwrap();
         let error = acquire(run.path()).unwrap_err().to_string();
         assert!(error.starts_with("another process is training the run"), "{error}");
-        assert!(is_locked(run.path()));
+        assert!(is_locked(run.path()) && may_be_locked(run.path()));
         drop(first);
-        assert!(!is_locked(run.path()) && !is_locked(&run.path().join("nowhere")));
+        assert!(!is_locked(run.path()) && !may_be_locked(run.path()));
+        assert!(!may_be_locked(&run.path().join("nowhere")));
         assert!(acquire(run.path()).is_ok());
     }
 }

@@ -4,6 +4,7 @@ use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::in_training;
 use super::lock;
 use super::manifest::Manifest;
 use super::{CONFIG, Checkpoint, LearnerState, PROGRESS};
@@ -160,10 +161,16 @@ pub(super) fn latest(path: &Path) -> Result<PathBuf> {
         return Ok(path.to_owned());
     }
     ensure!(path.exists(), "{} does not exist", path.display());
-    newest_first(path)?
+    checkpoints_of_begun(path)?
         .into_iter()
         .next()
         .with_context(|| format!("the run {} has no checkpoint yet", path.display()))
+}
+
+/// Returns the checkpoints of a run, the newest first. The error about a run before its first one says when that comes.
+pub(super) fn checkpoints_of_begun(run_dir: &Path) -> Result<Vec<PathBuf>> {
+    ensure!(!is_before_first_checkpoint(run_dir), in_training::without_checkpoint(run_dir));
+    newest_first(run_dir)
 }
 
 /// Returns true if `path` is a run that has no checkpoint yet. Returns false if its directory of checkpoints cannot be
@@ -223,7 +230,7 @@ pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
 
 /// Returns the number of updates in the name of a checkpoint, and the number of earlier checkpoints of the same update.
 /// The pairs order checkpoints by age.
-fn number(checkpoint: &Path) -> Option<(u64, u64)> {
+pub(super) fn number(checkpoint: &Path) -> Option<(u64, u64)> {
     let name = checkpoint.file_name()?.to_str()?.strip_prefix(PREFIX)?;
     let (updates, again) = name.split_once('.').unwrap_or((name, "0"));
     Some((updates.parse().ok()?, again.parse().ok()?))

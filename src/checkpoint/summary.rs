@@ -18,11 +18,15 @@ pub(crate) fn summary_of_newest(run_dir: &Path) -> Result<Option<Summary>> {
         return Ok(None);
     }
     let Some(newest) = store::newest_first(run_dir)?.into_iter().next() else { return Ok(None) };
-    let summary = summary(&newest);
-    summary.map(Some).with_context(|| store::unusable(&newest))
+    summary(&newest).map(Some)
 }
 
-fn summary(directory: &Path) -> Result<Summary> {
+/// Summarises a checkpoint in the same way.
+pub(crate) fn summary(directory: &Path) -> Result<Summary> {
+    read_summary(directory).with_context(|| store::unusable(directory))
+}
+
+fn read_summary(directory: &Path) -> Result<Summary> {
     let read = |name| store::read(directory, name);
     let manifest = Manifest::parse(&read(Manifest::FILE)?)?;
     manifest.verify_lengths(directory, &store::root_of(directory))?;

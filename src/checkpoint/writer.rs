@@ -6,12 +6,14 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 
 use super::manifest::Manifest;
+use super::request::Requests;
+use super::timer::Timer;
 use super::{CONFIG, Checkpoint, LearnerState, PROGRESS, Presence, Progress, lock, store};
 use crate::config::CheckpointSettings;
 use crate::durable;
 use crate::enclosure;
 use crate::files::limit;
-use crate::interval::{Interval, Timer};
+use crate::interval::Interval;
 use crate::telemetry::Moment;
 
 /// Writes the checkpoints of a run when they are due, and removes old ones.
@@ -22,6 +24,7 @@ pub(crate) struct CheckpointWriter {
     saved: Option<Moment>,
     due: Interval,
     timer: Timer,
+    requests: Requests,
     /// The lock of the run, released when the file is closed.
     lock: File,
     /// The files of the run besides checkpoints and curves.
@@ -29,13 +32,13 @@ pub(crate) struct CheckpointWriter {
 }
 
 impl CheckpointWriter {
-    /// Returns a writer for a run after `frames` frames, whose newest checkpoint was written at `saved`. `lock` is the lock
-    /// of the run.
+    /// Returns a writer for a run with the progress `moment`, whose newest checkpoint was written at `saved`. `lock` is the
+    /// lock of the run.
     pub(crate) fn new(
         run_dir: &Path,
         lock: File,
         settings: &CheckpointSettings,
-        frames: u64,
+        moment: Moment,
         saved: Option<Moment>,
     ) -> Result<Self> {
         let checkpoints = store::checkpoints_of(run_dir)?;
@@ -45,8 +48,9 @@ impl CheckpointWriter {
             run_dir: run_dir.to_owned(),
             settings: settings.clone(),
             saved,
-            due: Interval::new(settings.interval_frames, frames),
-            timer: Timer::minutes(settings.interval_minutes),
+            due: Interval::new(settings.interval_frames, moment.frames),
+            timer: Timer::new(settings.interval_minutes, moment.seconds, saved.is_some()),
+            requests: Requests::new(run_dir),
             lock,
             files: Vec::new(),
         })
@@ -92,9 +96,19 @@ impl CheckpointWriter {
         store::abandon_newer(&self.run_dir, checkpoint)
     }
 
-    /// Returns true if a checkpoint is due because of the time since the last one.
-    pub(crate) fn is_due_by_time(&self) -> bool {
-        self.timer.is_due()
+    /// Returns true if a checkpoint with this many bytes of experience is due because of the time since the last one.
+    pub(crate) fn is_due_by_time(&self, experience: u64) -> bool {
+        self.timer.is_due(experience)
+    }
+
+    /// Returns true if `ale-train checkpoint` requests a checkpoint.
+    pub(crate) fn is_requested(&mut self) -> bool {
+        self.requests.is_pending()
+    }
+
+    /// Answers the request, after an attempt to write the checkpoint.
+    pub(crate) fn answer_request(&mut self) -> Result<()> {
+        self.requests.answer()
     }
 
     /// Returns true if a checkpoint with this progress has been written, ignoring the training time.
@@ -112,7 +126,7 @@ impl CheckpointWriter {
         let moment = checkpoint.progress.moment;
         let began = Instant::now();
         let saved = store::save(&self.run_dir, checkpoint);
-        self.timer.restart(began.elapsed());
+        self.timer.restart(began.elapsed(), moment.seconds);
         saved?;
         self.saved = Some(moment);
         Ok(())
@@ -147,7 +161,7 @@ fn best(run_dir: &Path) -> Result<PathBuf> {
         "--best requires a run, but {} is a checkpoint",
         run_dir.display()
     );
-    let all = store::newest_first(run_dir)?;
+    let all = store::checkpoints_of_begun(run_dir)?;
     let best = best_of(&all)
         .with_context(|| format!("no checkpoint of the run {} has a score yet", run_dir.display()))?;
     Ok(best.clone())
@@ -193,7 +207,7 @@ mod tests {
         let settings =
             CheckpointSettings { interval_frames: 10, keep_last, keep_best, ..CheckpointSettings::default() };
         let lock = lock::acquire(run.path()).unwrap();
-        let mut writer = CheckpointWriter::new(run.path(), lock, &settings, 0, None).unwrap();
+        let mut writer = CheckpointWriter::new(run.path(), lock, &settings, Moment::default(), None).unwrap();
         for (updates, &score) in (1..).zip(scores) {
             writer.write(&checkpoint(updates, score)).unwrap();
             writer.remove_old().unwrap();
@@ -223,7 +237,8 @@ mod tests {
             let settings =
                 CheckpointSettings { keep_last, keep_best: false, ..CheckpointSettings::default() };
             let lock = lock::acquire(run.path()).unwrap();
-            let mut writer = CheckpointWriter::new(run.path(), lock, &settings, 0, None).unwrap();
+            let mut writer =
+                CheckpointWriter::new(run.path(), lock, &settings, Moment::default(), None).unwrap();
             for steps in 0..8 {
                 let mut checkpoint = checkpoint(0, None);
                 checkpoint.progress.moment.steps = steps;

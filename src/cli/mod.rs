@@ -36,7 +36,9 @@ pub(crate) use bench::{
 pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use presets::PresetsArgs;
 pub(crate) use train::TrainCommand;
-pub(crate) use training::{ConfigArgs, ExperimentArgs, Launcher, ResumeArgs, RunsArgs, SweepArgs};
+pub(crate) use training::{
+    ConfigArgs, ExperimentArgs, Launcher, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,
+};
 pub(crate) use zoo::ZooArgs;
 
 use crate::output::{is_control, notice_lines};
@@ -126,6 +128,8 @@ pub(crate) enum Command {
     Train(TrainCommand),
     /// Continue a run from its last checkpoint
     Resume(ResumeArgs),
+    /// Write a checkpoint of a run while it trains
+    Checkpoint(RequestArgs),
     /// List the runs below a directory
     Runs(RunsArgs),
     /// Train over combinations of hyperparameters and seeds

@@ -79,6 +79,27 @@ pub(crate) struct ResumeArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+The run writes the checkpoint after its current update or evaluation and continues. The command prints the path of the \
+checkpoint. It may be on another machine that shares the file system with the run.
+
+Examples:
+  ale-train checkpoint checkpoints/RUN
+  ale-train checkpoint checkpoints/RUN --timeout 3600 --json
+  ale-train record $(ale-train checkpoint checkpoints/RUN) --out now.gif")]
+pub(crate) struct RequestArgs {
+    /// Directory of a run in training
+    #[arg(value_name = "RUN_DIR", add = complete::runs())]
+    pub(crate) run_dir: PathBuf,
+    /// Seconds to wait for the checkpoint
+    #[arg(long, value_name = "S", default_value_t = 600.0, value_parser = number::seconds)]
+    pub(crate) timeout: f64,
+    /// Print one JSON object with the path and the progress of the run
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
 The state of a run is `running` (a process is writing to it), `finished`, `stopped` (`ale-train resume` continues \
 it), `unsaved` (it has no checkpoint yet) or `damaged`. The score is the mean return of the newest evaluation (marked \
 with *), or else of the last episodes. For several games, it is the mean over the games, human-normalised if it ends \

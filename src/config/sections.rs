@@ -130,7 +130,8 @@ settings! {
         /// only checkpoint is the one at the end.
         pub(crate) interval_frames: u64 = 4_000_000,
         /// The number of minutes after which a checkpoint is written, regardless of the number of frames; 0 turns this
-        /// off. Writing takes at most a twentieth of the time: the interval grows if necessary.
+        /// off. A run also has early checkpoints at its start and after 1, 3 and 10 minutes, unless this is 0 or shorter.
+        /// Writing takes at most a twentieth of the time: the interval grows if necessary.
         pub(crate) interval_minutes: f64 = 10.0 => at_least(0.0),
         /// The number of recent checkpoints to keep.
         pub(crate) keep_last: usize = 3 => at_least(1.0),

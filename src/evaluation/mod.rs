@@ -33,7 +33,8 @@ const ENVIRONMENTS: usize = 8;
 
 /// Runs `ale-train eval`.
 pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let trained = TrainedAgent::open(&args.agent.checkpoint)?;
+    let printer = Printer::new(global.quiet);
+    let trained = TrainedAgent::open(&args.agent.checkpoint, &printer)?;
     let overrides = Overrides {
         games: Some(trained.games(&args.games)?),
         repeat_action_probability: args.sticky,
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     let builder = Builder::new(&trained.experiment, &overrides, global)?;
     let learner = trained.restore()?;
     let agent = Agent { learner: learner.as_ref(), greedy: args.agent.greedy };
-    let progress_line = ProgressLine::of_activity(Printer::new(global.quiet));
+    let progress_line = ProgressLine::of_activity(printer);
     let status = progress_line.status();
     let report = |text| status.show_activity(text);
     let plan = Plan { episodes: args.episodes, seed: args.seed, stop: &|| false, report: &report };

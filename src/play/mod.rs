@@ -79,7 +79,7 @@ fn session(args: &PlayArgs, global: &Global) -> Result<Session> {
 
 /// Starts a game with the agent of a checkpoint and its settings. Also returns the frames per step.
 fn session_with_agent(agent: &AgentArgs, args: &PlayArgs, global: &Global) -> Result<(Session, u64)> {
-    let trained = TrainedAgent::open(&agent.checkpoint)?;
+    let trained = TrainedAgent::open(&agent.checkpoint, &Printer::new(global.quiet))?;
     let overrides = Overrides {
         games: Some(Games::Atari(vec![trained.game(args.game.as_deref())?])),
         repeat_action_probability: args.sticky,

@@ -15,6 +15,7 @@ use crate::config::Games;
 use crate::environments::{Builder, Overrides};
 use crate::failure::AtWork;
 use crate::learner::Player;
+use crate::telemetry::Printer;
 use crate::threads::set_threads;
 
 use caption::Caption;
@@ -26,7 +27,7 @@ const FRAMES_PER_SECOND: u32 = 60;
 /// Plays an episode and writes the video.
 pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let file = VideoFile::new(&args.out)?;
-    let agent = TrainedAgent::open(&args.agent.checkpoint)?;
+    let agent = TrainedAgent::open(&args.agent.checkpoint, &Printer::new(global.quiet))?;
     let game = agent.game(args.game.as_deref())?;
     let overrides = Overrides {
         games: Some(Games::Atari(vec![game])),

@@ -9,6 +9,8 @@ use crate::statistics::{mean, median};
 
 /// The largest number of games whose returns fit the line.
 const GAMES_IN_LINE: usize = 6;
+/// The weight of the newest episode in the mean length of a game's episodes.
+const NEWEST: f64 = 0.1;
 /// The width of a game in the table, and of the space between two columns of games.
 const COLUMN: usize = 42;
 const GAP: usize = 3;
@@ -27,6 +29,8 @@ pub(crate) struct Extent {
     pub(crate) learning_starts: u64,
     /// The number of frames between two evaluations; 0 for a single one at the end.
     pub(crate) evaluation_interval: u64,
+    /// The number of episodes of each game in an evaluation; 0 for no evaluations.
+    pub(crate) evaluation_episodes: usize,
 }
 
 /// The progress of a run, as text.
@@ -40,6 +44,8 @@ pub(super) struct Progress {
     games: Vec<GameRow>,
     /// Seconds of the newest evaluation.
     evaluation: Option<f64>,
+    /// The share of the environments in the time of playing.
+    environments: f64,
     /// The activity that interrupts training, and its start.
     activity: Option<(String, Instant)>,
 }
@@ -49,6 +55,8 @@ struct GameRow {
     frames: f64,
     /// The mean return of the last episodes, once one has ended.
     recent: Option<f64>,
+    /// The mean length of the last episodes in steps, once one has ended.
+    length: Option<f64>,
 }
 
 impl GameRow {
@@ -60,7 +68,7 @@ impl GameRow {
 impl Progress {
     pub(super) fn new(extent: Extent) -> Self {
         let beginning = extent.beginning;
-        let row = |name: &String| GameRow { name: name.clone(), frames: 0.0, recent: None };
+        let row = |name: &String| GameRow { name: name.clone(), frames: 0.0, recent: None, length: None };
         Self {
             started: Instant::now(),
             moment: beginning,
@@ -73,6 +81,7 @@ impl Progress {
             latest: BTreeMap::new(),
             games: extent.games.iter().map(row).collect(),
             evaluation: None,
+            environments: 1.0,
             activity: None,
             extent,
         }
@@ -104,9 +113,19 @@ impl Progress {
 
     pub(super) fn record(&mut self, record: &Record) {
         let Record { moment, samples } = record;
+        let value = |metric: Metric| {
+            let found = samples.iter().find(|sample| sample.metric == metric && sample.task.is_none());
+            found.map(|sample| sample.value)
+        };
         // Only records of updates have a speed.
-        if samples.iter().any(|sample| sample.metric == Metric::Sps) {
-            self.pace.update(moment.frames, moment.seconds);
+        if value(Metric::Sps).is_some() {
+            let [acting, environments, learning] =
+                [Metric::ActingTime, Metric::EnvironmentTime, Metric::LearningTime]
+                    .map(|metric| value(metric).unwrap_or(0.0));
+            self.pace.update(moment.frames, moment.seconds, learning);
+            if acting + environments > 0.0 {
+                self.environments = environments / (acting + environments);
+            }
         }
         self.moment = *moment;
         for sample in samples {
@@ -123,6 +142,10 @@ impl Progress {
         match (sample.metric, game) {
             (Metric::RecentReturn, Some(game)) => game.recent = Some(sample.value),
             (Metric::Frames, Some(game)) => game.frames = sample.value,
+            (Metric::EpisodicLength, Some(game)) => {
+                let mean = game.length.unwrap_or(sample.value);
+                game.length = Some(mean + NEWEST * (sample.value - mean));
+            }
             (Metric::EvaluationTime, _) => self.evaluation = Some(sample.value),
             _ => {}
         }
@@ -166,6 +189,9 @@ impl Progress {
         // The last step of all environments may exceed the total.
         let mut parts = vec![format!("{} of {} frames", count(frames.min(total)), count(total))];
         parts.extend(self.seconds_left().map(|left| format!("{} left", clock(left))));
+        if self.extent.evaluation_episodes > 0 && self.seconds_of_evaluation().is_none() {
+            parts.push("then an evaluation".to_owned());
+        }
         parts.extend(self.scores());
         if !self.latest.contains_key(&Metric::Sps.tag(None)) {
             let steps = steps.saturating_sub(self.extent.beginning.steps) as f64;
@@ -175,15 +201,35 @@ impl Progress {
         parts
     }
 
-    /// Returns the remaining seconds, with evaluations as long as the newest one.
+    /// Returns the remaining seconds, with those of evaluations as far as they can be known.
     fn seconds_left(&self) -> Option<f64> {
         let frames = self.moment.frames;
         let training = self.pace.seconds_left(frames)?;
+        if self.extent.evaluation_episodes == 0 {
+            return Some(training);
+        }
         let evaluations = match self.extent.evaluation_interval {
-            0 => 0,
+            0 => 1,
             interval => self.extent.total_frames.saturating_sub(frames).div_ceil(interval),
         };
-        Some(training + self.evaluation.unwrap_or(0.0) * evaluations as f64)
+        // At the end, a random player plays as many episodes. It needs no time for acting.
+        let counted = evaluations as f64 + self.environments;
+        Some(training + counted * self.seconds_of_evaluation().unwrap_or(0.0))
+    }
+
+    /// Returns the seconds of an evaluation: those of the newest one or, before the first one, those of playing as many
+    /// episodes in training. Returns nothing before the end of the first episode.
+    fn seconds_of_evaluation(&self) -> Option<f64> {
+        if self.evaluation.is_some() {
+            return self.evaluation;
+        }
+        let lengths: Vec<f64> = self.games.iter().filter_map(|game| game.length).collect();
+        if lengths.is_empty() || self.moment.steps == 0 {
+            return None;
+        }
+        let episodes = (self.extent.evaluation_episodes * self.games.len()) as f64;
+        let frames_per_step = self.moment.frames as f64 / self.moment.steps as f64;
+        Some(episodes * mean(lengths) * frames_per_step * self.pace.playing()?)
     }
 
     /// Returns the recent return of a single game, or an aggregate over the games that have completed an episode and, if
@@ -258,6 +304,7 @@ mod tests {
             forecast,
             learning_starts: 0,
             evaluation_interval: 0,
+            evaluation_episodes: 0,
         })
     }
 
@@ -323,12 +370,74 @@ mod tests {
         let forecast = Forecast { playing: 1e-5, learning: 0.0, learning_starts: 0 };
         let mut progress = progress(&["pong"], Some(forecast));
         progress.extent.evaluation_interval = 4_000_000;
-        assert_eq!(progress.seconds_left(), Some(80.0));
+        progress.extent.evaluation_episodes = 10;
+        assert_eq!(progress.seconds_left().map(f64::round), Some(80.0));
+        assert!(progress.line().contains(" left, then an evaluation, SPS"), "{}", progress.line());
         progress.record(&Record {
             moment: moment(0, 4_000_000, 40.0),
             samples: vec![Sample::new(Metric::EvaluationTime, 100.0)],
         });
-        assert_eq!(progress.seconds_left(), Some(140.0));
+        progress.environments = 0.25;
+        // The rest of training, the last evaluation and that of a random player.
+        assert_eq!(progress.seconds_left().map(f64::round), Some(40.0 + 100.0 + 25.0));
+        assert!(!progress.line().contains("then an evaluation"), "{}", progress.line());
+    }
+
+    #[test]
+    fn the_first_evaluation_is_expected_to_last_as_long_as_its_episodes_in_training() {
+        let forecast = Forecast { playing: 1e-5, learning: 3e-5, learning_starts: 0 };
+        let mut progress = progress(&["pong", "breakout"], Some(forecast));
+        progress.extent.evaluation_episodes = 10;
+        let length = |task, value| Sample::of_task(Metric::EpisodicLength, task, value);
+        let samples = vec![length("pong", 3000.0), length("breakout", 1000.0)];
+        progress.record(&Record { moment: moment(0, 4_000_000, 40.0), samples });
+        progress.environments = 0.5;
+        // 20 episodes of 2000 steps of 4 frames last 1.6 s, and 0.8 s for a random player.
+        let training = progress.pace.seconds_left(4_000_000).unwrap();
+        assert!((progress.seconds_left().unwrap() - training - 2.4).abs() < 1e-6);
+    }
+
+    /// A run of Pong with a warm-up, evaluations, checkpoints, jitter and a pessimistic measurement.
+    #[test]
+    fn after_a_minute_the_time_left_is_within_a_quarter_until_the_end() {
+        const EVALUATION: f64 = 40.0;
+        let forecast = Forecast { playing: 7e-5, learning: 2e-4, learning_starts: 0 };
+        let mut progress = progress(&["pong"], Some(forecast));
+        progress.extent.evaluation_interval = 2_000_000;
+        progress.extent.evaluation_episodes = 10;
+        let updates = 976;
+        // The share of a cycle of 1.5 s by which the next one differs from it.
+        let jitter = |update: u64| (update * 7919 % 101) as f64 / 101.0 - 0.5;
+        let (mut seconds, mut left) = (0.0, Vec::new());
+        for update in 1..=updates {
+            let warm_up = if update == 1 { 3.0 } else { 1.0 };
+            let checkpoint = if update % 390 == 0 { 2.0 } else { 0.0 };
+            let (learning, playing) = (1.1 * warm_up, 0.4 * (1.0 + 0.6 * jitter(update)) * warm_up);
+            seconds += learning + playing + checkpoint;
+            let frames = 8192 * update;
+            let mut samples = vec![
+                Sample::new(Metric::Sps, 1.0),
+                Sample::new(Metric::ActingTime, 0.7 * playing),
+                Sample::new(Metric::EnvironmentTime, 0.3 * playing),
+                Sample::new(Metric::LearningTime, learning),
+            ];
+            if update % 10 == 0 {
+                samples.push(Sample::of_task(Metric::EpisodicLength, "pong", 1000.0 + 2.0 * update as f64));
+            }
+            progress.record(&Record { moment: moment(update, frames, seconds), samples });
+            let is_evaluated = frames / 2_000_000 > (frames - 8192) / 2_000_000;
+            if is_evaluated {
+                let samples = vec![Sample::new(Metric::EvaluationTime, EVALUATION)];
+                progress.record(&Record { moment: moment(update, frames, seconds), samples });
+            }
+            left.push((seconds, frames, progress.seconds_left().expect("a known time")));
+        }
+        let end = seconds;
+        for (seconds, frames, left) in left.into_iter().filter(|&(seconds, ..)| seconds > 60.0) {
+            let evaluations = (8_000_000 - frames.min(8_000_000)).div_ceil(2_000_000);
+            let actual = end - seconds + (evaluations as f64 + 0.3) * EVALUATION;
+            assert!((0.75..1.25).contains(&(left / actual)), "{left} of {actual} after {seconds} s");
+        }
     }
 
     #[test]

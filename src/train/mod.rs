@@ -58,7 +58,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     }
     let device = experiment.device;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
-    let source = args.init_from.as_deref().map(initial_weights::open).transpose()?;
+    let source = args.init_from.as_deref().map(|path| initial_weights::open(path, &printer)).transpose()?;
     let mut run = fresh(experiment, run_dir, &Overrides::default(), device, global)?;
     if let Some((network, origin)) = &source {
         let started = run.learner.start_from(network);

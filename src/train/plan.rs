@@ -194,7 +194,18 @@ impl Subject<'_> {
         }
     }
 
-    /// Returns the lines about the duration, in which an evaluation at the end is not included.
+    /// Returns a clause about the evaluations, whose duration is not known before an episode has ended.
+    fn evaluations_left(&self) -> String {
+        let evaluation = &self.experiment.evaluation;
+        let left = self.experiment.total_frames().saturating_sub(self.moment.frames);
+        match (evaluation.episodes, evaluation.interval_frames) {
+            (0, _) => String::new(),
+            (_, 0) => ", then an evaluation".to_owned(),
+            (_, interval) => format!(", and {}", counted(left.div_ceil(interval) as usize, "evaluation")),
+        }
+    }
+
+    /// Returns the lines about the duration, in which evaluations are not included.
     fn time(&self, speed: &Speed, workload: &Workload, forecast: &Forecast) -> [String; 2] {
         let (frames, total) = (self.moment.frames, self.experiment.total_frames());
         let phases = [
@@ -204,10 +215,10 @@ impl Subject<'_> {
         ];
         let of_step: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
         let shares = phases.map(|(name, seconds)| format!("{name} {:.0} %", 100.0 * seconds / of_step));
-        let evaluation = if self.experiment.evaluation.episodes > 0 { ", then an evaluation" } else { "" };
+        let evaluations = self.evaluations_left();
         let duration = clock(rounded(forecast.seconds(frames, frames, total)));
         [
-            format!("  time          about {duration} at {:.0} steps/s{evaluation}", 1.0 / of_step),
+            format!("  time          about {duration} at {:.0} steps/s{evaluations}", 1.0 / of_step),
             format!("                ({})", shares.join(", ")),
         ]
     }

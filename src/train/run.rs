@@ -166,6 +166,7 @@ impl Run {
             forecast,
             learning_starts: workload.learning_starts * experiment.frames_per_step(),
             evaluation_interval: if evaluation.episodes > 0 { evaluation.interval_frames } else { 0 },
+            evaluation_episodes: evaluation.episodes,
         })
     }
 
@@ -180,7 +181,7 @@ impl Run {
             &self.directory,
             lock,
             &self.experiment.checkpoints,
-            self.progress.moment.frames,
+            self.progress.moment,
             saved,
         )
     }

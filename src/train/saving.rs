@@ -13,23 +13,31 @@ use crate::failure::sentence;
 use crate::telemetry::{Media, Moment, Telemetry};
 
 impl Run {
-    /// Returns true if a checkpoint is due, also because the directory of the run was lost.
+    /// Returns true if a checkpoint is due, also because `ale-train checkpoint` requests it or the directory of the run was
+    /// lost.
     pub(super) fn is_checkpoint_due(&self, training: &mut Training<'_>, has_updated: bool) -> Result<bool> {
         let was_lost = has_updated && self.restore_directory(&mut training.services)?;
-        let Training { clock, services: Services { writer, .. }, .. } = training;
+        let Training { clock, workload, services: Services { writer, .. }, .. } = training;
+        let is_idle = self.learner.is_idle();
+        let experience = workload.in_checkpoint_after(clock.moment.steps);
         Ok((has_updated && writer.is_due(clock.moment.frames))
-            || (self.learner.is_idle() && writer.is_due_by_time())
+            || (is_idle && writer.is_due_by_time(experience))
+            || ((is_idle || has_updated) && writer.is_requested())
             || was_lost)
     }
 
     /// Writes a checkpoint during training, which continues if that fails.
     pub(super) fn save_if_possible(&mut self, training: &mut Training<'_>) -> Result<()> {
         self.show_weights(&training.clock.moment, training.services.telemetry)?;
+        // A request from now on is for a later checkpoint.
+        let is_requested = training.services.writer.is_requested();
         let saved = self.save(training).and_then(|()| training.services.writer.remove_old());
-        if let Err(error) = saved {
+        let Services { writer, printer, .. } = &mut training.services;
+        let answered = if is_requested { writer.answer_request() } else { Ok(()) };
+        for error in [saved, answered].into_iter().filter_map(Result::err) {
             let error = self.unless_diverged(error)?;
             // By the next time, a full disk may have space again.
-            training.services.printer.warn(&format!("{}; training continues", sentence(&error)));
+            printer.warn(&format!("{}; training continues", sentence(&error)));
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use super::team::{Decision, Team};
 use crate::checkpoint::CheckpointWriter;
 use crate::interrupt::Interrupt;
 use crate::interval::Interval;
+use crate::learner::Workload;
 use crate::telemetry::{Moment, Printer, Record, Sample, Telemetry};
 
 /// The services of the process that the training loop uses.
@@ -33,6 +34,8 @@ pub(super) struct Training<'a> {
     pub(super) clock: Clock,
     pub(super) tally: Tally,
     pub(super) services: Services<'a>,
+    /// The experience that checkpoints contain.
+    pub(super) workload: Workload,
     collection: Collection,
     evaluations: Interval,
     health: Health,
@@ -81,9 +84,11 @@ impl Run {
         let mut health = Health::new(&self.experiment, services.printer.clone());
         health.replay(&self.directory);
         self.show_beginning(services.telemetry)?;
+        let workload = self.experiment.algorithm.workload(self.learner.spec())?;
         let collection = self.start_environments()?;
         let evaluations = self.evaluations();
-        let mut training = Training { team, clock, tally, services, collection, evaluations, health };
+        let mut training =
+            Training { team, clock, tally, services, workload, collection, evaluations, health };
         if matches!(self.initial_state, InitialState::Transferred) {
             // The seed alone does not reproduce these weights.
             self.save(&mut training)?;

@@ -23,6 +23,7 @@ fn train(algorithm: &str, run: &Path, settings: &[&str]) -> Command {
         "experiment.total_frames=4096",
     ]);
     command.args(["--num-threads", "1", "--quiet", "--run-dir"]).arg(run);
+    command.args(["--set", "checkpoints.interval_minutes=0"]);
     for setting in settings {
         command.args(["--set", setting]);
     }

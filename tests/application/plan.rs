@@ -20,6 +20,7 @@ fn train(settings: &str, run: &Path) -> Command {
     let mut command = ale_train();
     command.args(settings.split(' ')).args(["--num-threads", "1", "--set", "evaluation.episodes=0"]);
     command.args(["--set", "checkpoints.interval_frames=2000", "--set", "checkpoints.keep_last=99"]);
+    command.args(["--set", "checkpoints.interval_minutes=0"]);
     command.arg("--run-dir").arg(run);
     command
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -335,4 +335,128 @@ fn weights_that_do_not_fit_are_refused_before_anything_is_written() {
         assert!(error.contains(expected) && error.lines().count() == 1, "{source}: {error}");
         assert!(!of("own").exists(), "something was written");
     }
+}
+
+/// Starts a run that trains until it is killed and writes checkpoints on request only. Returns it once it has made updates.
+fn endless(run: &Path) -> Child {
+    let settings =
+        ["checkpoints.interval_frames=0", "checkpoints.interval_minutes=0", "experiment.total_frames=1e9"];
+    let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+    let mut child = train(run, &settings).spawn().expect("a run");
+    let metrics = run.join("metrics.jsonl");
+    wait_until(&mut child, "an update", || fs::metadata(&metrics).is_ok_and(|file| file.len() > 0));
+    child
+}
+
+fn wait_until(run: &mut Child, event: &str, happened: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !happened() {
+        assert!(Instant::now() < deadline, "no {event} in a minute");
+        assert!(run.try_wait().expect("a process").is_none(), "it ended before {event}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn signal(process: &Child, name: &str) {
+    assert!(
+        Command::new("kill").args([name, &process.id().to_string()]).status().expect("a signal").success()
+    );
+}
+
+fn request(run: &Path, arguments: &[&str]) -> Command {
+    let mut command = ale_train();
+    command.arg("checkpoint").arg(run).args(arguments);
+    command
+}
+
+#[test]
+fn a_run_in_training_writes_checkpoints_on_request_and_its_agent_can_be_used() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut training = endless(&run);
+    let eval = |arguments: &[&str]| {
+        let mut command = ale_train();
+        command.arg("eval").arg(&run).args(["--episodes", "1", "--num-threads", "1"]).args(arguments);
+        command
+    };
+    let error = fail(&mut eval(&[]), 2);
+    let expected = "has no checkpoint yet; it writes the first one at its end, or when `ale-train checkpoint` requests it";
+    assert!(error.contains(expected), "{error}");
+
+    let first = stdout(&mut request(&run, &[]));
+    let first = Path::new(first.trim_end());
+    assert!(first.starts_with(&run) && first.join("manifest.json").is_file(), "{}", first.display());
+    let second: Value = serde_json::from_str(&stdout(&mut request(&run, &["--json"]))).expect("JSON");
+    assert_ne!(second["checkpoint"].as_str(), first.to_str());
+    assert_eq!(second["run"].as_str(), run.to_str());
+    assert!(!run.join("checkpoint.request").exists(), "the request is answered");
+    let updates = second["updates"].as_u64().expect("a number");
+    assert_eq!(second["frames"], json!(64 * updates));
+
+    let said = |command: &mut Command| String::from_utf8(succeed(command).stderr).expect("text");
+    let line = format!("the run {} is training: checkpoint of update {updates}, ", run.display());
+    assert!(said(&mut eval(&[])).contains(&line));
+    assert!(said(&mut eval(&["--quiet"])).is_empty());
+    let file = temp.path().join("agent.safetensors");
+    assert!(said(ale_train().arg("export").arg(&run).arg("--out").arg(&file)).contains(&line));
+    assert!(!said(ale_train().arg("export").arg(first).arg("--out").arg(&file)).contains("is training"));
+
+    assert!(training.try_wait().expect("a process").is_none(), "the run continues");
+    training.kill().expect("a running process");
+    training.wait().expect("the run ends");
+    assert!(!said(&mut eval(&[])).contains("is training"));
+    let error = fail(&mut request(&run, &[]), 2);
+    assert!(error.contains("no process of this machine is training the run"), "{error}");
+    assert!(!run.join("checkpoint.request").exists());
+    for (path, expected) in [("nowhere", "nowhere does not exist"), ("", "is not a run")] {
+        let error = fail(&mut request(&temp.path().join(path), &[]), 2);
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_request_ends_after_a_while_with_ctrl_c_and_with_the_run() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let file = run.join("checkpoint.request");
+    let mut training = endless(&run);
+    // As if an update took a long time.
+    signal(&training, "-STOP");
+    let error = fail(&mut request(&run, &["--timeout", "1"]), 1);
+    assert!(error.contains("did not answer within 0:01") && error.lines().count() == 1, "{error}");
+
+    let waiting = || {
+        let mut command = request(&run, &[]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process")
+    };
+    fs::remove_file(&file).expect("the request remains");
+    let mut interrupted = waiting();
+    wait_until(&mut interrupted, "a request", || file.exists());
+    signal(&interrupted, "-INT");
+    assert_eq!(interrupted.wait().expect("it ends").code(), Some(130));
+
+    signal(&training, "-CONT");
+    wait_until(&mut training, "an answer to the request", || !file.exists());
+    signal(&training, "-STOP");
+    let mut late = waiting();
+    wait_until(&mut late, "a request", || file.exists());
+    signal(&training, "-KILL");
+    training.wait().expect("the run ends");
+    let output = late.wait_with_output().expect("it ends");
+    let error = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("ended before it answered; its last one is "), "{error}");
+    assert!(output.stdout.is_empty() && !file.exists());
+}
+
+#[test]
+fn a_request_during_the_final_evaluation_names_the_last_checkpoint() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut training = train(&run, &["--set", "evaluation.episodes=10000000"]).spawn().expect("a run");
+    let last = run.join("checkpoints/update-00000008");
+    wait_until(&mut training, "the last checkpoint", || last.exists());
+    assert_eq!(stdout(&mut request(&run, &[])), format!("{}\n", last.display()));
+    training.kill().expect("a running process");
+    training.wait().expect("the run ends");
 }

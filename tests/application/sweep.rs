@@ -259,6 +259,7 @@ mod signals {
         let mut command = ale_train();
         let fixed = ["sweep", "--games", "harvest", "--run-dir", "sweep", "--vary", "ppo.gamma=0.9,0.99"];
         command.args(fixed).args(["--num-threads", "1", "--set", "evaluation.episodes=0"]).args(settings);
+        command.args(["--set", "checkpoints.interval_minutes=0"]);
         command.current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
         let sweep = command.spawn().expect("the program starts");
         let curves = directory.join("sweep/gamma=0.9__seed=1/metrics.jsonl");

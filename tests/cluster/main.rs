@@ -178,6 +178,8 @@ fn training_by_threads<'a>(
         threads,
         "--set",
         "evaluation.episodes=0",
+        "--set",
+        "checkpoints.interval_minutes=0",
     ]);
     command.arg("--run-dir").arg(run).args(&settings[1..])
 }
@@ -293,6 +295,24 @@ fn the_leader_alone_prints_and_evaluates() {
     assert_eq!(text(&stderr).matches("PQN on CartPole-v1").count(), 1, "{}", text(&stderr));
     assert_eq!(text(&stderr).matches("the run is in").count(), 1);
     assert!(run.join("scores.json").exists());
+}
+
+#[test]
+fn processes_write_early_and_requested_checkpoints_together() {
+    for settings in [&GAMES[..], &DQN] {
+        let temp = TempDir::new().expect("a directory");
+        let [plain, asked] = ["plain", "asked"].map(|name| temp.path().join(name));
+        succeed(training(&mut mpirun(2), &plain, settings));
+        let minutes = [settings, &["--set", "checkpoints.interval_minutes=10"]].concat();
+        let mut job = training(&mut mpirun(2), &asked, &minutes).spawn().expect("a job");
+        failures::wait_for_update(&mut job, &asked);
+        succeed(ale_train().arg("checkpoint").arg(&asked));
+        let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
+        assert!(status.success(), "{}", text(&stderr));
+        let [start, _requested, _end] = &checkpoints(&asked)[..] else { panic!("{:?}", checkpoints(&asked)) };
+        assert!(start.ends_with("update-00000000"), "{}", start.display());
+        assert!(outcome(&asked) == outcome(&plain), "the runs differ, {settings:?}");
+    }
 }
 
 #[test]

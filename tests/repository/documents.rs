@@ -86,7 +86,7 @@ fn commands(document: &str) -> Vec<Vec<String>> {
 
 /// Returns the command to run in place of a documented one. A training command becomes `config`, which resolves the
 /// experiment without training; an evaluation plays one episode, an extended run makes a few updates; commands that
-/// need a network connection, an idle machine, hours or a terminal only print their help.
+/// need a network connection, an idle machine, hours, a terminal or a run in training only print their help.
 fn runnable(arguments: &[String]) -> Vec<String> {
     let mut arguments = arguments.to_vec();
     match arguments[0].as_str() {
@@ -107,7 +107,7 @@ fn runnable(arguments: &[String]) -> Vec<String> {
             arguments.extend(["--episodes".to_owned(), "1".to_owned()]);
         }
         "roms" if arguments[1] != "list" => arguments.push("--help".to_owned()),
-        "bench" | "sweep" | "play" => arguments.push("--help".to_owned()),
+        "bench" | "sweep" | "play" | "checkpoint" => arguments.push("--help".to_owned()),
         _ => {}
     }
     arguments

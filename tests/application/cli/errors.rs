@@ -201,6 +201,7 @@ fn a_full_disk_under_the_output_fails_but_the_run_completes() {
     let run = temp.path().join("run");
     let mut command = ale_train();
     command.args(["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir"]).arg(&run);
+    command.args(["--set", "checkpoints.interval_minutes=0"]);
     let status = command.stdout(full()).stderr(full()).status().expect("the program starts");
     assert_eq!(status.code(), Some(1), "the final scores cannot be printed");
     let checkpoints = fs::read_dir(run.join("checkpoints")).expect("a directory");

@@ -84,3 +84,42 @@ fn checkpoints_by_time_do_not_affect_training() {
     assert!(checkpoints(&timed).len() > 2, "no checkpoint by time");
     assert!(outcome(&timed) == outcome(&plain), "the runs differ");
 }
+
+#[test]
+fn a_run_has_a_checkpoint_at_its_start_which_does_not_affect_training() {
+    for settings in [&OVERLAP[..], &DQN, &EVALUATED] {
+        let temp = TempDir::new().expect("a directory");
+        let [plain, early] = ["plain", "early"].map(|name| temp.path().join(name));
+        succeed(&mut train(&plain, "1", settings));
+        let minutes = [settings, &["--set", "checkpoints.interval_minutes=10"]].concat();
+        succeed(&mut train(&early, "1", &minutes));
+        assert!(outcome(&early) == outcome(&plain), "the runs differ: {settings:?}");
+        let [start, later @ ..] = &checkpoints(&early)[..] else { panic!("no checkpoints: {settings:?}") };
+        assert!(start.ends_with("update-00000000"), "{}", start.display());
+        assert!(!later.is_empty() && checkpoints(&plain).len() == 1, "{settings:?}");
+
+        // A run that was killed in its first minute.
+        later.iter().for_each(|checkpoint| fs::remove_dir_all(checkpoint).expect("a checkpoint"));
+        succeed(ale_train().arg("resume").arg(&early));
+        assert!(outcome(&early) == outcome(&plain), "the resumed run differs: {settings:?}");
+        assert!(
+            !early.join("checkpoints/update-00000000.001").exists(),
+            "the start is repeated: {settings:?}"
+        );
+    }
+}
+
+#[test]
+fn a_requested_checkpoint_does_not_affect_training() {
+    for settings in [&HARVEST[..], &DQN] {
+        let temp = TempDir::new().expect("a directory");
+        let [plain, asked] = ["plain", "asked"].map(|name| temp.path().join(name));
+        succeed(&mut train(&plain, "1", settings));
+        let mut run = train(&asked, "1", settings).spawn().expect("a run");
+        wait_for(&mut run, "update", || updates(&asked) > 0);
+        succeed(ale_train().arg("checkpoint").arg(&asked));
+        assert!(run.wait().expect("the run ends").success());
+        assert_eq!(checkpoints(&asked).len(), 2, "the requested one and the last one: {settings:?}");
+        assert!(outcome(&asked) == outcome(&plain), "the runs differ: {settings:?}");
+    }
+}

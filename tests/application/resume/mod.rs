@@ -128,11 +128,13 @@ const SAC: [&str; 19] = [
     "sac.train_ratio=0.25",
 ];
 
-/// Returns a training command, by default without evaluations. The first of the settings is the algorithm.
+/// Returns a training command, by default without evaluations and without checkpoints by the clock. The first of the settings is
+/// the algorithm.
 fn train(run: &Path, threads: &str, settings: &[&str]) -> Command {
     let mut command = ale_train();
     command.arg(settings[0]).args(["--seed", "4", "--num-threads", threads, "--run-dir"]).arg(run);
-    command.args(["--set", "evaluation.episodes=0"]).args(&settings[1..]);
+    command.args(["--set", "evaluation.episodes=0", "--set", "checkpoints.interval_minutes=0"]);
+    command.args(&settings[1..]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
