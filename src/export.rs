@@ -11,9 +11,17 @@ use serde_json::json;
 use crate::agent::TrainedAgent;
 use crate::cli::ExportArgs;
 use crate::config::Experiment;
+use crate::file_format::Formats;
+
+const FORMATS: Formats<()> = Formats {
+    action: "export",
+    by_extension: &[("safetensors", ())],
+    allowed: ".safetensors, the only format of an exported agent",
+};
 
 /// Writes the file and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, out: &mut impl Write) -> Result<()> {
+    FORMATS.of(&args.out)?;
     let agent = TrainedAgent::open(&args.checkpoint)?;
     let exported = agent.exported()?;
     let metadata = metadata(&agent.experiment, &exported.spec);

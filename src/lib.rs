@@ -19,6 +19,7 @@ mod environments;
 mod evaluation;
 mod export;
 mod failure;
+mod file_format;
 mod font;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;

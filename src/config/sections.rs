@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use settings::{at_least, between, settings};
 
@@ -168,7 +167,7 @@ impl EnvironmentSettings {
     }
 
     /// Replaces other spellings of games with their ids. Returns warnings about names that also imply settings.
-    pub(crate) fn use_ids(&mut self) -> Result<Vec<String>> {
+    pub(crate) fn use_ids(&mut self) -> Vec<String> {
         let mut notes = Vec::new();
         for name in &mut self.games {
             let (minus, spelled) = name.strip_prefix('-').map_or(("", name.as_str()), |rest| ("-", rest));
@@ -181,16 +180,7 @@ impl EnvironmentSettings {
             }
             *name = format!("{minus}{id}");
         }
-        let overrides = std::mem::take(&mut self.game);
-        for (name, settings) in overrides {
-            let id = selection::id_of_spelling(&name).map_or(name.clone(), str::to_owned);
-            let repeated = self.game.insert(id.clone(), settings).is_some();
-            ensure!(
-                !repeated,
-                "environments.game.{name} is not possible: another section already configures {id}"
-            );
-        }
-        Ok(notes)
+        notes
     }
 
     /// Returns the number of environments of a game.
