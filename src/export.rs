@@ -11,10 +11,18 @@ use serde_json::json;
 use crate::agent::TrainedAgent;
 use crate::cli::{ExportArgs, Global};
 use crate::config::Experiment;
+use crate::file_format::Formats;
 use crate::telemetry::Printer;
+
+const FORMATS: Formats<()> = Formats {
+    action: "export",
+    by_extension: &[("safetensors", ())],
+    allowed: ".safetensors, the only format of an exported agent",
+};
 
 /// Writes the file and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
+    FORMATS.of(&args.out)?;
     let agent = TrainedAgent::open(&args.checkpoint, &Printer::new(global.quiet))?;
     let exported = agent.exported()?;
     let metadata = metadata(&agent.experiment, &exported.spec);

@@ -1,23 +1,137 @@
 //! Weights that a new run starts from.
 
 use std::fmt::Write;
+use std::mem;
 use std::path::Path;
 
-use algorithms::networks::{NamedWeights, TrainedNetwork, Transferred};
+use algorithms::cluster::Cluster;
+use algorithms::networks::{Difference, NamedWeights, TrainedNetwork, TransferError, Transferred};
 use anyhow::{Result, bail};
+use burn::tensor::Device;
 use sha2::{Digest, Sha256};
+use toml::Value;
 
 use crate::agent::TrainedAgent;
-use crate::cli::CheckpointArgs;
+use crate::cli::{CheckpointArgs, Global};
+use crate::config::{self, Config, Experiment, Games};
+use crate::environments::{Builder, Overrides};
+use crate::learner::Learner;
 use crate::provenance::{Origin, Provenance};
 use crate::telemetry::Printer;
 
-/// Reads the newest checkpoint of a run, a checkpoint, a file of `ale-train export`, or an agent of the zoo.
-pub(crate) fn open(path: &Path, printer: &Printer) -> Result<(TrainedNetwork, Origin)> {
-    let agent = TrainedAgent::open(&CheckpointArgs { checkpoint: path.to_owned(), best: false }, printer)?;
-    let network = agent.exported()?.network;
-    let weights_sha256 = sha256(&network.weights);
-    Ok((network, Origin { path: path.to_owned(), commit: agent.commit, weights_sha256 }))
+/// The settings that the images of Atari games follow from.
+const IMAGES: [&str; 3] = ["environments.img_height", "environments.img_width", "environments.stack_num"];
+/// The settings that the observations of other tasks follow from, besides the tasks.
+const VECTORS: [&str; 1] = ["environments.rescale_observations"];
+/// The settings that the actions of a game follow from.
+const ACTIONS: [&str; 2] = ["environments.full_action_space", "environments.factored_actions"];
+/// The key that only the name of the command sets.
+const ALGORITHM: &str = "experiment.algorithm";
+
+/// The agent whose weights a new run starts from.
+pub(crate) struct Source {
+    pub(crate) origin: Origin,
+    network: TrainedNetwork,
+    experiment: Experiment,
+}
+
+impl Source {
+    /// Reads the newest checkpoint of a run, a checkpoint, a file of `ale-train export`, or an agent of the zoo.
+    pub(crate) fn open(path: &Path, printer: &Printer) -> Result<Self> {
+        let agent = TrainedAgent::open(&CheckpointArgs { checkpoint: path.to_owned(), best: false }, printer)?;
+        let network = agent.exported()?.network;
+        let weights_sha256 = sha256(&network.weights);
+        let origin = Origin { path: path.to_owned(), commit: agent.commit, weights_sha256 };
+        Ok(Self { origin, network, experiment: agent.experiment })
+    }
+
+    /// Gives the weights to the learner of an experiment. Returns the outcome as a sentence.
+    pub(crate) fn transfer_to(
+        &self,
+        learner: &mut dyn Learner,
+        experiment: &Experiment,
+        global: &Global,
+    ) -> Result<String> {
+        let error = match learner.start_from(&self.network) {
+            Ok(transferred) => return Ok(sentence(&self.origin, &transferred)),
+            Err(error) => error,
+        };
+        let reason = match &error {
+            TransferError::Differences(differences) => self.explained(differences, experiment, global)?,
+            error => error.to_string(),
+        };
+        bail!("--init-from {} is not possible: {reason}", self.origin.path.display())
+    }
+
+    /// Explains why an experiment cannot start from the weights. If its settings are the reason, all of them are named,
+    /// with the flags that make them equal to those of the source.
+    fn explained(
+        &self,
+        differences: &[Difference],
+        experiment: &Experiment,
+        global: &Global,
+    ) -> Result<String> {
+        let own_toml = experiment.to_toml()?;
+        let (own, theirs) = (config::values(&own_toml)?, config::values(&self.experiment.to_toml()?)?);
+        let mut keys = Vec::new();
+        for key in differences.iter().flat_map(|difference| settings(difference, experiment)).copied() {
+            let is_key = key != ALGORITHM && config::field(key).is_some();
+            if is_key && own.get(key) != theirs.get(key) && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let (mut named, mut sets) = (Vec::new(), Vec::new());
+        for key in keys {
+            let [here, there] = [&own, &theirs].map(|values| as_written(values.get(key)));
+            named.push(format!("{key} = {there} (here {here})"));
+            sets.push(format!("{key}={there}"));
+        }
+        let named = named.join(", ");
+        let changed = match config::changed(&own_toml, &sets).and_then(Config::resolve) {
+            Ok(changed) => changed,
+            Err(error) => return Ok(format!("it has {named}, but this run cannot have them: {error:#}")),
+        };
+        Ok(match self.remaining_difference(&changed, global)? {
+            None => format!("it has {named}; add --set {}", sets.join(" --set ")),
+            Some(remaining) => {
+                let is_same =
+                    |other: &&Difference| mem::discriminant(*other) == mem::discriminant(&remaining);
+                differences.iter().find(is_same).unwrap_or(&remaining).to_string()
+            }
+        })
+    }
+
+    /// Returns the first reason why a learner of an experiment cannot start from the weights, if there is one.
+    fn remaining_difference(&self, experiment: &Experiment, global: &Global) -> Result<Option<Difference>> {
+        let builder = Builder::new(experiment, &Overrides::default(), global)?;
+        let spec = builder.spec(builder.build_one_of_each(None)?.as_ref())?;
+        let (policy, trial) = (experiment.policy.clone(), experiment.algorithm.trial(&spec));
+        let mut learner = trial.config.create(policy, spec, Cluster::default(), &Device::flex(), 0)?;
+        match learner.start_from(&self.network) {
+            Ok(_) => Ok(None),
+            Err(TransferError::Differences(mut differences)) => Ok(Some(differences.swap_remove(0))),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Returns the settings that may cause a difference.
+fn settings<'a>(difference: &'a Difference, experiment: &Experiment) -> &'a [&'static str] {
+    match (difference, &experiment.games) {
+        (Difference::Observations { .. }, Games::Atari(_)) => &IMAGES,
+        (Difference::Observations { .. }, Games::Registered(_)) => &VECTORS,
+        (Difference::Actions { .. }, _) => &ACTIONS,
+        (other, _) => other.settings(),
+    }
+}
+
+/// Returns a value as `--set` reads it.
+fn as_written(value: Option<&Value>) -> String {
+    match value {
+        None => config::ABSENT.to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    }
 }
 
 /// Fails if a run started from other weights. They are stored in its first checkpoint, so without one it cannot start
@@ -34,7 +148,7 @@ pub(crate) fn check_absent(run_dir: &Path) -> Result<()> {
 }
 
 /// Returns the outcome of a transfer as a sentence.
-pub(crate) fn sentence(origin: &Origin, transferred: &Transferred) -> String {
+fn sentence(origin: &Origin, transferred: &Transferred) -> String {
     let Transferred { tensors, of, fresh_heads } = transferred;
     let heads = match fresh_heads.as_slice() {
         [] => String::new(),

@@ -22,6 +22,7 @@ mod environments;
 mod evaluation;
 mod export;
 mod failure;
+mod file_format;
 mod files;
 mod font;
 #[cfg(any(test, fuzzing))]

@@ -8,6 +8,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::durable::PartialFile;
+use crate::file_format::Formats;
 use crate::font;
 
 /// Pixels per unit of a PNG.
@@ -31,15 +32,11 @@ enum Format {
     Png,
 }
 
-impl Format {
-    fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_ascii_lowercase().to_str()? {
-            "svg" => Some(Self::Svg),
-            "png" => Some(Self::Png),
-            _ => None,
-        }
-    }
-}
+const FORMATS: Formats<Format> = Formats {
+    action: "draw",
+    by_extension: &[("svg", Format::Svg), ("png", Format::Png)],
+    allowed: ".svg or .png",
+};
 
 /// The file of a plot. It is known to be writable before anything is measured.
 pub(crate) struct PlotFile {
@@ -50,8 +47,7 @@ pub(crate) struct PlotFile {
 impl PlotFile {
     /// Opens a file. Its extension determines the format.
     pub(crate) fn new(path: &Path) -> Result<Self> {
-        let named = || anyhow!("cannot draw {}: the file name must end in .svg or .png", path.display());
-        let format = Format::of(path).ok_or_else(named)?;
+        let format = FORMATS.of(path)?;
         Ok(Self { file: PartialFile::create(path)?, format })
     }
 

@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use rl_env::{AutoresetMode, Space};
 
 use crate::dqn::{Distribution, Dqn, DqnConfig};
-use crate::networks::{HeadKind, NamedWeights, PolicyConfig, TrainedNetwork, TransferError};
+use crate::networks::{Difference, HeadKind, NamedWeights, PolicyConfig, TrainedNetwork, TransferError};
 use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::testing::{RandomEnvs, spec, spec_of_choices, spec_of_numbers};
@@ -248,7 +248,8 @@ fn errors_name_the_difference_between_networks() {
         error
     };
     let larger = spec(Space::bytes([2, 44, 44]), AutoresetMode::SameStep);
-    assert!(matches!(error(PolicyConfig::default(), larger), TransferError::Observations { .. }));
+    let observations = differences(error(PolicyConfig::default(), larger));
+    assert!(matches!(observations[0], Difference::Observations { .. }), "{observations:?}");
     let narrow = error(PolicyConfig { hidden_size: Some(9), ..PolicyConfig::default() }, images());
     assert_eq!(
         narrow.to_string(),
@@ -256,7 +257,7 @@ fn errors_name_the_difference_between_networks() {
          (policy.hidden_size, policy.layer_norm)"
     );
     let recurrent = error(PolicyConfig { lstm: 4, ..PolicyConfig::default() }, images());
-    assert!(matches!(recurrent, TransferError::Unmatched { network: "the new network", .. }), "{recurrent}");
+    assert_eq!(unmatched(&differences(recurrent)[0]), Some("the new network"));
     let scaled = error(popart(), images());
     assert_eq!(
         scaled.to_string(),
@@ -281,11 +282,69 @@ fn errors_name_the_difference_between_networks() {
     let mut damaged = source.clone();
     damaged.weights.pop();
     let mut own = ppo(PolicyConfig::default(), images(), 2);
-    assert!(matches!(
-        own.start_from(&damaged),
-        Err(TransferError::Unmatched { network: "the new network", .. })
-    ));
+    let of_damaged = |own: &mut Ppo, damaged| differences(own.start_from(damaged).unwrap_err());
+    assert_eq!(unmatched(&of_damaged(&mut own, &damaged)[0]), Some("the new network"));
     damaged.weights.clone_from(&source.weights);
     damaged.weights.push(NamedWeights { name: "more".to_owned(), shape: vec![1], values: vec![0.0] });
-    assert!(matches!(own.start_from(&damaged), Err(TransferError::Unmatched { network: "the source", .. })));
+    assert_eq!(unmatched(&of_damaged(&mut own, &damaged)[0]), Some("the source"));
+}
+
+fn differences(error: TransferError) -> Vec<Difference> {
+    match error {
+        TransferError::Differences(differences) => differences,
+        TransferError::Learner(error) => panic!("{error}"),
+    }
+}
+
+/// Returns the network that alone has a layer.
+fn unmatched(difference: &Difference) -> Option<&'static str> {
+    match difference {
+        Difference::Unmatched { network, .. } => Some(network),
+        _ => None,
+    }
+}
+
+#[test]
+fn all_differences_are_found_at_once_with_their_settings() {
+    let source = network(&ppo(PolicyConfig::default(), images(), 1));
+    let settings = |policy: PolicyConfig, spec: VectorSpec| {
+        let found = differences(ppo(policy, spec, 2).start_from(&source).unwrap_err());
+        let mut settings: Vec<_> = found.iter().flat_map(Difference::settings).copied().collect();
+        settings.sort_unstable();
+        settings.dedup();
+        settings
+    };
+    let other =
+        PolicyConfig { layer_norm: Some(true), game_embedding: 3, hidden_size: Some(9), lstm: 4, ..popart() };
+    let expected = [
+        "policy.game_embedding",
+        "policy.hidden_size",
+        "policy.layer_norm",
+        "policy.lstm",
+        "policy.torso",
+        "policy.value_scale",
+        "policy.width",
+    ];
+    assert_eq!(settings(other.clone(), images()), expected);
+    // Actions of a common task that differ do not hide the others.
+    let mut changed = images();
+    changed.tasks[0] = Task::new("two", 30);
+    assert_eq!(settings(other, changed), expected);
+    let shared = PolicyConfig { head: HeadKind::Shared, width: 0.5, ..PolicyConfig::default() };
+    assert!(
+        ["policy.head", "policy.width"].iter().all(|key| settings(shared.clone(), images()).contains(key))
+    );
+}
+
+#[test]
+fn differences_in_the_outputs_name_the_settings_of_distributions() {
+    let source = network(&rainbow(images(), 1));
+    let mut own = DqnConfig { buffer_size: 64, learning_starts: 8, batch_size: 4, ..DqnConfig::default() };
+    own.distribution = Distribution::C51;
+    let mut own = Dqn::new(own, PolicyConfig::default(), images(), &Device::flex(), 2).unwrap();
+    let found = differences(own.start_from(&source).unwrap_err());
+    let names = |key: &str| found.iter().any(|difference| difference.settings().contains(&key));
+    for key in ["policy.value_scale", "dqn.distribution", "dqn.num_atoms", "dqn.dueling", "dqn.noisy"] {
+        assert!(names(key), "{key}: {found:?}");
+    }
 }

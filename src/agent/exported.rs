@@ -22,6 +22,7 @@ const EXPERIMENT: &str = "experiment";
 const FRAMES: &str = "frames";
 const COMMIT: &str = "commit";
 const SCORES: &str = "scores";
+const KEYS: [&str; 6] = [NETWORK, ENVIRONMENTS, EXPERIMENT, FRAMES, COMMIT, SCORES];
 
 /// Returns the opening of every error about the contents of a file.
 pub(super) fn unusable(path: &Path) -> String {
@@ -37,13 +38,13 @@ pub(super) fn read(path: &Path) -> Result<TrainedAgent> {
 /// Opens the contents of a file. Errors name the file `path`.
 pub(crate) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
     let (weights, metadata) = tensors::parse(path, file)?;
-    let contents = Contents { path, metadata };
+    let contents = Contents::new(path, metadata)?;
     let description: NetworkDescription = contents.json(NETWORK)?;
     let spec: VectorSpec = contents.parse(ENVIRONMENTS, |text| Ok(toml::from_str(text)?))?;
     // Weights of 16 bits take half as much space as in a state.
     let is_consistent = spec.is_consistent(file.len().saturating_mul(2)) && spec.tasks == description.tasks;
     ensure!(is_consistent, "{}: its network and its environments do not match", unusable(path));
-    let experiment = config::from_toml(contents.text(EXPERIMENT)?).and_then(Config::resolve);
+    let experiment = config::from_toml(contents.text(EXPERIMENT)).and_then(Config::resolve);
     let experiment = experiment.with_context(|| unusable(path))?;
     let scores: Option<FinalScores> = contents.json(SCORES)?;
     let network = TrainedNetwork { description, weights };
@@ -57,19 +58,34 @@ pub(crate) fn parse(path: &Path, file: &[u8]) -> Result<TrainedAgent> {
     })
 }
 
-/// The metadata of a file.
+/// The metadata of a file, with every key.
 struct Contents<'a> {
     path: &'a Path,
     metadata: HashMap<String, String>,
 }
 
-impl Contents<'_> {
-    fn text(&self, key: &str) -> Result<&String> {
-        let text = self.metadata.get(key);
-        text.with_context(|| {
-            let path = self.path.display();
-            format!("{path} has no {key} in its metadata; export the agent again with this version")
-        })
+impl<'a> Contents<'a> {
+    /// Fails if a key is missing. Programs that load and save tensors easily lose all metadata; the file of another
+    /// version of this program may lack single keys.
+    fn new(path: &'a Path, metadata: HashMap<String, String>) -> Result<Self> {
+        let missing: Vec<&str> = KEYS.into_iter().filter(|&key| !metadata.contains_key(key)).collect();
+        let name = path.display();
+        ensure!(
+            missing.len() < KEYS.len(),
+            "{name} has no metadata of an agent; if you save the weights of an agent from `ale-train export` again, save \
+             them with the metadata of its file"
+        );
+        ensure!(
+            missing.is_empty(),
+            "{name} has no {} in its metadata; save the weights with all metadata of the agent's file, or export the agent \
+             again with this version",
+            missing.join(", ")
+        );
+        Ok(Self { path, metadata })
+    }
+
+    fn text(&self, key: &str) -> &str {
+        &self.metadata[key]
     }
 
     fn json<T: DeserializeOwned>(&self, key: &str) -> Result<T> {
@@ -77,7 +93,7 @@ impl Contents<'_> {
     }
 
     fn parse<T>(&self, key: &str, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
-        parse(self.text(key)?).with_context(|| format!("{}: its {key} cannot be read", unusable(self.path)))
+        parse(self.text(key)).with_context(|| format!("{}: its {key} cannot be read", unusable(self.path)))
     }
 }
 

@@ -77,7 +77,7 @@ Examples:
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
-    /// File to write
+    /// File to write, with the extension .safetensors
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Data type of the weights; 16-bit floats halve the size of the file

@@ -296,10 +296,33 @@ mod tests {
             ("ppo --ppo.gamma 0.9", "--set ppo.gamma=0.9"),
             ("ppo --torso --seed 1", "--set policy.torso=VALUE"),
             ("sweep --buffer-size 1M", "--set dqn.buffer_size=1M"),
+            ("ppo --lr 1e-4", "--set ppo.learning_rate=1e-4"),
+            ("sac --lr=1e-4", "--set sac.policy_lr=1e-4"),
+            ("ppo --n-steps 64", "--set ppo.num_steps=64"),
+            ("dqn --n_steps 3", "--set dqn.n_step=3"),
+            ("ppo --batch-size 8", "--set ppo.num_minibatches=8"),
+            ("dqn --batch-size 8", "--set dqn.batch_size=8"),
+            ("ppo --clip-range 0.2", "--set ppo.clip_coef=0.2"),
+            ("ppo --frame-stack 2", "--set environments.stack_num=2"),
+            ("resume RUN --lr 1e-4", "--set ppo.learning_rate=1e-4"),
         ] {
             let error = error(&format!("ale-train {line}"));
             assert!(error.contains(&format!("tip: set the key instead: {expected}\n")), "{line}: {error}");
             assert!(!error.contains("similar"), "{error}");
+        }
+        for (line, expected) in [
+            ("ppo --n-envs 4", "'--num-envs'"),
+            ("ppo --total-timesteps 1M", "'--total-frames'"),
+            ("dqn --env-id pong", "'--games'"),
+            ("ppo --total_frames 1M", "'--total-frames'"),
+            ("eval RUN --env pong", "'--games'"),
+            ("eval RUN --n-eval-episodes 5", "'--episodes'"),
+            ("ppo --steps 1M", "'--total-frames'"),
+            ("ppo --out runs", "'--run-dir'"),
+        ] {
+            let error = error(&format!("ale-train {line}"));
+            assert!(error.contains(&format!("a similar argument exists: {expected}")), "{line}: {error}");
+            assert!(!error.contains("--set"), "{error}");
         }
         // Only for commands with --set, and only if no flag is nearer.
         assert!(!error("ale-train eval RUN --gamma 1").contains("--set"));

@@ -22,7 +22,7 @@ pub(crate) struct ExperimentArgs {
     /// Preset to start from; `ale-train presets` lists them [default: the one that fits the games]
     #[arg(long, value_name = "NAME", conflicts_with = "config", add = complete::presets())]
     pub(crate) preset: Option<String>,
-    /// TOML file that describes the experiment, instead of a preset
+    /// TOML file that describes the experiment; its first line may name a preset to start from: preset = "NAME"
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Set one key of the experiment, for example environments.reward_clipping=false; may be repeated

@@ -18,7 +18,7 @@ pub(super) fn explained(mut error: Error, command: &Command, arguments: &[OsStri
             // The advice to pass the flag as a value is never what is meant.
             error.remove(ContextKind::Suggested);
             if let Some(flag) = synonym(&error, command, arguments) {
-                error.insert(ContextKind::SuggestedArg, ContextValue::String(flag.to_owned()));
+                error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
             } else if let Some(assignment) = assignment(&error, command, arguments) {
                 let tip = format!("set the key instead: --set {assignment}");
                 error.remove(ContextKind::SuggestedArg);
@@ -46,30 +46,29 @@ fn text(error: &Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// Flags of other programs, such as the scripts of `CleanRL`, with the ones that have their meaning here.
-const SYNONYMS: [(&str, &str); 10] = [
-    ("--env", "--games"),
-    ("--env-id", "--games"),
-    ("--game", "--games"),
-    ("--frames", "--total-frames"),
-    ("--steps", "--total-frames"),
-    ("--timesteps", "--total-frames"),
-    ("--total-timesteps", "--total-frames"),
-    ("--exp-name", "--run-dir"),
-    ("--name", "--run-dir"),
-    ("--out", "--run-dir"),
-];
-
-/// Names of keys in other programs, with the ones that have their meaning here.
-const KEY_SYNONYMS: [(&str, &str); 3] =
-    [("lr", "learning-rate"), ("frameskip", "frame-skip"), ("sticky", "repeat-action-probability")];
+/// Flags of other programs, such as the scripts of `CleanRL`, with the ones that have their meaning here. Those that are
+/// named like keys are not among them.
+const SYNONYMS: [(&str, &str); 4] =
+    [("steps", "total-frames"), ("exp-name", "run-dir"), ("name", "run-dir"), ("out", "run-dir")];
 
 /// Returns the flag of the command that is meant by an unknown flag of another program.
-fn synonym(error: &Error, command: &Command, arguments: &[OsString]) -> Option<&'static str> {
-    let unknown = text(error, ContextKind::InvalidArg)?.split('=').next()?;
-    let (_, flag) = SYNONYMS.iter().find(|(synonym, _)| *synonym == unknown)?;
-    let takes = |argument: &Arg| argument.get_long() == flag.strip_prefix("--");
-    chosen(command, arguments).get_arguments().any(takes).then_some(*flag)
+fn synonym(error: &Error, command: &Command, arguments: &[OsString]) -> Option<String> {
+    let unknown = text(error, ContextKind::InvalidArg)?.split('=').next()?.strip_prefix("--")?;
+    let command = chosen(command, arguments);
+    let flag = match SYNONYMS.iter().find(|(synonym, _)| *synonym == unknown) {
+        Some((_, flag)) => (*flag).to_owned(),
+        None => {
+            let (key, _) = key_of_flag(unknown, algorithm_of(command), false)?;
+            key.rsplit('.').next()?.replace('_', "-")
+        }
+    };
+    let takes = |argument: &Arg| argument.get_long() == Some(&flag);
+    command.get_arguments().any(takes).then(|| format!("--{flag}"))
+}
+
+/// Returns the algorithm of a training command.
+fn algorithm_of(command: &Command) -> Option<Algorithm> {
+    Algorithm::ALL.iter().copied().find(|algorithm| algorithm.name() == command.get_name())
 }
 
 /// Returns the subcommand that the arguments choose.
@@ -86,12 +85,10 @@ fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Optio
     let flag = text(error, ContextKind::InvalidArg)?.split('=').next()?;
     let command = chosen(command, arguments);
     command.get_arguments().find(|argument| argument.get_id() == "set")?;
-    let algorithm = Algorithm::ALL.iter().copied().find(|algorithm| algorithm.name() == command.get_name());
     // A flag with a similar name is more likely to be meant than a key.
     let may_be_misspelt = error.get(ContextKind::SuggestedArg).is_none();
     let name = flag.strip_prefix("--")?;
-    let name = KEY_SYNONYMS.iter().find(|(synonym, _)| *synonym == name).map_or(name, |(_, name)| name);
-    let (key, is_switch) = key_of_flag(name, algorithm, may_be_misspelt)?;
+    let (key, is_switch) = key_of_flag(name, algorithm_of(command), may_be_misspelt)?;
     if command.get_name() == "resume" && field(&key).is_some_and(|field| field.fixed.is_some()) {
         return None;
     }

@@ -67,6 +67,15 @@ pub(crate) fn amended(
     Ok((after, changes))
 }
 
+/// Returns the experiment `config` with the assignments `set`, such as `policy.lstm=8`.
+pub(crate) fn changed(config: &str, set: &[String]) -> Result<Config> {
+    let mut experiment = from_text(config)?;
+    for assignment in set {
+        merge(&mut experiment, assigned("--set", assignment)?);
+    }
+    Config::new(&experiment)
+}
+
 #[cfg(test)]
 mod tests {
     use settings::{Field, Kind};

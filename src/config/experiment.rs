@@ -2,11 +2,10 @@ use std::mem;
 
 use algorithms::networks::PolicyConfig;
 use anyhow::{Result, bail, ensure};
-use rl_env::nearest;
 use settings::Settings;
 
 use super::budgets::Budgets;
-use super::games::Games;
+use super::games::{Games, check_override};
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
 };
@@ -187,14 +186,7 @@ fn alternatives(items: &[String]) -> String {
 fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> {
     for (name, overrides) in &environments.game {
         let key = format!("environments.game.{name}");
-        ensure!(
-            games.names().contains(&name.as_str()),
-            "{key} is not possible: '{name}' is not among the games of the experiment{}",
-            match nearest(name, games.names()).first() {
-                Some(near) => format!("; did you mean {near}?"),
-                None => String::new(),
-            }
-        );
+        check_override(name, &games.names())?;
         let emulated = [
             ("mode", overrides.mode),
             ("difficulty", overrides.difficulty),

@@ -1,6 +1,6 @@
 use ale::Game;
 use anyhow::{Result, bail, ensure};
-use rl_env::{Env, Space};
+use rl_env::{Env, Space, nearest};
 
 use super::sections::EnvironmentSettings;
 use crate::learner::ActionKind;
@@ -13,6 +13,19 @@ pub(crate) enum Games {
     Atari(Vec<&'static Game>),
     /// Tasks of the registry, each once. They have no emulator: a frame is a step.
     Registered(Vec<&'static str>),
+}
+
+/// Fails unless a game with overrides is among the games of an experiment.
+pub(super) fn check_override(name: &str, games: &[&str]) -> Result<()> {
+    let suggestion = match nearest(name, games.iter().copied()).first() {
+        Some(near) => format!("; did you mean {near}?"),
+        None => String::new(),
+    };
+    ensure!(
+        games.contains(&name),
+        "environments.game.{name} is not possible: '{name}' is not among the games of the experiment{suggestion}"
+    );
+    Ok(())
 }
 
 impl Games {

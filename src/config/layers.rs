@@ -1,15 +1,16 @@
-//! The layers of an experiment, each of which overrides the ones before: a preset or a file, the sizes computed from
-//! the number of games, `--set`, and the other flags.
+//! The layers of an experiment, each of which overrides the ones before: a preset, the sizes computed from the number
+//! of games, a file, `--set`, and the other flags.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
 use super::document;
+use super::games::check_override;
 use super::presets::{self, Chosen, Preset};
-use super::schema::{field, is_unused, leaf_keys, read, without_absent};
+use super::schema::{PRESET, field, is_unused, leaf_keys, read, value_of_mut, without_absent};
 use super::sections::EnvironmentSettings;
 use super::written::Config;
 use crate::cli::ExperimentArgs;
@@ -17,25 +18,32 @@ use crate::files::{self, limit};
 use crate::learner::Algorithm;
 use crate::selection;
 
+/// The key of the games.
+const GAMES: &str = "environments.games";
+/// The section of the overrides for single games.
+const OVERRIDES: &str = "environments.game";
+
 /// Returns the experiment that flags describe. `algorithm` is that of the training command, if it is one.
 pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> Result<Config> {
-    let mut written = match &args.config {
-        Some(path) => read_file(path)?,
-        None => Table::new(),
-    };
-    let of_file: Vec<String> = written.keys().cloned().collect();
     let assignments =
         args.set.iter().map(|set| Ok((set, assigned("--set", set)?))).collect::<Result<Vec<_>>>()?;
-    for (_, layer) in &assignments {
-        merge(&mut written, layer.clone());
-    }
-    merge(&mut written, flags(args));
+    let above = || assignments.iter().map(|(_, layer)| layer.clone()).chain([flags(args)]);
+    let mut file = args.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
+    let left_out = file.leave_out_games(&merged(above())).with_context(|| file.path.display().to_string())?;
+    let mut written = merged([file.experiment.clone()].into_iter().chain(above()));
     let named = algorithm.or(algorithm_of(&written)?);
-    let requested = args.preset.as_deref().map(|name| presets::requested(name, named)).transpose()?;
+    let requested = match (&args.preset, &file.preset) {
+        (Some(name), _) => Some(presets::requested(name, named)?),
+        (None, Some(name)) => {
+            let requested = presets::of_file(name, named);
+            Some(requested.with_context(|| file.path.display().to_string())?)
+        }
+        (None, None) => None,
+    };
     let algorithm = algorithm.or(requested.as_ref().map(|chosen| chosen.preset.algorithm));
     let algorithm = choose_algorithm(&mut written, algorithm)?;
     assignments.iter().try_for_each(|(set, layer)| check_use(set, layer, algorithm))?;
-    // If a file is given, it overrides the defaults. Otherwise the games select a preset.
+    // A file that names no preset overrides the defaults. Without a file, the games select a preset.
     let chosen = match requested {
         None if args.config.is_none() => Some(fitting_preset(&written, algorithm)?),
         requested => requested,
@@ -46,12 +54,76 @@ pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> 
     };
     merge(&mut config, written);
     let mut config = Config { preset: chosen, ..Config::new(&config)? };
-    let unused = of_file.iter().filter(|section| is_unused(section, algorithm));
-    let file = args.config.as_deref().unwrap_or(Path::new("")).display();
-    config
-        .notes
-        .extend(unused.map(|section| format!("{file}: {algorithm} does not use the section [{section}]")));
+    config.notes.extend(left_out);
+    config.notes.extend(file.unused_sections(algorithm));
     Ok(config)
+}
+
+/// The file of `--config`, which is empty without the flag.
+#[derive(Default)]
+struct File {
+    path: PathBuf,
+    /// The preset that it changes, if it names one.
+    preset: Option<String>,
+    experiment: Table,
+}
+
+impl File {
+    fn read(path: &Path) -> Result<Self> {
+        let text = files::read_argument(path, limit::EXPERIMENT)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let of_text = || {
+            let mut experiment = document::parse(&text)?;
+            let preset = match experiment.remove(PRESET) {
+                Some(Value::String(name)) => Some(name),
+                // The description of a preset.
+                None | Some(Value::Table(_)) => None,
+                Some(other) => {
+                    bail!("preset = {other} is invalid: it must be the name of a preset in quotes")
+                }
+            };
+            Ok(Self { path: path.to_owned(), preset, experiment: read(experiment)? })
+        };
+        of_text().with_context(|| path.display().to_string())
+    }
+
+    /// Removes the overrides for games that the layer `above` leaves out when it selects other games. Returns a note
+    /// about them. Overrides for a game that is not one of the file, or that `above` overrides too, remain: they are
+    /// mistakes.
+    fn leave_out_games(&mut self, above: &Table) -> Result<Option<String>> {
+        if value_of(above, GAMES).is_none() {
+            return Ok(None);
+        }
+        let [selected, of_file] = [above, &self.experiment].map(games_of);
+        let (selected, of_file) = (selected?, of_file?);
+        let names_games = value_of(&self.experiment, GAMES).is_some();
+        let is_overridden = |id: &str| value_of(above, &format!("{OVERRIDES}.{id}")).is_some();
+        let Some(Value::Table(overrides)) = value_of_mut(&mut self.experiment, OVERRIDES) else {
+            return Ok(None);
+        };
+        let mut left_out = Vec::new();
+        for id in overrides.keys() {
+            if names_games && !of_file.is_empty() {
+                check_override(id, &of_file)?;
+            }
+            let is_known = selection::id_of_spelling(id).is_some();
+            if is_known && !selected.is_empty() && !selected.contains(&id.as_str()) && !is_overridden(id) {
+                left_out.push(id.clone());
+            }
+        }
+        overrides.retain(|id, _| !left_out.iter().any(|left_out| left_out == id));
+        Ok((!left_out.is_empty()).then(|| {
+            let (file, games) = (self.path.display(), left_out.join(", "));
+            format!("{file}: its overrides for {games} have no effect, because other games are selected")
+        }))
+    }
+
+    /// Returns a note about each section that the algorithm does not use.
+    fn unused_sections(&self, algorithm: Algorithm) -> impl Iterator<Item = String> {
+        let unused = self.experiment.keys().filter(move |section| is_unused(section, algorithm));
+        let file = self.path.display();
+        unused.map(move |section| format!("{file}: {algorithm} does not use the section [{section}]"))
+    }
 }
 
 /// Returns the experiment of a preset for its own games.
@@ -81,7 +153,7 @@ pub(super) fn from_text(text: &str) -> Result<Table> {
 /// Parses an experiment, without the description of a preset.
 fn parse(text: &str) -> Result<Table> {
     let mut table = document::parse(text)?;
-    table.remove(presets::SECTION);
+    table.remove(PRESET);
     Ok(table)
 }
 
@@ -109,12 +181,6 @@ fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
         Some((section, rest)) => value_of(table.get(section)?.as_table()?, rest),
         None => table.get(key),
     }
-}
-
-fn read_file(path: &Path) -> Result<Table> {
-    let text = files::read_argument(path, limit::EXPERIMENT)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    from_text(&text).with_context(|| path.display().to_string())
 }
 
 /// Reads `ppo.learning_rate=1e-4`, given by `flag`. A value that is not valid TOML is read as a
@@ -208,6 +274,14 @@ fn games_of(experiment: &Table) -> Result<Vec<&'static str>> {
     let environments = environments.unwrap_or_else(|| Value::Table(Table::new()));
     let environments: EnvironmentSettings = environments.try_into()?;
     Ok(selection::expand(environments.games.iter().map(String::as_str)).unwrap_or_default())
+}
+
+/// Returns all layers in one, in which later ones override earlier ones.
+fn merged(layers: impl IntoIterator<Item = Table>) -> Table {
+    layers.into_iter().fold(Table::new(), |mut base, layer| {
+        merge(&mut base, layer);
+        base
+    })
 }
 
 /// Overrides `base` by `layer`, key by key.

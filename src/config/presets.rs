@@ -11,12 +11,9 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::scaling::ByGames;
-use super::schema::read;
+use super::schema::{PRESET, read};
 use crate::learner::Algorithm;
 use crate::selection::{TOY_TEXT_TASKS, is_mujoco_task};
-
-/// The section that describes a preset.
-pub(super) const SECTION: &str = "preset";
 
 macro_rules! embedded {
     ($($name:literal)*) => {
@@ -103,7 +100,7 @@ pub(crate) fn presets() -> &'static [Preset] {
 impl Preset {
     fn parse(name: &'static str, text: &'static str) -> Result<Self> {
         let mut experiment: Table = text.parse()?;
-        let about = experiment.remove(SECTION).unwrap_or_else(|| Value::Table(Table::new()));
+        let about = experiment.remove(PRESET).unwrap_or_else(|| Value::Table(Table::new()));
         let algorithm = experiment.get("experiment").and_then(|section| section.get("algorithm"));
         let algorithm = algorithm.cloned().map(Value::try_into).transpose()?.unwrap_or_default();
         Ok(Self { name, text, algorithm, about: about.try_into()?, experiment: read(experiment)? })
@@ -113,6 +110,17 @@ impl Preset {
 /// Returns the preset called `name`. If `algorithm` is given, it must be the preset's, and the name may omit it at its
 /// end.
 pub(crate) fn named(name: &str, algorithm: Option<Algorithm>) -> Result<&'static Preset> {
+    let preset = found(name, algorithm)?;
+    match algorithm {
+        Some(wanted) if wanted != preset.algorithm => {
+            bail!("{name} is a preset of {0}: use `ale-train {0} --preset {name}`", preset.algorithm)
+        }
+        _ => Ok(preset),
+    }
+}
+
+/// Returns the preset called `name`, which may omit `algorithm` at its end.
+fn found(name: &str, algorithm: Option<Algorithm>) -> Result<&'static Preset> {
     let with_algorithm = algorithm.map(|algorithm| format!("{name}-{algorithm}"));
     let is_named = |preset: &&Preset| preset.name == name || Some(preset.name) == with_algorithm.as_deref();
     let Some(preset) = presets().iter().find(is_named) else {
@@ -123,11 +131,17 @@ pub(crate) fn named(name: &str, algorithm: Option<Algorithm>) -> Result<&'static
             near => bail!("unknown preset '{name}'; did you mean {}?", near.join(" or ")),
         }
     };
+    Ok(preset)
+}
+
+/// Returns the choice of the preset that a file names. `algorithm` is that of the command or the file, if it is known.
+pub(super) fn of_file(name: &str, algorithm: Option<Algorithm>) -> Result<Chosen> {
+    let preset = found(name, algorithm)?;
     match algorithm {
         Some(wanted) if wanted != preset.algorithm => {
-            bail!("{name} is a preset of {0}: use `ale-train {0} --preset {name}`", preset.algorithm)
+            bail!("preset = {name} requires `ale-train {}`, not `ale-train {wanted}`", preset.algorithm)
         }
-        _ => Ok(preset),
+        _ => Ok(Chosen { preset, reason: None }),
     }
 }
 

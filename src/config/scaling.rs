@@ -44,8 +44,7 @@ impl ByGames {
         if let Some(Value::Table(own)) = without_absent(written).remove("environments") {
             environments.extend(own);
         }
-        let mut environments: EnvironmentSettings = Value::Table(environments).try_into()?;
-        environments.use_ids()?;
+        let environments: EnvironmentSettings = Value::Table(environments).try_into()?;
         let total = games
             .iter()
             .fold(0, |sum: u64, game| sum.saturating_add(environments.num_envs_of(game) as u64))
@@ -86,6 +85,7 @@ fn integer(value: u64) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::schema::read;
     use super::*;
 
     fn rule() -> ByGames {
@@ -102,7 +102,8 @@ mod tests {
     /// Returns the environments per game, steps, minibatches and millions of frames for a number of games.
     fn sizes(count: usize, written: &str) -> [i64; 4] {
         let names: Vec<&str> = ale::games().iter().map(|game| game.id).take(count).collect();
-        let layer = rule().layer(&names, &written.parse().unwrap(), Algorithm::Ppo).unwrap();
+        let written = read(written.parse().unwrap()).unwrap();
+        let layer = rule().layer(&names, &written, Algorithm::Ppo).unwrap();
         let value = |section: &str, key: &str| layer[section][key].as_integer().unwrap();
         [
             value("environments", "num_envs"),

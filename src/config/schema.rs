@@ -1,7 +1,9 @@
 //! All keys of an experiment, collected from the declarations of the settings.
 
+use std::mem;
+
 use algorithms::networks::PolicyConfig;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use rl_env::nearest;
 use settings::{Field, Kind, Section};
 use toml::{Table, Value};
@@ -9,11 +11,15 @@ use toml::{Table, Value};
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
 };
-use super::values::{read_value, unsets};
+use super::suggestions::{similar, synonyms};
+use super::values::{is_absent, read_value, unsets};
 use crate::learner::Algorithm;
+use crate::selection;
 
 /// The field of every algorithm that is computed from `experiment.total_frames` and therefore is not a key.
 pub(super) const DERIVED: &str = "total_steps";
+/// The preset that a file starts from. It is not a key of an experiment.
+pub(super) const PRESET: &str = "preset";
 /// The prefix of the keys of single games, before the id of the game.
 const OF_GAME: &str = "environments.game.";
 /// The id that stands for any game in the names of keys.
@@ -113,9 +119,10 @@ pub(crate) fn key_of_flag(
     sections.sort_by_key(|keys| !is_own(keys));
     let known: Vec<String> = sections.iter().flat_map(names).collect();
     let name = flag.replace('-', "_");
-    let exact = known.iter().find(|key| **key == name || key.rsplit('.').next() == Some(&name));
-    let near = || if may_be_misspelt { nearest_keys(&name, &known).first().copied() } else { None };
-    let key = exact.map(String::as_str).or_else(near)?;
+    let same = known.iter().find(|key| **key == name).map(String::as_str);
+    let same = same.or_else(|| synonyms(&name, &known).first().copied());
+    let near = || if may_be_misspelt { similar(&name, &known).first().copied() } else { None };
+    let key = same.or_else(near)?;
     Some((key.to_owned(), matches!(field(key)?.kind, Kind::Boolean)))
 }
 
@@ -123,6 +130,7 @@ pub(crate) fn key_of_flag(
 /// the wrong kind.
 pub(super) fn read(mut layer: Table) -> Result<Table> {
     check_keys(&layer)?;
+    use_ids(&mut layer)?;
     for key in leaf_keys(&layer) {
         if let (Some(field), Some(value)) = (field(&key), value_of_mut(&mut layer, &key)) {
             *value = read_value(&key, field, value)?;
@@ -131,11 +139,27 @@ pub(super) fn read(mut layer: Table) -> Result<Table> {
     Ok(layer)
 }
 
-/// Returns an experiment without the optional keys that are set to `absent`.
+/// Replaces other spellings of the games that have overrides with their ids.
+fn use_ids(layer: &mut Table) -> Result<()> {
+    let Some(Value::Table(games)) = value_of_mut(layer, OF_GAME.trim_end_matches('.')) else { return Ok(()) };
+    selection::check_number(games.len()).context("environments.game")?;
+    for (name, overrides) in mem::take(games) {
+        let id = selection::id_of_spelling(&name).map_or(name.clone(), str::to_owned);
+        let repeated = games.insert(id.clone(), overrides).is_some();
+        ensure!(!repeated, "{OF_GAME}{name} is not possible: another section already configures {id}");
+    }
+    Ok(())
+}
+
+/// Returns an experiment without the optional keys, and the sections of games, that are set to `absent`.
 pub(super) fn without_absent(experiment: &Table) -> Table {
     let mut present = experiment.clone();
     for (key, value) in leaves(experiment) {
-        if field(&key).is_some_and(|field| unsets(field, value))
+        let is_unset = match field(&key) {
+            Some(field) => unsets(field, value),
+            None => is_absent(value) && is_of_games(&without_game(&key).0),
+        };
+        if is_unset
             && let Some((section, name)) = key.rsplit_once('.')
             && let Some(Value::Table(section)) = value_of_mut(&mut present, section)
         {
@@ -146,7 +170,7 @@ pub(super) fn without_absent(experiment: &Table) -> Table {
 }
 
 /// Returns the value of a key such as `ppo.gamma`.
-fn value_of_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
+pub(super) fn value_of_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     match key.split_once('.') {
         Some((section, rest)) => value_of_mut(table.get_mut(section)?.as_table_mut()?, rest),
         None => table.get_mut(key),
@@ -157,36 +181,71 @@ fn value_of_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
 fn check_keys(layer: &Table) -> Result<()> {
     check_quotes(layer)?;
     let known: Vec<String> = keys().iter().flat_map(names).collect();
-    for (key, value) in leaves(layer) {
-        let (key, game) = without_game(&key);
-        if known.contains(&key) {
-            continue;
-        }
-        let with_game = |key: &str| match game {
-            Some(game) => key.replacen(&format!("{OF_GAME}{ANY_GAME}"), &format!("{OF_GAME}{game}"), 1),
-            None => key.to_owned(),
-        };
-        if let Some(example) = known.iter().find(|known| known.starts_with(&format!("{key}."))) {
-            ensure!(
-                value.is_table(),
-                "{} = {value} is not possible: it is a section with keys such as {}",
-                with_game(&key),
-                with_game(example)
-            );
-            continue;
-        }
-        let is_derived = |section: &Section| key == format!("{}.{DERIVED}", section.name);
-        if Algorithm::ALL.iter().any(|algorithm| algorithm.descriptor().sections.iter().any(is_derived)) {
-            bail!("{key} is computed from experiment.total_frames; set that key instead")
-        }
-        let near: Vec<String> =
-            nearest_keys(&key, &known).into_iter().map(|near| format!("'{}'", with_game(near))).collect();
-        if near.is_empty() {
-            bail!("unknown key '{}'; the sections are {}", with_game(&key), section_names())
-        }
-        bail!("unknown key '{}'; did you mean {}?", with_game(&key), near.join(" or "))
+    leaves(layer).into_iter().try_for_each(|(key, value)| check_key(&key, value, &known))
+}
+
+/// Fails if a key is unknown, or has a value although it is a section.
+fn check_key(written: &str, value: &Value, known: &[String]) -> Result<()> {
+    let (key, game) = without_game(written);
+    if known.contains(&key) {
+        return Ok(());
     }
-    Ok(())
+    if let Some(example) = known.iter().find(|known| known.starts_with(&format!("{key}."))) {
+        if is_absent(value) && is_of_games(&key) {
+            return game.map_or(Ok(()), |game| selection::expand([game]).map(|_| ()));
+        }
+        ensure!(
+            value.is_table(),
+            "{written} = {value} is not possible: it is a section with keys such as {}",
+            with_game(example, game)
+        );
+        return Ok(());
+    }
+    let is_derived = |section: &Section| key == format!("{}.{DERIVED}", section.name);
+    if Algorithm::ALL.iter().any(|algorithm| algorithm.descriptor().sections.iter().any(is_derived)) {
+        bail!("{key} is computed from experiment.total_frames; set that key instead")
+    }
+    Err(unknown(written, value, known))
+}
+
+/// Returns true for the sections of games: that of a single game, and the one that contains all of them.
+fn is_of_games(section: &str) -> bool {
+    [OF_GAME.trim_end_matches('.'), &format!("{OF_GAME}{ANY_GAME}")].contains(&section)
+}
+
+/// Returns the error about an unknown key. It suggests keys or, if none is similar, names what is allowed.
+fn unknown(written: &str, value: &Value, known: &[String]) -> Error {
+    let whole = complete_key_of_game(written);
+    let (key, game) = without_game(whole.as_deref().unwrap_or(written));
+    let is_usable = |known: &&String| game.is_some() || !known.starts_with(OF_GAME);
+    let known: &[String] = &known.iter().filter(is_usable).cloned().collect::<Vec<_>>();
+    let mut meant = if known.contains(&key) { vec![key.as_str()] } else { synonyms(&key, known) };
+    if meant.is_empty() {
+        meant = similar(&key, known);
+    }
+    let list = |keys: &[&str]| {
+        keys.iter().map(|key| format!("'{}'", with_game(key, game))).collect::<Vec<_>>().join(" or ")
+    };
+    let section = key.rsplit_once('.').map_or("", |(section, _)| section);
+    if value.is_table()
+        && let [near, ..] = nearest(written, sections().iter().map(|section| section.name))[..]
+    {
+        return anyhow!("unknown section [{written}]; did you mean [{near}]?");
+    }
+    if game.is_some() && !meant.is_empty() && meant.iter().all(|key| !key.starts_with(OF_GAME)) {
+        let (all, own) = (list(&meant).replace(" or ", " and "), names_in(section).join(", "));
+        return anyhow!("{written} is not possible: {all} cannot differ between games; only {own} can");
+    }
+    if key.rsplit('.').next() == Some(PRESET) {
+        return anyhow!(
+            "unknown key '{written}'; write `{PRESET} = \"NAME\"` before the first section of a file, or use --{PRESET}"
+        );
+    }
+    match names_in(section) {
+        _ if !meant.is_empty() => anyhow!("unknown key '{written}'; did you mean {}?", list(&meant)),
+        names if names.is_empty() => anyhow!("unknown key '{written}'; the sections are {}", section_names()),
+        names => anyhow!("unknown key '{written}'; the keys of this section are {}", names.join(", ")),
+    }
 }
 
 /// Fails at a quoted key with dots. It looks like a path of keys but is a single one.
@@ -199,6 +258,12 @@ fn check_quotes(layer: &Table) -> Result<()> {
 
 fn names(keys: &Keys) -> Vec<String> {
     keys.fields.iter().map(|field| format!("{}.{}", keys.section, field.name)).collect()
+}
+
+/// Returns the names of the keys of a section, none if it is unknown.
+fn names_in(section: &str) -> Vec<&'static str> {
+    let keys = keys().into_iter().find(|keys| keys.section == section);
+    keys.map(|keys| keys.fields.iter().map(|field| field.name).collect()).unwrap_or_default()
 }
 
 fn section_names() -> String {
@@ -215,15 +280,20 @@ fn without_game(key: &str) -> (String, Option<&str>) {
     }
 }
 
-/// Returns the keys that `key` may be a misspelling of: one as a whole, or all with a similar last part.
-fn nearest_keys<'a>(key: &str, known: &'a [String]) -> Vec<&'a str> {
-    let keys = || known.iter().map(String::as_str);
-    if let Some(&similar) = nearest(key, keys()).first() {
-        return vec![similar];
+/// Puts the id of a game in the place of the one that stands for any game.
+fn with_game(key: &str, game: Option<&str>) -> String {
+    match game {
+        Some(game) => key.replacen(&format!("{OF_GAME}{ANY_GAME}"), &format!("{OF_GAME}{game}"), 1),
+        None => key.to_owned(),
     }
-    let name = |key: &'a str| key.rsplit('.').next().unwrap_or(key);
-    let similar = nearest(key.rsplit('.').next().unwrap_or(key), keys().map(name)).first().copied();
-    keys().filter(|key| Some(name(key)) == similar).collect()
+}
+
+/// Returns the whole of a key of a game that lacks its beginning, such as `breakout.mode` or `game.breakout.mode`.
+fn complete_key_of_game(key: &str) -> Option<String> {
+    let rest = key.strip_prefix("environments.").unwrap_or(key);
+    let rest = rest.strip_prefix("game.").unwrap_or(rest);
+    let (game, _) = rest.split_once('.')?;
+    selection::id_of_spelling(game).map(|_| format!("{OF_GAME}{rest}"))
 }
 
 /// Returns the names of the values of a table, such as `ppo.gamma`, and of its empty tables.

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use settings::{at_least, between, settings};
 use vector::{MAX_NUM_ENVS, MAX_NUM_THREADS};
@@ -169,7 +169,6 @@ impl EnvironmentSettings {
     /// Replaces other spellings of games with their ids. Returns warnings about names that also imply settings.
     pub(crate) fn use_ids(&mut self) -> Result<Vec<String>> {
         selection::check_number(self.games.len()).context("environments.games")?;
-        selection::check_number(self.game.len()).context("environments.game")?;
         let mut notes = Vec::new();
         for name in &mut self.games {
             let (minus, spelled) = name.strip_prefix('-').map_or(("", name.as_str()), |rest| ("-", rest));
@@ -181,15 +180,6 @@ impl EnvironmentSettings {
                 ));
             }
             *name = format!("{minus}{id}");
-        }
-        let overrides = std::mem::take(&mut self.game);
-        for (name, settings) in overrides {
-            let id = selection::id_of_spelling(&name).map_or(name.clone(), str::to_owned);
-            let repeated = self.game.insert(id.clone(), settings).is_some();
-            ensure!(
-                !repeated,
-                "environments.game.{name} is not possible: another section already configures {id}"
-            );
         }
         Ok(notes)
     }

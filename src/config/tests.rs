@@ -240,6 +240,223 @@ fn errors_name_the_key_and_the_allowed_values() {
 }
 
 #[test]
+fn unknown_keys_suggest_keys_of_their_section_or_with_their_meaning() {
+    for (written, expected) in [
+        // Misspellings in the section that was written.
+        ("ppo.lerning_rate", "did you mean 'ppo.learning_rate'?"),
+        ("dqn.gama", "did you mean 'dqn.gamma'?"),
+        ("sac.gama", "did you mean 'sac.gamma'?"),
+        ("ppo.norm_advantage", "did you mean 'ppo.norm_adv'?"),
+        ("environments.num_env", "did you mean 'environments.num_envs'?"),
+        ("enviroments.num_envs", "did you mean 'environments.num_envs'?"),
+        ("env.noop", "did you mean 'environments.noop_max'?"),
+        ("evaluation.interval_frame", "did you mean 'evaluation.interval_frames'?"),
+        ("checkpoint.interval_frames", "did you mean 'checkpoints.interval_frames'?"),
+        // Names in other libraries.
+        ("ppo.lr", "did you mean 'ppo.learning_rate'?"),
+        ("pqn.lr", "did you mean 'pqn.learning_rate'?"),
+        ("sac.lr", "did you mean 'sac.policy_lr' or 'sac.q_lr'?"),
+        ("sac.learning_rate", "did you mean 'sac.policy_lr' or 'sac.q_lr'?"),
+        ("ppo.n_steps", "did you mean 'ppo.num_steps'?"),
+        ("dqn.n_steps", "did you mean 'dqn.n_step'?"),
+        ("ppo.batch_size", "did you mean 'ppo.num_minibatches'?"),
+        ("dqn.minibatch_size", "did you mean 'dqn.batch_size'?"),
+        ("ppo.n_epochs", "did you mean 'ppo.update_epochs'?"),
+        ("ppo.clip_range", "did you mean 'ppo.clip_coef'?"),
+        ("ppo.entropy_coef", "did you mean 'ppo.ent_coef'?"),
+        ("ppo.value_coef", "did you mean 'ppo.vf_coef'?"),
+        ("ppo.discount", "did you mean 'ppo.gamma'?"),
+        ("pqn.gae_lambda", "did you mean 'pqn.q_lambda'?"),
+        ("ppo.lambda", "did you mean 'ppo.gae_lambda'?"),
+        ("dqn.target_update_interval", "did you mean 'dqn.target_network_frequency'?"),
+        ("dqn.exploration_final_eps", "did you mean 'dqn.end_e'?"),
+        ("sac.ent_coef", "did you mean 'sac.alpha'?"),
+        ("policy.hidden_dim", "did you mean 'policy.hidden_size'?"),
+        ("environments.frameskip", "did you mean 'environments.frame_skip'?"),
+        ("environments.frame_stack", "did you mean 'environments.stack_num'?"),
+        ("environments.width", "did you mean 'environments.img_width'?"),
+        ("environments.sticky_actions", "did you mean 'environments.repeat_action_probability'?"),
+        (
+            "lr",
+            "did you mean 'ppo.learning_rate' or 'dqn.learning_rate' or 'pqn.learning_rate' or 'sac.policy_lr' or",
+        ),
+        ("n_envs", "did you mean 'environments.num_envs'?"),
+        // Names of other sections.
+        ("ppo.num_envs", "did you mean 'environments.num_envs'?"),
+        ("ppo.total_timesteps", "did you mean 'experiment.total_frames'?"),
+        ("ppo.lstm", "did you mean 'policy.lstm'?"),
+        ("experiment.games", "did you mean 'environments.games'?"),
+        ("ppo.num_thread", "did you mean 'experiment.num_threads'?"),
+        ("ppo.buffer_size", "did you mean 'dqn.buffer_size' or 'sac.buffer_size'?"),
+        // Sections of games.
+        ("environments.game.pong.mod", "did you mean 'environments.game.pong.mode'?"),
+        ("environments.game.pong.n_envs", "did you mean 'environments.game.pong.num_envs'?"),
+        ("environments.game.pong.timesteps", "did you mean 'environments.game.pong.total_frames'?"),
+        ("game.pong.mode", "did you mean 'environments.game.pong.mode'?"),
+        ("environments.pong.mode", "did you mean 'environments.game.pong.mode'?"),
+        ("pong.dificulty", "did you mean 'environments.game.pong.difficulty'?"),
+        // Nothing is similar.
+        ("ppo.xyzzy", "the keys of this section are num_steps, learning_rate, anneal_lr, gamma,"),
+        ("xyzzy.lorem", "the sections are experiment, environments, policy,"),
+        (
+            "experiment.preset",
+            "write `preset = \"NAME\"` before the first section of a file, or use --preset",
+        ),
+        ("preset", "write `preset = \"NAME\"` before the first section of a file, or use --preset"),
+    ] {
+        let by_flag = experiment(&["--set", &format!("{written}=1")]).unwrap_err();
+        assert!(by_flag.contains(&format!("unknown key '{written}'; ")), "{by_flag}");
+        assert!(by_flag.contains(expected), "{by_flag}");
+        let (section, name) = written.rsplit_once('.').unwrap_or(("", written));
+        if !section.is_empty() {
+            let in_file = from_toml(&format!("[{section}]\n{name} = 1\n")).unwrap_err().to_string();
+            assert!(by_flag.ends_with(&in_file), "{in_file}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_cannot_differ_between_games_are_named() {
+    for (written, expected) in [
+        ("environments.game.breakout.frame_skip", "'environments.frame_skip' cannot differ between games"),
+        ("game.breakout.frame_skip", "'environments.frame_skip' cannot differ between games"),
+        ("breakout.frameskip", "'environments.frame_skip' cannot differ between games"),
+        (
+            "environments.game.breakout.reward_clip",
+            "'environments.reward_clipping' cannot differ between games",
+        ),
+        (
+            "environments.game.breakout.gamma",
+            "'ppo.gamma' and 'dqn.gamma' and 'pqn.gamma' and 'sac.gamma' cannot differ between games",
+        ),
+        ("environments.game.breakout.seed", "'experiment.seed' cannot differ between games"),
+    ] {
+        let error = experiment(&["--games", "breakout", "--set", &format!("{written}=1")]).unwrap_err();
+        let allowed = "only num_envs, total_frames, mode, difficulty, max_num_frames_per_episode can";
+        assert!(error.ends_with(&format!("{written} is not possible: {expected}; {allowed}")), "{error}");
+    }
+}
+
+#[test]
+fn unknown_sections_suggest_a_section() {
+    let error = |text| from_toml(text).unwrap_err().to_string();
+    assert_eq!(error("[ppoo]\n"), "unknown section [ppoo]; did you mean [ppo]?");
+    assert_eq!(error("[enviroments]\n"), "unknown section [enviroments]; did you mean [environments]?");
+    assert!(error("[xyzzy]\n").starts_with("unknown key 'xyzzy'; the sections are experiment, "));
+}
+
+#[test]
+fn games_that_a_flag_leaves_out_lose_their_overrides_in_a_file() {
+    let temp = TempDir::new().unwrap();
+    let file = temp.path().join("six.toml");
+    let path = file.to_str().unwrap();
+    let text = "[environments]\ngames = ['pong', 'breakout', 'qbert']\n\
+                [environments.game.pong]\nnum_envs = 3\n\
+                [environments.game.'ALE/Breakout-v5']\nmode = 12\n[environments.game.qbert]\nnum_envs = 5\n";
+    fs::write(&file, text).unwrap();
+    let narrowed = |flags: &[&str]| experiment(&[&["--config", path], flags].concat());
+    let notes = |flags: &[&str]| narrowed(flags).unwrap().notes;
+    assert_eq!(notes(&[]), Vec::<String>::new());
+    assert_eq!(notes(&["--games", "qbert,breakout,pong"]), Vec::<String>::new());
+    let left_out =
+        |games| format!("{path}: its overrides for {games} have no effect, because other games are selected");
+    let one = narrowed(&["--games", "pong,boxing"]).unwrap();
+    assert_eq!(one.notes, [left_out("breakout, qbert")]);
+    assert_eq!((one.num_envs(), one.environments.game.len()), (3 + 8, 1));
+    // The written experiment has no trace of them.
+    assert_eq!(from_toml(&one.to_toml().unwrap()).unwrap().resolve().unwrap().notes, Vec::<String>::new());
+    assert_eq!(notes(&["--set", "environments.games=breakout"]), [left_out("pong, qbert")]);
+    assert_eq!(notes(&["--games", "atari57,-qbert"]), [left_out("qbert")]);
+    // Flags that contradict each other are a mistake.
+    let error = narrowed(&["--games", "pong", "--set", "environments.game.qbert.mode=0"]).unwrap_err();
+    assert!(error.contains("'qbert' is not among the games of the experiment"), "{error}");
+
+    // A misspelt game of the file remains an error, whatever the flags select.
+    fs::write(&file, text.replace("[environments.game.qbert]", "[environments.game.qbrt]")).unwrap();
+    for flags in [&[][..], &["--games", "pong"], &["--games", "qbert"]] {
+        let error = narrowed(flags).unwrap_err();
+        let expected = "environments.game.qbrt is not possible: 'qbrt' is not among the games of the experiment; \
+                        did you mean qbert?";
+        assert!(error.ends_with(expected), "{error}");
+    }
+    // A file that names no games is for any games.
+    fs::write(&file, "[environments.game.pong]\nnum_envs = 3\n[environments.game.qbert]\nnum_envs = 5\n")
+        .unwrap();
+    assert_eq!(notes(&["--games", "pong,boxing"]), [left_out("qbert")]);
+    fs::write(&file, "[environments.game.pong]\nnum_envs = 3\n[environments.game.qbrt]\nnum_envs = 5\n")
+        .unwrap();
+    assert!(narrowed(&["--games", "pong,qbert"]).unwrap_err().ends_with("did you mean qbert?"));
+}
+
+#[test]
+fn absent_removes_the_overrides_for_a_game() {
+    let temp = TempDir::new().unwrap();
+    let file = temp.path().join("mine.toml");
+    let text = "[environments]\ngames = ['pong', 'qbert']\n\
+                [environments.game.'ALE/Pong-v5']\nnum_envs = 3\nmode = 1\n[environments.game.qbert]\nnum_envs = 5\n";
+    fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap();
+    let games = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|&set| ["--set", set]);
+        let arguments: Vec<_> = ["--config", path].into_iter().chain(sets).collect();
+        experiment(&arguments).map(|found| found.environments.game.into_keys().collect::<Vec<_>>())
+    };
+    assert_eq!(games(&[]).unwrap(), ["pong", "qbert"]);
+    assert_eq!(games(&["environments.game.pong=absent"]).unwrap(), ["qbert"]);
+    assert_eq!(games(&["environments.game.'ALE/Pong-v5'=absent"]).unwrap(), ["qbert"]);
+    assert_eq!(games(&["environments.game=absent"]).unwrap(), Vec::<String>::new());
+    assert_eq!(games(&["environments.game.boxing=absent"]).unwrap(), ["pong", "qbert"]);
+    // Later assignments set keys of the removed section again.
+    let again = ["environments.game.pong=absent", "environments.game.pong.num_envs=2"];
+    let arguments = ["--config", path, "--set", again[0], "--set", again[1]];
+    let pong = experiment(&arguments).unwrap().environments.game.remove("pong").unwrap();
+    assert_eq!((pong.num_envs, pong.mode), (Some(2), None));
+    let narrow = ["environments.games=qbert", "environments.game.pong=absent"];
+    assert_eq!(games(&narrow).unwrap(), ["qbert"]);
+    for (set, expected) in [
+        ("environments.game.pogn=absent", "unknown game or set 'pogn'; did you mean pong?"),
+        ("environments.game.pong=5", "environments.game.pong = 5 is not possible: it is a section with keys"),
+        (
+            "policy=absent",
+            "policy = \"absent\" is not possible: it is a section with keys such as policy.torso",
+        ),
+    ] {
+        let error = games(&[set]).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_file_may_start_from_a_preset() {
+    let temp = TempDir::new().unwrap();
+    let file = temp.path().join("mine.toml");
+    let path = file.to_str().unwrap();
+    let with_file = |text: &str, algorithm: &str, flags: &[&str]| {
+        fs::write(&file, text).unwrap();
+        experiment_by(algorithm, &[&["--config", path], flags].concat())
+    };
+    let text = "preset = \"many-ppo\"\n[environments]\ngames = ['pong', 'qbert']\n[ppo]\ngamma = 0.9\n";
+    let of_file = with_file(text, "ppo", &["--seed", "3"]).unwrap().to_toml().unwrap();
+    let by_flags = ["--preset", "many-ppo", "--games", "pong,qbert", "--set", "ppo.gamma=0.9", "--seed", "3"];
+    assert_eq!(of_file, experiment(&by_flags).unwrap().to_toml().unwrap());
+    // The name may omit the algorithm of the command, and the sizes adapt to the games of the flags.
+    let short = text.replace("many-ppo", "many");
+    let five = with_file(&short, "ppo", &["--games", "atari5"]).unwrap().to_toml().unwrap();
+    let by_flags = ["--preset", "many", "--games", "atari5", "--set", "ppo.gamma=0.9"];
+    assert_eq!(five, experiment(&by_flags).unwrap().to_toml().unwrap());
+    let empty = with_file("preset = \"cartpole-dqn\"\n", "dqn", &[]).unwrap().to_toml().unwrap();
+    assert_eq!(empty, experiment_by("dqn", &["--preset", "cartpole-dqn"]).unwrap().to_toml().unwrap());
+    for (text, algorithm, expected) in [
+        ("preset = \"mny-ppo\"\n", "ppo", "unknown preset 'mny-ppo'; did you mean many-ppo?"),
+        ("preset = \"many-ppo\"\n", "dqn", "preset = many-ppo requires `ale-train ppo`, not `ale-train dqn`"),
+        ("preset = 3\n", "ppo", "preset = 3 is invalid: it must be the name of a preset in quotes"),
+    ] {
+        let error = with_file(text, algorithm, &[]).unwrap_err();
+        assert!(error.starts_with(path) && error.ends_with(expected), "{error}");
+    }
+}
+
+#[test]
 fn single_games_have_overrides() {
     let temp = TempDir::new().unwrap();
     let file = temp.path().join("mine.toml");

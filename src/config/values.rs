@@ -7,11 +7,15 @@ use settings::{Choice, ConfigError, Field, Kind, whole_number_in};
 use toml::Value;
 
 /// The value that unsets an optional key which a layer below sets.
-pub(super) const ABSENT: &str = "absent";
+pub(crate) const ABSENT: &str = "absent";
 
 /// Returns true for the value that unsets a key.
 pub(super) fn unsets(field: &Field, value: &Value) -> bool {
-    field.is_optional && value.as_str() == Some(ABSENT)
+    field.is_optional && is_absent(value)
+}
+
+pub(super) fn is_absent(value: &Value) -> bool {
+    value.as_str() == Some(ABSENT)
 }
 
 /// Returns a value in normalised form: whole numbers such as `1e7` and `"10M"` as integers, switches as the choices

@@ -1,14 +1,14 @@
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::{BufWriter, ErrorKind, IntoInnerError, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ale::RgbImage;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::caption::{self, Caption};
 use crate::durable::PartialFile;
+use crate::file_format::Formats;
 
 /// Screens of one size with their captions. They are drawn only when they are written: scaled frames would fill the memory.
 pub(super) struct Video {
@@ -44,6 +44,17 @@ enum Format {
     Mp4,
 }
 
+const FORMATS: Formats<Format> = Formats {
+    action: "record",
+    by_extension: &[
+        ("gif", Format::Gif),
+        ("png", Format::Apng),
+        ("apng", Format::Apng),
+        ("mp4", Format::Mp4),
+    ],
+    allowed: ".gif, .apng or .mp4",
+};
+
 /// The file of a video. It is known to be writable before the episode starts.
 pub(super) struct VideoFile {
     file: PartialFile,
@@ -53,13 +64,7 @@ pub(super) struct VideoFile {
 impl VideoFile {
     /// Creates the file. The extension of its name determines the format.
     pub(super) fn new(path: &Path) -> Result<Self> {
-        let extension = path.extension().map(OsStr::to_ascii_lowercase);
-        let format = match extension.as_deref().and_then(OsStr::to_str) {
-            Some("gif") => Format::Gif,
-            Some("png" | "apng") => Format::Apng,
-            Some("mp4") => Format::Mp4,
-            _ => bail!("cannot record {}: the file name must end in .gif, .apng or .mp4", path.display()),
-        };
+        let format = FORMATS.of(path)?;
         if matches!(format, Format::Mp4) {
             let found = Command::new("ffmpeg").arg("-version").output();
             ensure!(

@@ -26,12 +26,12 @@ use crate::plot::PlotFile;
 use crate::telemetry::Printer;
 
 use chart::Figure;
-use output::Format;
+use output::{FORMATS, Format};
 pub(crate) use runs::RunHistory;
 
 /// Reads the runs and writes the page or the plot.
 pub(crate) fn run(args: &ReportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let format = Format::of(&args.out)?;
+    let format = FORMATS.of(&args.out)?;
     let printer = Printer::new(global.quiet);
     let runs = inputs::read(&args.runs, |note| printer.say(note), |warning| printer.warn(warning))?;
     let count = runs.len();

@@ -33,7 +33,7 @@ use crate::enclosure;
 use crate::environments::{Builder, Overrides};
 use crate::failure::sentence;
 use crate::files::limit;
-use crate::initial_weights;
+use crate::initial_weights::{self, Source};
 use crate::provenance::Provenance;
 use crate::runs;
 use crate::telemetry::Printer;
@@ -58,17 +58,14 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     }
     let device = experiment.device;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
-    let source = args.init_from.as_deref().map(|path| initial_weights::open(path, &printer)).transpose()?;
+    let source = args.init_from.as_deref().map(|path| Source::open(path, &printer)).transpose()?;
     let mut run = fresh(experiment, run_dir, &Overrides::default(), device, global)?;
-    if let Some((network, origin)) = &source {
-        let started = run.learner.start_from(network);
-        let started =
-            started.with_context(|| format!("--init-from {} is not possible", origin.path.display()))?;
-        printer.say(&initial_weights::sentence(origin, &started));
+    if let Some(source) = &source {
+        printer.say(&source.transfer_to(run.learner.as_mut(), &run.experiment, global)?);
         run.initial_state = InitialState::Transferred;
     }
     if !cluster::is_follower() {
-        let origin = source.as_ref().map(|(_, origin)| origin);
+        let origin = source.as_ref().map(|source| &source.origin);
         if args.run_dir.is_none() {
             // Another run may have started in the same second.
             run.directory = checkpoint::create_unused(&run.directory)?;

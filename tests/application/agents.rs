@@ -212,6 +212,17 @@ fn every_agent_of_the_zoo_has_a_card() {
     }
 }
 
+/// Saves the tensors of `agent.safetensors` again, with the metadata that `keeps` selects.
+fn saved_again(directory: &Path, name: &str, keeps: impl Fn(&str) -> bool) {
+    let file = fs::read(directory.join("agent.safetensors")).expect("an agent");
+    let (_, header) = SafeTensors::read_metadata(&file).expect("a header");
+    let mut metadata = header.metadata().clone().expect("metadata");
+    metadata.retain(|key, _| keeps(key));
+    let tensors = SafeTensors::deserialize(&file).expect("tensors").tensors();
+    let saved = safetensors::serialize(tensors, (!metadata.is_empty()).then_some(metadata));
+    fs::write(directory.join(name), saved.expect("a file of tensors")).expect("a file");
+}
+
 #[test]
 fn other_files_and_names_are_refused() {
     let directory = TempDir::new().expect("a directory");
@@ -219,11 +230,21 @@ fn other_files_and_names_are_refused() {
     fs::write(path.join("text"), "no tensors").expect("a file");
     let empty = safetensors::serialize(Vec::<(String, safetensors::tensor::TensorView<'_>)>::new(), None);
     fs::write(path.join("empty"), empty.expect("a file of tensors")).expect("a file");
+    succeed(in_directory(path).args(["export", "zoo:harvest", "--out", "agent.safetensors"]));
+    saved_again(path, "without", |_| false);
+    saved_again(path, "pytorch", |key| key == "format");
+    saved_again(path, "older", |key| key != "scores" && key != "commit");
+    saved_again(path, "whole", |_| true);
+    evaluated("whole", path);
     for (arguments, expected) in [
         (&["eval", "text"][..], "text is not a safetensors file"),
+        (&["eval", "empty"], "empty has no metadata of an agent; if you save the weights"),
+        (&["eval", "without"], "save them with the metadata of its file"),
+        (&["record", "pytorch", "--out", "a.gif"], "pytorch has no metadata of an agent; if you save"),
         (
-            &["eval", "empty"],
-            "empty has no network in its metadata; export the agent again with this version",
+            &["eval", "older"],
+            "older has no commit, scores in its metadata; save the weights with all metadata of the agent's file, or \
+             export the agent again with this version",
         ),
         (&["eval", "zoo:harvset"], "the zoo has no agent 'harvset'; did you mean harvest?"),
         (&["eval", "zoo:harvest", "--best"], "--best requires a run, but zoo:harvest is a single agent"),

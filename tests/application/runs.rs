@@ -310,6 +310,112 @@ fn a_run_starts_from_the_weights_of_another_one() {
     assert!(error.contains("ended before it stored the weights of"), "{error}");
 }
 
+/// Returns the flags that an error tells the user to add.
+fn flags_to_add(error: &str) -> Vec<String> {
+    let (_, flags) = error.trim_end().split_once("; add ").unwrap_or_else(|| panic!("no flags in: {error}"));
+    shlex::split(flags).expect("words")
+}
+
+#[test]
+fn the_flags_that_an_error_prints_make_a_run_fit_its_source() {
+    let temp = TempDir::new().expect("a directory");
+    let command = |run: &str, algorithm: &str, games: &str, settings: &[&str]| {
+        let mut command = ale_train();
+        command.args([algorithm, "--games", games, "--num-envs", "4", "--num-threads", "1", "--quiet"]);
+        command.args(["--total-frames", "1024", "--set", "evaluation.episodes=0", "--run-dir"]);
+        command.arg(temp.path().join(run));
+        command.args(settings.iter().flat_map(|set| ["--set", set]));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let (harvest, pole) = ("harvest", "CartPole-v1");
+    for (index, (algorithm, games, of_source, of_run, keys)) in [
+        (
+            "ppo",
+            harvest,
+            &["environments.img_height=36", "environments.stack_num=2", "policy.layer_norm=false"][..],
+            &["environments.factored_actions=true", "policy.value_scale=popart", "policy.width=0.5"][..],
+            6,
+        ),
+        ("ppo", harvest, &["policy.torso=impala", "policy.lstm=4"], &["policy.game_embedding=2"], 3),
+        ("pqn", harvest, &["policy.layer_norm=false", "policy.head=shared"], &["policy.hidden_size=20"], 3),
+        (
+            "dqn",
+            pole,
+            &["dqn.noisy=true", "dqn.distribution=c51", "dqn.num_atoms=11", "dqn.v_max=20"],
+            &["dqn.dueling=true", "policy.hidden_size=16"],
+            6,
+        ),
+        ("ppo", "MountainCar-v0", &["environments.rescale_observations=true"], &[], 1),
+        ("sac", "Pendulum-v1", &["policy.hidden_size=16"], &["policy.normalize_observations=true"], 2),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let small: &[&str] = match algorithm {
+            "ppo" => &["ppo.num_steps=16", "ppo.num_minibatches=2"],
+            "pqn" => &["pqn.num_steps=16", "pqn.num_minibatches=2"],
+            "dqn" => &["dqn.learning_starts=64", "dqn.buffer_size=500", "dqn.batch_size=4"],
+            _ => &["sac.learning_starts=64", "sac.buffer_size=500", "sac.batch_size=4"],
+        };
+        let [source, run] = ["source", "run"].map(|name| format!("{name}-{index}"));
+        succeed(&mut command(&source, algorithm, games, &[small, of_source].concat()));
+        let start = || {
+            let mut start = command(&run, algorithm, games, &[small, of_run].concat());
+            start.arg("--init-from").arg(temp.path().join(&source));
+            start
+        };
+        let error = fail(&mut start(), 2);
+        assert_eq!(error.lines().count(), 1, "{error}");
+        let flags = flags_to_add(&error);
+        assert_eq!(flags.len(), 2 * keys, "{error}");
+        succeed(start().args(flags));
+    }
+}
+
+#[test]
+fn a_run_learns_all_settings_of_an_agent_of_the_zoo_from_one_error() {
+    let temp = TempDir::new().expect("a directory");
+    let start = || {
+        let mut start = ale_train();
+        start.args(["ppo", "--games", "harvest", "--init-from", "zoo:atari57", "--total-frames", "8192"]);
+        start.args(["--quiet", "--set", "evaluation.episodes=0", "--num-envs", "4", "--run-dir"]);
+        start.arg(temp.path().join("run")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        start
+    };
+    let error = fail(&mut start(), 2);
+    assert!(error.contains(" --set policy.value_scale=popart"), "{error}");
+    succeed(start().args(flags_to_add(&error)));
+}
+
+#[test]
+fn settings_of_a_source_that_a_run_cannot_have_are_not_recommended() {
+    let temp = TempDir::new().expect("a directory");
+    let of = |name: &str| temp.path().join(name);
+    succeed(&mut train(&of("source"), &["--set", "policy.normalize_observations=true"]));
+    let mut other = ale_train();
+    other.args(["dqn", "--games", "CartPole-v1", "--quiet", "--init-from"]).arg(of("source"));
+    let error = fail(other.arg("--run-dir").arg(of("own")), 2);
+    assert!(
+        error.contains("policy.normalize_observations = true (here false), but this run cannot have them: ")
+            && error.contains("only PPO and SAC normalise observations")
+            && !error.contains("add --set"),
+        "{error}"
+    );
+    let mut source = ale_train();
+    source.args(["ppo", "--games", "Pendulum-v1", "--num-envs", "4", "--total-frames", "512", "--quiet"]);
+    source.args(["--set", "ppo.num_steps=16", "--set", "evaluation.episodes=0", "--run-dir"]);
+    succeed(source.arg(of("pendulum")));
+    let mut other = ale_train();
+    other.args(["sac", "--games", "Pendulum-v1", "--quiet", "--init-from"]).arg(of("pendulum"));
+    let error = fail(other.arg("--run-dir").arg(of("own")), 2);
+    assert!(error.contains("the source has experiment.algorithm = ppo, the new network has sac"), "{error}");
+    let mut other = ale_train();
+    other.args(["ppo", "--games", "harvest", "--quiet", "--init-from"]).arg(of("source"));
+    let error = fail(other.arg("--run-dir").arg(of("own")), 2);
+    assert!(error.contains("the observations of the source are Box(") && !error.contains("--set"), "{error}");
+}
+
 #[test]
 fn weights_that_do_not_fit_are_refused_before_anything_is_written() {
     let temp = TempDir::new().expect("a directory");
@@ -320,13 +426,13 @@ fn weights_that_do_not_fit_are_refused_before_anything_is_written() {
     for (source, settings, expected) in [
         ("nowhere", &[][..], "does not exist"),
         ("text.safetensors", &[], "is not a safetensors file"),
-        ("plain.safetensors", &[], "has no network in its metadata"),
+        ("plain.safetensors", &[], "has no metadata of an agent"),
         (
             "source",
-            &["--set", "policy.hidden_size=32"],
-            "has the shape [64, 4] in the source and [32, 4] in the new",
+            &["--set", "policy.hidden_size=32", "--set", "policy.lstm=4"],
+            "it has policy.hidden_size = absent (here 32), policy.lstm = 0 (here 4); add --set policy.hidden_size=absent \
+             --set policy.lstm=0",
         ),
-        ("source", &["--set", "policy.lstm=8"], "is only in the new network (policy.lstm)"),
     ] {
         let mut command = train(&of("own"), settings);
         command.arg("--quiet");

@@ -4,6 +4,8 @@
 //! the tasks. Tensors are matched by their names in PyTorch, which do not depend on normalisations that only one of the
 //! networks has.
 
+use std::slice;
+
 use burn::module::Module;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -73,6 +75,18 @@ pub struct Transferred {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum TransferError {
+    /// The networks differ: all differences, of which there is at least one. The message is about the first.
+    #[error("{}", .0[0])]
+    Differences(Vec<Difference>),
+    /// The network cannot be read or written.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+}
+
+/// A difference because of which a network cannot start from another one.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Difference {
     /// The networks have different observations.
     #[error("the observations of the source are {source_space}, those of the new network are {own}")]
     Observations {
@@ -105,7 +119,8 @@ pub enum TransferError {
     },
     /// The shape of a layer differs.
     #[error(
-        "the layer {layer} has the shape {source_shape:?} in the source and {own:?} in the new network ({settings})"
+        "the layer {layer} has the shape {source_shape:?} in the source and {own:?} in the new network ({})",
+        settings.join(", ")
     )]
     Shape {
         /// The name of the parameter in PyTorch.
@@ -115,39 +130,57 @@ pub enum TransferError {
         /// The shape in the new network.
         own: Vec<usize>,
         /// The settings that it depends on.
-        settings: &'static str,
+        settings: &'static [&'static str],
     },
     /// A layer exists in only one of the networks.
-    #[error("the layer {layer} is only in {network} ({settings})")]
+    #[error("the layer {layer} is only in {network} ({})", settings.join(", "))]
     Unmatched {
         /// The name of the parameter in PyTorch.
         layer: String,
         /// The network that has it.
         network: &'static str,
         /// The settings that it depends on.
-        settings: &'static str,
+        settings: &'static [&'static str],
     },
-    /// The network cannot be read or written.
-    #[error(transparent)]
-    Learner(#[from] LearnerError),
 }
 
-/// The settings that determine the shapes of layers, by the prefixes of the layers' names.
-const SETTINGS: [(&str, &str); 9] = [
-    ("body.embedding", "policy.game_embedding"),
-    ("body.layers.Vector", "policy.hidden_size, policy.layer_norm"),
-    ("body.", "policy.torso, policy.width, policy.layer_norm"),
-    ("lstm.", "policy.lstm"),
-    ("actor.", "policy.hidden_size, policy.layer_norm"),
-    ("critics.", "policy.hidden_size, policy.layer_norm, the number of components of an action"),
-    ("hidden.", "policy.hidden_size, policy.layer_norm"),
-    ("advantage.", "policy.hidden_size, dqn.dueling, dqn.noisy, dqn.num_atoms"),
-    ("value.", "policy.hidden_size, dqn.dueling, dqn.noisy, dqn.num_atoms"),
-];
+impl Difference {
+    /// Returns the settings of the network and the algorithm that may cause the difference, such as `policy.lstm`.
+    pub fn settings(&self) -> &[&'static str] {
+        match self {
+            Self::Observations { .. } | Self::Actions { .. } => &[],
+            Self::Setting { name: OUTPUTS, .. } => {
+                &["dqn.distribution", "dqn.num_atoms", "dqn.v_min", "dqn.v_max"]
+            }
+            Self::Setting { name, .. } => slice::from_ref(name),
+            Self::Shape { settings, .. } | Self::Unmatched { settings, .. } => settings,
+        }
+    }
+}
 
-fn settings(name: &str) -> &'static str {
+/// The name of the [outputs](NetworkDescription::outputs) in messages.
+const OUTPUTS: &str = "outputs";
+
+/// The settings that determine the shapes of layers, by the prefixes of the layers' names.
+const SETTINGS: [(&str, &[&str]); 9] = [
+    ("body.embedding", &["policy.game_embedding"]),
+    ("body.layers.Vector", &["policy.hidden_size", "policy.layer_norm"]),
+    ("body.", &["policy.torso", "policy.width", "policy.layer_norm"]),
+    ("lstm.", &["policy.lstm"]),
+    ("actor.", &["policy.hidden_size", "policy.layer_norm"]),
+    ("critics.", &["policy.hidden_size", "policy.layer_norm", "the number of components of an action"]),
+    ("hidden.", &["policy.hidden_size", "policy.layer_norm"]),
+    ("advantage.", OF_ACTION_VALUES),
+    ("value.", OF_ACTION_VALUES),
+];
+const OF_ACTION_VALUES: &[&str] = &["policy.hidden_size", "dqn.dueling", "dqn.noisy", "dqn.num_atoms"];
+/// The settings of which a network can lack layers that the source has.
+const OF_FURTHER_LAYERS: &[&str] =
+    &["policy.layer_norm", "policy.lstm", "policy.game_embedding", "dqn.dueling", "dqn.noisy"];
+
+fn settings(name: &str) -> &'static [&'static str] {
     let of_layer = SETTINGS.iter().find(|(beginning, _)| name.starts_with(beginning));
-    of_layer.map_or("policy.lstm, policy.hidden_size", |(_, settings)| settings)
+    of_layer.map_or(&["policy.lstm", "policy.hidden_size"], |(_, settings)| settings)
 }
 
 /// The layout of a parameter's rows by task.
@@ -173,7 +206,8 @@ pub(crate) fn transfer<N: Module + TorchNames>(
 ) -> Result<(N, TaskScales, Transferred), TransferError> {
     let from = &source.description;
     let is_same = own.algorithm == from.algorithm;
-    check(own, from, is_same)?;
+    let mut differences = differences(own, from, is_same);
+    let have_same_actions = !differences.iter().any(|found| matches!(found, Difference::Actions { .. }));
     let parameters = weights(&network)?;
     let is_known = |task: &Task| from.tasks.iter().any(|known| known.name == task.name);
     let has_known = own.tasks.iter().any(is_known);
@@ -193,35 +227,38 @@ pub(crate) fn transfer<N: Module + TorchNames>(
         let Some(theirs) = found.filter(|_| is_same || !is_head) else {
             if is_same {
                 let (layer, settings) = (ours.name, settings(&parameter.name));
-                return Err(TransferError::Unmatched { layer, network: "the new network", settings });
+                differences.push(Difference::Unmatched { layer, network: "the new network", settings });
             }
             merged.push(parameter);
             continue;
         };
         used.push(theirs.name.as_str());
         let is_body = parameter.name.starts_with("body.");
-        let values = match combine(&ours, theirs, rows, (&own.tasks, &from.tasks)) {
-            Some(values) => values,
-            None if is_same || is_body => {
-                return Err(TransferError::Shape {
+        // The numbers of rows follow from the actions, which are reported.
+        if matches!(rows, Rows::OfActions | Rows::OfComponents) && !have_same_actions {
+            continue;
+        }
+        let Some(values) = combine(&ours, theirs, rows, (&own.tasks, &from.tasks)) else {
+            if is_same || is_body {
+                differences.push(Difference::Shape {
                     layer: ours.name,
                     source_shape: theirs.shape.clone(),
                     own: ours.shape,
                     settings: settings(&parameter.name),
                 });
             }
-            None => {
-                merged.push(parameter);
-                continue;
-            }
+            merged.push(parameter);
+            continue;
         };
         tensors += usize::from(rows == Rows::Shared || has_known);
         merged.push(with_torch_values(parameter, values, network.feature_map()));
     }
-    if let Some(unused) = layers().find(|theirs| is_same && !used.contains(&theirs.name.as_str())) {
-        let layer = unused.name.clone();
-        let settings = "policy.layer_norm, policy.lstm, policy.game_embedding, dqn.dueling, dqn.noisy";
-        return Err(TransferError::Unmatched { layer, network: "the source", settings });
+    for unused in layers().filter(|theirs| is_same && !used.contains(&theirs.name.as_str())) {
+        let (layer, settings) = (unused.name.clone(), OF_FURTHER_LAYERS);
+        differences.push(Difference::Unmatched { layer, network: "the source", settings });
+    }
+    if !differences.is_empty() {
+        return Err(TransferError::Differences(differences));
     }
     let is_fresh = |task: &&Task| !is_same || (has_task_heads && !is_known(task));
     let fresh_heads = own.tasks.iter().filter(is_fresh).map(|task| task.name.clone()).collect();
@@ -237,11 +274,12 @@ pub(crate) fn transfer<N: Module + TorchNames>(
 /// The name of SAC's temperatures in an export: a parameter that belongs to no layer.
 pub(crate) const TEMPERATURE: &str = "log_alpha";
 
-/// Fails if weights have different meanings in the two networks.
-fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> Result<(), TransferError> {
+/// Returns the differences because of which weights have different meanings in the two networks.
+fn differences(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> Vec<Difference> {
+    let mut differences = Vec::new();
     if own.observations != from.observations {
         let (source_space, own) = (from.observations.clone(), own.observations.clone());
-        return Err(TransferError::Observations { source_space, own });
+        differences.push(Difference::Observations { source_space, own });
     }
     let policies = (&from.policy, &own.policy);
     let name = |name: &str| name.to_owned();
@@ -270,21 +308,21 @@ fn check(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> 
             policies.1.normalize_observations.to_string(),
             true,
         ),
-        ("outputs", from.outputs.clone(), own.outputs.clone(), is_same),
+        (OUTPUTS, from.outputs.clone(), own.outputs.clone(), is_same),
     ];
     for (name, source_value, own, matters) in settings {
         if matters && source_value != own {
-            return Err(TransferError::Setting { name, source_value, own });
+            differences.push(Difference::Setting { name, source_value, own });
         }
     }
     for task in own.tasks.iter().filter(|_| is_same) {
         let known = from.tasks.iter().find(|known| known.name == task.name);
         if let Some(known) = known.filter(|known| *known != task) {
             let (source_actions, own) = (known.actions.to_string(), task.actions.to_string());
-            return Err(TransferError::Actions { task: task.name.clone(), source_actions, own });
+            differences.push(Difference::Actions { task: task.name.clone(), source_actions, own });
         }
     }
-    Ok(())
+    differences
 }
 
 /// Returns true if a network has normalisations: parameters with a value for each channel or pixel, and not for each input.

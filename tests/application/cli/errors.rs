@@ -115,6 +115,16 @@ fn errors_are_one_line_with_the_allowed_values() {
             &["trace", "nope", "--seed", "1", "--random-actions", "1", "--steps", "1"],
             "unknown game or set 'nope'",
         ),
+        (
+            &["export", "zoo:harvest", "--out", "agent.onnx"],
+            "cannot export agent.onnx: the file name must end in .safetensors, the only format of an exported agent",
+        ),
+        (&["export", "zoo:harvest", "--out", "agent"], "cannot export agent: the file name must end in "),
+        (
+            &["record", "zoo:harvest", "--out", "a.avi"],
+            "a.avi: the file name must end in .gif, .apng or .mp4",
+        ),
+        (&["report", "checkpoints", "--out", "a.pdf"], "a.pdf: the file name must end in .html for the page"),
         (&["resume", "nowhere"], "nowhere does not exist"),
         (&["eval", "Cargo.toml"], "Cargo.toml is not a safetensors file"),
         (
