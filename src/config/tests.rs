@@ -8,6 +8,7 @@ use toml::Value;
 use super::schema::{Keys, keys};
 use super::{Config, Experiment, changed_keys, from_args, from_preset, from_toml, presets, values};
 use crate::cli::{self, Command};
+use crate::telemetry::Moment;
 
 /// Returns the experiment of `ale-train ppo ARGUMENTS`, or the error.
 fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
@@ -120,15 +121,7 @@ fn a_run_is_done_only_when_its_training_is_complete() {
     let games = ["--games", "CartPole-v1,Acrobot-v1", "--num-envs", "4", "--total-frames", "500"];
     let limited = [&games[..], &["--set", "ppo.num_steps=32", "--set", budget]].concat();
     assert_eq!(experiment(&limited).unwrap().final_frames(), 484);
-    let dqn = experiment(&[
-        "--games",
-        "CartPole-v1",
-        "--set",
-        "experiment.algorithm=dqn",
-        "--total-frames",
-        "1000",
-    ]);
-    let dqn = dqn.unwrap();
+    let dqn = experiment_by("dqn", &["--games", "CartPole-v1", "--total-frames", "1000"]).unwrap();
     assert_eq!(dqn.final_frames(), 1000);
     // The last step of three environments exceeds the total.
     assert_eq!(dqn.percent_done(&Moment { steps: 1002, frames: 1002, ..Moment::default() }), 100);

@@ -137,13 +137,13 @@ mod tests {
 
     #[test]
     fn a_game_in_two_modes_is_two_games() {
-        let mode = "[environments.game.pong]\nmode = 4\n";
+        let mode = "[environments.game.pong]\nmode = 1\n";
         let runs = [("default", ""), ("other", mode)]
             .map(|(name, mode)| run(name, &format!("[environments]\ngames = ['pong']\n{mode}")));
         let parts = parts(runs.into());
         assert_eq!(
             parts.iter().map(|part| in_words(&games(part))).collect::<Vec<_>>(),
-            ["pong", "pong (mode 4)"]
+            ["pong", "pong (mode 1)"]
         );
     }
 
