@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::agent::TrainedAgent;
 use crate::cli::ZooArgs;
+use crate::config::Games;
 use crate::quantity::count;
 use crate::scores::{FinalScores, Scores};
 use crate::statistics::median;
@@ -44,8 +45,8 @@ impl Entry {
         Ok(Self { zoo, agent: TrainedAgent::of_zoo(zoo)? })
     }
 
-    fn games(&self) -> Vec<&'static str> {
-        self.agent.experiment.games.names()
+    fn games(&self) -> &Games {
+        &self.agent.experiment.games
     }
 
     fn megabytes(&self) -> f64 {
@@ -53,8 +54,8 @@ impl Entry {
     }
 
     fn cells(&self) -> Vec<String> {
-        let games = match self.games().as_slice() {
-            [game] => (*game).to_owned(),
+        let games = match self.games().labels().as_slice() {
+            [game] => game.clone(),
             games => format!("{} games", games.len()),
         };
         vec![
@@ -62,7 +63,7 @@ impl Entry {
             games,
             self.agent.experiment.run.algorithm.to_string(),
             count(self.agent.frames),
-            self.agent.scores.as_ref().map_or_else(|| "-".to_owned(), summary),
+            self.agent.scores.as_ref().map_or_else(|| "-".to_owned(), |scores| summary(scores, self.games())),
             format!("{:.1} MB", self.megabytes()),
         ]
     }
@@ -71,7 +72,7 @@ impl Entry {
         let (agent, run) = (&self.agent, &self.agent.experiment.run);
         json!({
             "name": self.zoo.name,
-            "games": self.games(),
+            "games": self.games().names(),
             "algorithm": run.algorithm.name(),
             "frames": agent.frames,
             "seed": run.seed,
@@ -95,7 +96,7 @@ impl Entry {
             run.algorithm.descriptor().title,
             run.seed,
             count(agent.frames),
-            self.games().join(", "),
+            self.games().labels().join(", "),
             agent.commit.as_deref().unwrap_or("unknown"),
             self.megabytes(),
         );
@@ -104,7 +105,11 @@ impl Entry {
                      Scores of full episodes at the end of training, and of a random player.\n\n\
                      | game | episodes | mean | standard error | random | human-normalised |\n\
                      |---|---|---|---|---|---|\n";
-            card += &scores.agent.iter().map(|of_game| row_of_game(of_game, scores)).collect::<String>();
+            card += &scores
+                .agent
+                .iter()
+                .map(|of_game| row_of_game(of_game, scores, self.games()))
+                .collect::<String>();
         }
         // Writing to a string cannot fail.
         let _ = write!(card, "\n## Settings\n\n```toml\n{}```\n", agent.experiment.to_toml()?);
@@ -113,28 +118,32 @@ impl Entry {
 }
 
 /// Returns the row of a game in the table of a card.
-fn row_of_game(of_game: &Scores, scores: &FinalScores) -> String {
+fn row_of_game(of_game: &Scores, scores: &FinalScores, games: &Games) -> String {
     let random = scores.random.iter().flatten().find(|random| random.task == of_game.task);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     format!(
         "| {} | {} | {:.1} | {} | {} | {} |\n",
-        of_game.task,
+        games.label(&of_game.task),
         of_game.returns.len(),
         of_game.mean(),
         or_dash(of_game.standard_error().map(|error| format!("{error:.1}"))),
         or_dash(random.map(|random| format!("{:.1}", random.mean()))),
-        or_dash(of_game.human_normalised().map(|share| format!("{share:.3}"))),
+        or_dash(of_game.human_normalised(games).map(|share| format!("{share:.3}"))),
     )
 }
 
-/// Returns the scores in a few words: the mean of one game, or the human-normalised median of several.
-fn summary(scores: &FinalScores) -> String {
-    match scores.agent.as_slice() {
-        [only] => format!("{:.1}", only.mean()),
-        games => {
-            let normalised: Vec<f64> = games.iter().filter_map(Scores::human_normalised).collect();
-            format!("median {:.3}", median(normalised))
-        }
+/// Returns the scores in a few words: the mean of one game, or the human-normalised median of those of several that have
+/// one.
+fn summary(scores: &FinalScores, games: &Games) -> String {
+    if let [only] = scores.agent.as_slice() {
+        return format!("{:.1}", only.mean());
+    }
+    let normalised: Vec<f64> =
+        scores.agent.iter().filter_map(|scores| scores.human_normalised(games)).collect();
+    match normalised.len() {
+        0 => "-".to_owned(),
+        all if all == scores.agent.len() => format!("median {:.3}", median(normalised)),
+        some => format!("median {:.3} of {some} games", median(normalised)),
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::PresetsArgs;
 use crate::config::{self, Games, Preset, presets};
 use crate::learner::Algorithm;
+use crate::output::wrapped;
 use crate::quantity::count;
 
 /// The width of the column of names; a longer name gets its own line.
@@ -99,22 +100,6 @@ fn texts(preset: &Preset) -> Vec<String> {
     let measured = expectations.iter().filter(|(_, value)| *value != NOT_MEASURED);
     texts.extend(measured.map(|(name, value)| format!("{name}: {value}")));
     texts
-}
-
-/// Breaks a text into lines of at most `width` characters; continued lines are indented.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            Some(_) => lines.push(format!("  {word}")),
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 fn row(preset: &Preset) -> Result<Value> {

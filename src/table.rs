@@ -1,6 +1,5 @@
 //! Plain-text tables.
 
-use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
@@ -9,109 +8,122 @@ use crate::output::one_line;
 
 /// The width of a terminal that a table should fit.
 const WIDTH: usize = 80;
-/// The spaces between two columns, in a table that fits and in a wider one.
-const GAPS: [usize; 2] = [2, 1];
+/// The spaces between two columns.
+const GAP: usize = 2;
 
-/// Prints a table. The first column is left-aligned, the others are right-aligned. Headings take several lines if the table
-/// would be wider than 80 columns. A row takes one line, whatever its cells contain.
+/// Prints a table. The first column is left-aligned, the others are right-aligned. A row takes one line, whatever its cells
+/// contain.
 pub(crate) fn print(headings: &[&str], rows: &[Vec<String>], out: &mut impl Write) -> Result<()> {
-    let rows: Vec<Vec<Cow<'_, str>>> =
-        rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
-    let whole: Vec<Vec<&str>> = headings.iter().map(|&heading| vec![heading]).collect();
-    let (headings, gap) = if total(&widths(&whole, &rows), GAPS[0]) <= WIDTH {
-        (whole, GAPS[0])
-    } else {
-        let words: Vec<Vec<&str>> = headings.iter().map(|heading| words(heading)).collect();
-        // A narrower gap is used only if it helps.
-        let gap = GAPS.into_iter().find(|&gap| total(&widths(&words, &rows), gap) <= WIDTH);
-        (words, gap.unwrap_or(GAPS[0]))
-    };
-    let widths = widths(&headings, &rows);
-    let height = headings.iter().map(Vec::len).max().unwrap_or(0);
-    // Short headings are on the last line.
-    let line = |index: usize| -> Vec<&str> {
-        let skipped = headings.iter().map(|heading| height - heading.len());
-        let words = headings.iter().zip(skipped);
-        words.map(|(words, skipped)| if index < skipped { "" } else { words[index - skipped] }).collect()
-    };
-    let rows = rows.iter().map(|row| row.iter().map(AsRef::as_ref).collect());
-    for row in (0..height).map(line).chain(rows) {
-        write!(out, "{:width$}", row[0], width = widths[0])?;
-        for (cell, width) in row.iter().zip(&widths).skip(1) {
-            write!(out, "{:gap$}{cell:>width$}", "")?;
+    let rows = in_one_line(rows);
+    let widths = widths(headings, &rows);
+    print_row(headings, &widths, out)?;
+    rows.iter().try_for_each(|row| print_row(row, &widths, out))
+}
+
+/// Prints a table of names with their values. If it is wider than 80 columns, it has the second, short headings. The
+/// longest names are on lines of their own if it is still too wide.
+pub(crate) fn print_narrow(
+    headings: &[(&str, &str)],
+    rows: &[Vec<String>],
+    out: &mut impl Write,
+) -> Result<()> {
+    let rows = in_one_line(rows);
+    let (long, short): (Vec<&str>, Vec<&str>) = headings.iter().copied().unzip();
+    let headings = if total(&widths(&long, &rows)) <= WIDTH { long } else { short };
+    let mut widths = widths(&headings, &rows);
+    let values = total(&widths) - widths[0];
+    widths[0] = widths[0].min(WIDTH.saturating_sub(values).max(headings[0].len()));
+    print_row(&headings, &widths, out)?;
+    for row in &rows {
+        let mut row: Vec<&str> = row.iter().map(String::as_str).collect();
+        if row[0].chars().count() > widths[0] {
+            writeln!(out, "{}", row[0])?;
+            row[0] = "";
         }
-        writeln!(out)?;
+        print_row(&row, &widths, out)?;
     }
     Ok(())
 }
 
-/// Returns the words of a heading, also split after hyphens.
-fn words(heading: &str) -> Vec<&str> {
-    heading.split(' ').flat_map(|word| word.split_inclusive('-')).collect()
+/// Returns rows whose cells contain no line breaks, nor other control characters.
+fn in_one_line(rows: &[Vec<String>]) -> Vec<Vec<String>> {
+    rows.iter().map(|row| row.iter().map(|cell| one_line(cell).into_owned()).collect()).collect()
+}
+
+fn print_row(row: &[impl AsRef<str>], widths: &[usize], out: &mut impl Write) -> Result<()> {
+    write!(out, "{:width$}", row[0].as_ref(), width = widths[0])?;
+    for (cell, width) in row.iter().zip(widths).skip(1) {
+        write!(out, "{:GAP$}{:>width$}", "", cell.as_ref())?;
+    }
+    Ok(writeln!(out)?)
 }
 
 /// Returns the width of each column.
-fn widths(headings: &[Vec<&str>], rows: &[Vec<Cow<'_, str>>]) -> Vec<usize> {
+fn widths(headings: &[&str], rows: &[Vec<String>]) -> Vec<usize> {
     let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].as_ref()).chain(headings[column].iter().copied());
+        let cells = rows.iter().map(|row| row[column].as_str()).chain([headings[column]]);
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     (0..headings.len()).map(width).collect()
 }
 
-fn total(widths: &[usize], gap: usize) -> usize {
-    widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1)
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn columns_are_aligned() {
+    fn printed(print: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> String {
         let mut out = Vec::new();
-        print(&["game", "mean"], &[vec!["pong".into(), "-20.7".into()]], &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "game   mean\npong  -20.7\n");
-        let mut out = Vec::new();
-        print(&["run", "n"], &[vec!["läuft".into(), "1".into()]], &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "run    n\nläuft  1\n");
+        print(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn row(cells: &[&str]) -> Vec<String> {
+        cells.iter().map(|&cell| cell.to_owned()).collect()
     }
 
     #[test]
     fn a_line_break_in_a_name_does_not_split_its_row() {
-        let mut out = Vec::new();
-        print(&["run", "n"], &[vec!["a\nb\u{1b}[31m".into(), "1".into()]], &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "run                 n\na\\u000ab\\u001b[31m  1\n");
+        let table = printed(|out| print(&["run", "n"], &[row(&["a\nb\u{1b}[31m", "1"])], out));
+        assert_eq!(table, "run                 n\na\\u000ab\\u001b[31m  1\n");
     }
 
     #[test]
-    fn headings_wrap_if_the_table_is_wider_than_a_terminal() {
-        let headings = [
-            "game",
-            "episodes",
-            "mean",
-            "median",
-            "std error",
-            "human-normalised",
-            "random player",
-            "best possible",
-        ];
-        let row = |game: &str| -> Vec<String> {
-            [game, "10", "19444.0", "19444.0", "1234.5", "-0.123", "12850.0", "-"].map(str::to_owned).to_vec()
+    fn columns_are_aligned() {
+        let table = printed(|out| print(&["game", "mean"], &[row(&["pong", "-20.7"])], out));
+        assert_eq!(table, "game   mean\npong  -20.7\n");
+        let table = printed(|out| print(&["run", "n"], &[row(&["läuft", "1"])], out));
+        assert_eq!(table, "run    n\nläuft  1\n");
+    }
+
+    #[test]
+    fn headings_are_long_if_the_table_fits_a_terminal_and_never_take_several_lines() {
+        let headings = [("game", "game"), ("human-normalised", "normalised"), ("best possible", "best")];
+        let table = |width: usize| {
+            printed(|out| print_narrow(&headings, &[row(&[&"x".repeat(width), "-0.123", "21.0"])], out))
         };
-        let shown = |game: &str| {
-            let mut out = Vec::new();
-            print(&headings, &[row(game)], &mut out).unwrap();
-            String::from_utf8(out).unwrap()
-        };
-        let expected = "                                     std      human-   random      best\n\
-                        game  episodes     mean   median   error  normalised   player  possible\n\
-                        pong        10  19444.0  19444.0  1234.5      -0.123  12850.0         -\n";
-        assert_eq!(shown("pong"), expected);
-        assert!(
-            shown("montezuma_revenge").lines().all(|line| line.len() <= 80),
-            "{}",
-            shown("montezuma_revenge")
+        // 80 columns: the name, 16 and 13 of the headings, and two gaps.
+        assert_eq!(
+            table(47).lines().next().unwrap(),
+            format!("game{:43}  human-normalised  best possible", "")
         );
+        assert_eq!(table(48).lines().next().unwrap(), format!("game{:44}  normalised  best", ""));
+        for width in [4, 47, 48, 60] {
+            assert_eq!(table(width).lines().count(), 2);
+            assert!(table(width).lines().all(|line| line.len() <= 80), "{}", table(width));
+        }
+    }
+
+    #[test]
+    fn names_that_do_not_fit_beside_their_values_are_on_lines_of_their_own() {
+        let headings = [("game", "game"), ("random player", "random")];
+        let long = "space_invaders".repeat(6);
+        let rows = [row(&["pong", "-20.3"]), row(&[&long, "148.0"])];
+        let table = printed(|out| print_narrow(&headings, &rows, out));
+        let gap = " ".repeat(68);
+        assert_eq!(table, format!("game{gap}  random\npong{gap}   -20.3\n{long}\n    {gap}   148.0\n"));
     }
 }

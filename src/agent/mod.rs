@@ -8,7 +8,6 @@ mod stored;
 
 use std::path::{Path, PathBuf};
 
-use ale::Game;
 use algorithms::VectorSpec;
 use algorithms::networks::TrainedNetwork;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -16,7 +15,7 @@ use burn::tensor::Device;
 
 use crate::checkpoint;
 use crate::cli::CheckpointArgs;
-use crate::config::{Experiment, Games};
+use crate::config::{Experiment, Flavour, Games};
 use crate::environments::Builder;
 use crate::learner::{Learner, Player};
 use crate::scores::FinalScores;
@@ -120,7 +119,7 @@ impl TrainedAgent {
         Ok(learner.player(&VectorSpec::of(environments.as_ref())?, greedy, seed)?)
     }
 
-    /// Returns the agent's games that `names` select: all of them if `names` is empty, and all others if it starts with an
+    /// Returns the agent's games that `names` select, in the flavours that it was trained on: all of them if `names` is empty, and all others if it starts with an
     /// exclusion such as `-pong`.
     pub(crate) fn games(&self, names: &[String]) -> Result<Games> {
         if names.is_empty() {
@@ -133,27 +132,27 @@ impl TrainedAgent {
         let games = Games::resolve(&selected)?;
         match games.names().into_iter().find(|name| !trained.contains(name)) {
             Some(other) => Err(not_trained_on(other, &trained)),
-            None => Ok(games),
+            None => Ok(self.experiment.games.only(&games.names())),
         }
     }
 
     /// Returns the Atari game called `name`, or the only one that the agent was trained on.
-    pub(crate) fn game(&self, name: Option<&str>) -> Result<&'static Game> {
+    pub(crate) fn game(&self, name: Option<&str>) -> Result<Flavour> {
         one_game(&self.experiment.games, name)
     }
 }
 
-fn one_game(games: &Games, name: Option<&str>) -> Result<&'static Game> {
+fn one_game(games: &Games, name: Option<&str>) -> Result<Flavour> {
     let Games::Atari(trained) = games else {
         return Err(no_screen(games.names()[0]));
     };
     let names = games.names();
     match (name, trained.as_slice()) {
-        (None, [only]) => Ok(only),
+        (None, [only]) => Ok(*only),
         (None, _) => bail!("the agent plays several games; name one of them: {}", names.join(", ")),
         (Some(name), _) => {
             let ids = selection::expand([name])?;
-            let game = trained.iter().find(|game| ids == [game.id]);
+            let game = trained.iter().find(|flavour| ids == [flavour.game.id]);
             game.copied().ok_or_else(|| not_trained_on(name, &names))
         }
     }
@@ -178,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_agent_of_several_games_needs_the_name_of_one() {
-        let several = Games::Atari(selection::games(["pong", "boxing"]).expect("games"));
+        let several = Games::resolve(&["pong", "boxing"].map(str::to_owned)).expect("games");
         let message = |name| one_game(&several, name).err().map(|error| error.to_string());
         assert_eq!(
             message(None).as_deref(),
@@ -194,7 +193,7 @@ mod tests {
         );
         assert_eq!(error("CartPole-v1"), "CartPole-v1 has no screen: ale-train shows Atari games only");
         for name in ["boxing", "ALE/Boxing-v5"] {
-            assert_eq!(one_game(&several, Some(name)).expect("a game").id, "boxing");
+            assert_eq!(one_game(&several, Some(name)).expect("a game").game.id, "boxing");
         }
     }
 }

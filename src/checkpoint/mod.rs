@@ -57,9 +57,8 @@ pub(crate) struct Progress {
     pub(crate) moment: Moment,
     /// Returns of the last episodes of each task, the newest last.
     pub(crate) recent_returns: Vec<Vec<f64>>,
-    /// The score of the agent, which determines the best checkpoint of a run. It is the mean over the tasks of the
-    /// recent return or, with evaluations during training, of the newest evaluation; human-normalised where possible.
-    /// Absent until every task has completed an episode, or until the first evaluation.
+    /// The score of the agent (`Games::score`), which determines the best checkpoint of a run: that of the recent returns
+    /// or, with evaluations during training, of the newest evaluation. Absent until every task has completed an episode, or until the first evaluation.
     #[serde(default)]
     pub(crate) score: Option<f64>,
     /// The newest evaluation during training.
@@ -99,7 +98,7 @@ impl Progress {
 pub(crate) struct Evaluated {
     /// The number of emulated frames of training before it.
     pub(crate) frames: u64,
-    /// The average over the tasks of the mean return, human-normalised where possible.
+    /// The score of the agent (`Games::score`).
     pub(crate) score: f64,
     /// The mean return of each task. Older checkpoints do not have it.
     #[serde(default)]

@@ -103,7 +103,7 @@ pub(crate) struct RequestArgs {
 The state of a run is `running` (a process is writing to it), `finished`, `stopped` (`ale-train resume` continues \
 it), `unsaved` (it has no checkpoint yet) or `damaged`. The score is the mean return of the newest evaluation (marked \
 with *), or else of the last episodes. For several games, it is the mean over the games, human-normalised if it ends \
-with %.
+with %; `43%* of 5` is the mean over the only 5 games that have a human-normalised score.
 
 Examples:
   ale-train runs
@@ -127,7 +127,7 @@ yields integers.
 
 Run the command again to continue an interrupted sweep, or with a larger --random to extend a sweep over ranges. At the \
 end, a table ranks the settings by the final evaluation (or the last episodes): the mean over the games, \
-human-normalised where possible.
+human-normalised if all settings have such scores of the same games, or of all their games.
 
 Examples:
   ale-train sweep --run-dir checkpoints/seeds --games pong --seeds 1..3

@@ -5,6 +5,7 @@ use anyhow::{Result, bail, ensure};
 use settings::Settings;
 
 use super::budgets::Budgets;
+use super::flavour::Flavour;
 use super::games::{Games, check_override};
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
@@ -49,6 +50,7 @@ impl Config {
         }
         check_limits(&sections)?;
         check_games(&games, &sections.environments)?;
+        let games = games.with(&sections.environments);
         check_actions(&games, sections.run.algorithm)?;
         let num_envs = games.num_envs(&sections.environments);
         if sections.environments.halves == Some(true) {
@@ -113,6 +115,28 @@ impl Experiment {
         } else {
             moment.steps >= total
         }
+    }
+
+    /// Returns the number of emulated frames after which training is complete: at most those of the experiment, of which
+    /// too few for another update remain. Environments that step together may exceed it in their last step.
+    pub(crate) fn final_frames(&self) -> u64 {
+        let total = self.algorithm.total_steps();
+        let steps = if self.algorithm.is_on_policy() {
+            let (num_envs, num_steps) = (self.num_envs() as u64, self.algorithm.steps_per_update());
+            self.budgets.steps(total / (num_envs * num_steps) * num_steps)
+        } else {
+            total
+        };
+        steps.saturating_mul(self.frames_per_step())
+    }
+
+    /// Returns the share of training that is done at a point of the run, in per cent: 100 only once it is complete.
+    pub(crate) fn percent_done(&self, moment: &Moment) -> u8 {
+        if self.is_complete(moment) {
+            return 100;
+        }
+        let share = u128::from(moment.frames) * 100 / u128::from(self.final_frames().max(1));
+        share.min(99) as u8
     }
 
     /// Returns the number of threads that emulate and learn.
@@ -192,7 +216,7 @@ fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> 
             ("difficulty", overrides.difficulty),
             ("max_num_frames_per_episode", overrides.max_num_frames_per_episode),
         ];
-        let Some(game) = games.atari(name) else {
+        let Some(Flavour { game, .. }) = games.flavour(name) else {
             match emulated.into_iter().find(|(_, value)| value.is_some()) {
                 Some((setting, _)) => bail!("{key}.{setting} is not possible: {name} is not emulated"),
                 None => continue,

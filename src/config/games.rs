@@ -1,16 +1,18 @@
-use ale::Game;
 use anyhow::{Result, bail, ensure};
 use rl_env::{Env, Space, nearest};
 
+use super::flavour::Flavour;
 use super::sections::EnvironmentSettings;
 use crate::learner::ActionKind;
 use crate::selection;
+use crate::statistics::mean;
+use crate::telemetry::TrackedGame;
 
 /// The games of an experiment.
 #[derive(Clone, Debug)]
 pub(crate) enum Games {
-    /// Atari games, each once.
-    Atari(Vec<&'static Game>),
+    /// Atari games, each once, in one of their flavours.
+    Atari(Vec<Flavour>),
     /// Tasks of the registry, each once. They have no emulator: a frame is a step.
     Registered(Vec<&'static str>),
 }
@@ -29,7 +31,7 @@ pub(super) fn check_override(name: &str, games: &[&str]) -> Result<()> {
 }
 
 impl Games {
-    /// Returns the games that ids and sets select.
+    /// Returns the games that ids and sets select, in their default flavours.
     pub(crate) fn resolve(names: &[String]) -> Result<Self> {
         ensure!(!names.is_empty(), "environments.games is empty; `ale-train games` lists all games");
         let ids = selection::expand(names.iter().map(String::as_str))?;
@@ -41,16 +43,67 @@ impl Games {
                 )
             }
             (None, _) => Ok(Self::Registered(registered)),
-            (_, None) => Ok(Self::Atari(atari.into_iter().map(ale::game).collect::<Result<_, _>>()?)),
+            (_, None) => {
+                let flavour = |id| ale::game(id).map(Flavour::default_of);
+                Ok(Self::Atari(atari.into_iter().map(flavour).collect::<Result<_, _>>()?))
+            }
+        }
+    }
+
+    /// Returns the games in the flavours that settings select.
+    pub(super) fn with(self, settings: &EnvironmentSettings) -> Self {
+        self.map(|flavour| flavour.with(settings))
+    }
+
+    /// Returns the games with another mode or difficulty, where one is given.
+    pub(crate) fn in_mode(self, mode: Option<u32>, difficulty: Option<u32>) -> Self {
+        self.map(|flavour| flavour.in_mode(mode, difficulty))
+    }
+
+    fn map(self, change: impl Fn(Flavour) -> Flavour) -> Self {
+        match self {
+            Self::Atari(flavours) => Self::Atari(flavours.into_iter().map(change).collect()),
+            Self::Registered(ids) => Self::Registered(ids),
+        }
+    }
+
+    /// Returns those games that have one of these ids, in the order of the ids.
+    pub(crate) fn only(&self, names: &[&str]) -> Self {
+        match self {
+            Self::Atari(_) => Self::Atari(names.iter().filter_map(|name| self.flavour(name)).collect()),
+            Self::Registered(ids) => {
+                let id = |name: &&str| ids.iter().find(|id| *id == name).copied();
+                Self::Registered(names.iter().filter_map(id).collect())
+            }
         }
     }
 
     /// Returns the ids.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         match self {
-            Self::Atari(games) => games.iter().map(|game| game.id).collect(),
+            Self::Atari(flavours) => flavours.iter().map(|flavour| flavour.game.id).collect(),
             Self::Registered(ids) => ids.clone(),
         }
+    }
+
+    /// Returns the [label](Flavour::label) of each game.
+    pub(crate) fn labels(&self) -> Vec<String> {
+        self.names().into_iter().map(|name| self.label(name)).collect()
+    }
+
+    /// Returns the [label](Flavour::label) of the game with an id.
+    pub(crate) fn label(&self, name: &str) -> String {
+        self.flavour(name).map_or_else(|| name.to_owned(), Flavour::label)
+    }
+
+    /// Returns the games as telemetry shows them.
+    pub(crate) fn tracked(&self) -> Vec<TrackedGame> {
+        let tracked = |id: &str| TrackedGame {
+            id: id.to_owned(),
+            label: self.label(id),
+            published: self.flavour(id).and_then(Flavour::published),
+        };
+        self.names().into_iter().map(tracked).collect()
     }
 
     /// Returns true if actions are vectors of real numbers.
@@ -76,22 +129,33 @@ impl Games {
         self.names().iter().fold(0, |sum, name| sum.saturating_add(settings.num_envs_of(name)))
     }
 
-    /// Returns the score of an agent: the average over the games of its mean returns, human-normalised where possible.
-    pub(crate) fn score<'a>(&self, returns: impl IntoIterator<Item = (&'a str, f64)>) -> f64 {
-        let normalised = |(name, mean)| self.human_normalised(name, mean).unwrap_or(mean);
-        let scores: Vec<f64> = returns.into_iter().map(normalised).collect();
-        scores.iter().sum::<f64>() / scores.len() as f64
+    /// Returns the score of an agent: the average over the games of its human-normalised mean returns, without the games
+    /// that have no human-normalised score. If no game has one, the average of the returns themselves.
+    pub(crate) fn score<'a>(&self, returns: impl IntoIterator<Item = (&'a str, f64)> + Clone) -> f64 {
+        let normalised = self.normalised(returns.clone());
+        if normalised.is_empty() {
+            mean(returns.into_iter().map(|(_, value)| value))
+        } else {
+            mean(normalised)
+        }
     }
 
-    /// Returns a score on a scale from 0 for a random to 1 for a human player, if the scores of both are known.
+    /// Returns the human-normalised scores of the games that have one.
+    pub(crate) fn normalised<'a>(&self, scores: impl IntoIterator<Item = (&'a str, f64)>) -> Vec<f64> {
+        scores.into_iter().filter_map(|(name, score)| self.human_normalised(name, score)).collect()
+    }
+
+    /// Returns a score on a scale from 0 for a random to 1 for a human player, if the scores of both are published for
+    /// this flavour of the game.
     pub(crate) fn human_normalised(&self, name: &str, score: f64) -> Option<f64> {
-        self.atari(name)?.human_normalised(score)
+        self.flavour(name)?.published()?.human_normalised(score)
     }
 
-    /// Returns the highest possible score of a game, or the expected one of the best policy, if it is known.
+    /// Returns the highest possible score of a game, or the expected one of the best policy, if it is known for this
+    /// flavour of the game.
     pub(crate) fn best_score(&self, name: &str) -> Option<f64> {
         match self {
-            Self::Atari(_) => self.atari(name)?.best_score,
+            Self::Atari(_) => self.flavour(name)?.published()?.best_score,
             // One point for each step until the episode is truncated.
             Self::Registered(_) if name.starts_with("CartPole") => {
                 selection::registry().spec(name).ok()?.max_episode_steps.map(f64::from)
@@ -100,10 +164,10 @@ impl Games {
         }
     }
 
-    /// Returns the Atari game with an id.
-    pub(super) fn atari(&self, name: &str) -> Option<&'static Game> {
+    /// Returns the flavour of the Atari game with an id.
+    pub(crate) fn flavour(&self, name: &str) -> Option<Flavour> {
         match self {
-            Self::Atari(games) => games.iter().find(|game| game.id == name).copied(),
+            Self::Atari(flavours) => flavours.iter().find(|flavour| flavour.game.id == name).copied(),
             Self::Registered(_) => None,
         }
     }

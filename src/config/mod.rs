@@ -7,13 +7,14 @@
 //!   into one.
 //! * `presets` embeds the files of `configs/` and selects one by the games; `scaling` adapts its sizes to their number.
 //! * `amendment` changes the experiment of a run that is resumed.
-//! * `experiment` checks an experiment and derives everything else, with `games` and `budgets`; `warnings` reports
-//!   probable mistakes.
+//! * `experiment` checks an experiment and derives everything else, with `games`, their `flavour`s and `budgets`;
+//!   `warnings` reports probable mistakes.
 
 mod amendment;
 mod budgets;
 mod document;
 mod experiment;
+mod flavour;
 mod games;
 mod layers;
 mod presets;
@@ -30,6 +31,7 @@ mod written;
 
 pub(crate) use amendment::{Change, amended, changed};
 pub(crate) use experiment::Experiment;
+pub(crate) use flavour::Flavour;
 pub(crate) use games::Games;
 pub(crate) use layers::{assigned, changed_keys, flag_of, from_args, from_preset, from_toml, values};
 pub(crate) use presets::{Chosen, Preset, named, presets};

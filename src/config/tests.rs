@@ -8,6 +8,7 @@ use toml::Value;
 use super::schema::{Keys, keys};
 use super::{Config, Experiment, changed_keys, from_args, from_preset, from_toml, presets, values};
 use crate::cli::{self, Command};
+use crate::telemetry::Moment;
 
 /// Returns the experiment of `ale-train ppo ARGUMENTS`, or the error.
 fn experiment(arguments: &[&str]) -> Result<Experiment, String> {
@@ -95,6 +96,36 @@ fn keys_of_the_user_override_sizes_for_the_number_of_games() {
     assert_eq!(sizes(&["--total-frames", "50000"]), (32, 128, 50_000));
     assert_eq!(sizes(&["--num-envs", "60", "--set", "ppo.num_steps=20"]), (120, 20, 12_000_000));
     assert_eq!(sizes(&["--set", "environments.game.pong.num_envs=100"]), (116, 32, 12_000_000));
+}
+
+#[test]
+fn a_run_is_done_only_when_its_training_is_complete() {
+    // Updates of 8 environments and 32 steps.
+    let frames = |arguments: &[&str]| {
+        let fixed =
+            ["--games", "CartPole-v1", "--num-envs", "8", "--set", "ppo.num_steps=32", "--total-frames"];
+        experiment(&[&fixed, arguments].concat()).unwrap()
+    };
+    let requested = frames(&["1000"]);
+    assert_eq!(requested.final_frames(), 768);
+    let percent = |updates: u64| {
+        let steps = updates * 256;
+        requested.percent_done(&Moment { updates, steps, frames: steps, seconds: 1.0 })
+    };
+    assert_eq!([0, 1, 2, 3].map(percent), [0, 33, 66, 100]);
+    // The last update is not yet done.
+    let before = Moment { updates: 2, steps: 768, frames: 768, seconds: 1.0 };
+    assert_eq!(requested.percent_done(&before), 99);
+    // A game that rests: 100 frames of one and, in three updates of 32 rounds, 4 * 96 of the other.
+    let budget = "environments.game.CartPole-v1.total_frames=100";
+    let games = ["--games", "CartPole-v1,Acrobot-v1", "--num-envs", "4", "--total-frames", "500"];
+    let limited = [&games[..], &["--set", "ppo.num_steps=32", "--set", budget]].concat();
+    assert_eq!(experiment(&limited).unwrap().final_frames(), 484);
+    let dqn = experiment_by("dqn", &["--games", "CartPole-v1", "--total-frames", "1000"]).unwrap();
+    assert_eq!(dqn.final_frames(), 1000);
+    // The last step of three environments exceeds the total.
+    assert_eq!(dqn.percent_done(&Moment { steps: 1002, frames: 1002, ..Moment::default() }), 100);
+    assert_eq!(dqn.percent_done(&Moment { steps: 999, frames: 999, ..Moment::default() }), 99);
 }
 
 #[test]

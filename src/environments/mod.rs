@@ -100,6 +100,7 @@ pub(crate) struct Overrides {
 /// Builds the environments of an experiment. It holds the ROMs, so building cannot fail because of a missing ROM.
 pub(crate) struct Builder {
     tasks: Tasks,
+    games: Games,
     settings: EnvironmentSettings,
     /// Probability that a frame repeats the previous action in an evaluation.
     evaluation_stickiness: f32,
@@ -117,8 +118,13 @@ enum Tasks {
 impl Builder {
     /// Loads the ROMs of the experiment. Downloads missing ones unless `--offline` is set.
     pub(crate) fn new(experiment: &Experiment, overrides: &Overrides, global: &Global) -> Result<Self> {
-        let tasks = match overrides.games.as_ref().unwrap_or(&experiment.games) {
-            Games::Atari(games) => Tasks::Atari(with_roms(games, global)?),
+        let games = overrides.games.as_ref().unwrap_or(&experiment.games).clone();
+        let games = games.in_mode(overrides.mode, overrides.difficulty);
+        let tasks = match &games {
+            Games::Atari(flavours) => {
+                let games: Vec<_> = flavours.iter().map(|flavour| flavour.game).collect();
+                Tasks::Atari(with_roms(&games, global)?)
+            }
             Games::Registered(ids) => {
                 mujoco_tasks::obtain(ids, global)?;
                 Tasks::Registered(ids.clone())
@@ -133,6 +139,7 @@ impl Builder {
             overrides.repeat_action_probability.or(experiment.evaluation.repeat_action_probability);
         Ok(Self {
             tasks,
+            games,
             evaluation_stickiness: stickiness.unwrap_or(settings.repeat_action_probability),
             mode: overrides.mode,
             difficulty: overrides.difficulty,
@@ -148,6 +155,11 @@ impl Builder {
             Tasks::Registered(_) => &[],
         };
         roms.iter()
+    }
+
+    /// Returns the games, in the flavours that are played.
+    pub(crate) fn games(&self) -> &Games {
+        &self.games
     }
 
     /// Returns the number of threads that step environments.

@@ -1,5 +1,6 @@
 //! Evaluation: complete episodes with raw scores, for `ale-train eval` and for runs.
 
+mod score_table;
 mod spectator;
 
 use std::borrow::Cow;
@@ -20,10 +21,10 @@ use crate::environments::{Builder, Environments, Overrides};
 use crate::learner::Learner;
 use crate::scores::Scores;
 use crate::statistics::{interquartile_mean, median};
-use crate::table;
 use crate::telemetry::{Media, Metric, Printer, ProgressLine, Sample};
 use crate::threads::set_threads;
 
+pub(crate) use score_table::print as print_table;
 pub(crate) use spectator::Spectator;
 
 /// Offset of the seed of a run's evaluations, so that they do not repeat episodes of training.
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     let scores = of_agent(&builder, &agent, &plan, None)?.unwrap_or_default();
     drop(progress_line);
     if args.csv {
-        return print_episodes(&scores, out);
+        return print_episodes(&scores, builder.games(), out);
     }
     if args.json {
         let report = Report {
@@ -61,13 +62,12 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
             seed: args.seed,
             greedy: agent.greedy,
             repeat_action_probability: builder.evaluation_stickiness(),
-            games: scores.iter().map(summary).collect(),
+            games: scores.iter().map(|scores| summary(scores, builder.games())).collect(),
         };
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
-    let rows = scores.iter().map(Scores::cells).collect::<Vec<_>>();
-    table::print(&HEADINGS, &rows, out)
+    print_table(&scores, None, builder.games(), out)
 }
 
 /// The output of `--json`.
@@ -82,24 +82,29 @@ struct Report<'a> {
     games: Vec<serde_json::Value>,
 }
 
-fn summary(scores: &Scores) -> serde_json::Value {
+fn summary(scores: &Scores, games: &Games) -> serde_json::Value {
+    let flavour = games.flavour(&scores.task);
     json!({
         "game": scores.task,
+        "mode": flavour.map(|flavour| flavour.mode),
+        "difficulty": flavour.map(|flavour| flavour.difficulty),
         "episodes": scores.returns.len(),
         "mean": scores.mean(),
         "median": scores.median(),
         "standard_error": scores.standard_error(),
-        "human_normalised": scores.human_normalised(),
+        "human_normalised": scores.human_normalised(games),
         "returns": scores.returns,
         "lengths": scores.lengths,
     })
 }
 
-fn print_episodes(scores: &[Scores], out: &mut impl Write) -> Result<()> {
-    writeln!(out, "game,episode,return,length")?;
+fn print_episodes(scores: &[Scores], games: &Games, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "game,episode,return,length,mode,difficulty")?;
     for scores in scores {
+        let flavour = games.flavour(&scores.task);
+        let mode = flavour.map_or_else(|| ",".to_owned(), |own| format!("{},{}", own.mode, own.difficulty));
         for (episode, (value, length)) in (1..).zip(scores.returns.iter().zip(&scores.lengths)) {
-            writeln!(out, "{},{episode},{value},{length}", scores.task)?;
+            writeln!(out, "{},{episode},{value},{length},{mode}", scores.task)?;
         }
     }
     Ok(())
@@ -210,7 +215,7 @@ fn of_each_game(
     for (index, task) in all.tasks.iter().enumerate() {
         let game = match all.tasks.len() {
             1 => String::new(),
-            games => format!(", game {} of {games} ({})", index + 1, task.name),
+            games => format!(", game {} of {games}, {}", index + 1, builder.games().label(&task.name)),
         };
         let report = |episodes| (plan.report)(format!("evaluation of {player}{game}: {episodes}"));
         let mut environments = builder.build_of(&task.name, environments_of_game(plan.episodes), &all)?;
@@ -275,19 +280,19 @@ fn shares(num_envs: usize, episodes: usize) -> Vec<usize> {
 }
 
 /// Returns the metrics of each game and, for several games, aggregates over those whose scores can be human-normalised.
-pub(crate) fn samples(scores: &[Scores]) -> Vec<Sample> {
+pub(crate) fn samples(scores: &[Scores], games: &Games) -> Vec<Sample> {
     let of_game = |scores_of_game: &Scores| {
         let lengths = &scores_of_game.lengths;
         let values = [
             (Metric::EvaluationReturn, Some(scores_of_game.mean())),
             (Metric::EvaluationLength, Some(lengths.iter().sum::<u64>() as f64 / lengths.len() as f64)),
-            (Metric::EvaluationHumanNormalised, scores_of_game.human_normalised()),
+            (Metric::EvaluationHumanNormalised, scores_of_game.human_normalised(games)),
         ];
         let task = (scores.len() > 1).then(|| scores_of_game.task.clone());
         values.map(|(metric, value)| Some(Sample { metric, task: task.clone(), value: value? }))
     };
     let mut samples: Vec<Sample> = scores.iter().flat_map(of_game).flatten().collect();
-    let normalised: Vec<f64> = scores.iter().filter_map(Scores::human_normalised).collect();
+    let normalised: Vec<f64> = scores.iter().filter_map(|scores| scores.human_normalised(games)).collect();
     if normalised.len() > 1 {
         samples.push(Sample::new(Metric::EvaluationMedian, median(normalised.clone())));
         samples.push(Sample::new(Metric::EvaluationIqm, interquartile_mean(normalised)));
@@ -302,45 +307,6 @@ pub(crate) fn returns(scores: &[Scores]) -> Vec<Media> {
         Media::Histogram { tag: format!("evaluation/returns{name}"), values: of_game.returns.clone() }
     };
     scores.iter().map(of_game).collect()
-}
-
-const HEADINGS: [&str; 6] = ["game", "episodes", "mean", "median", "std error", "human-normalised"];
-
-impl Scores {
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.task.clone(),
-            self.returns.len().to_string(),
-            number(self.mean()),
-            number(self.median()),
-            self.standard_error().map_or_else(|| "-".to_owned(), number),
-            self.human_normalised().map_or_else(|| "-".to_owned(), |share| format!("{share:.3}")),
-        ]
-    }
-}
-
-/// Prints the agent's scores next to those of a random player and the best possible scores.
-pub(crate) fn print_comparison(
-    agent: &[Scores],
-    random: &[Scores],
-    games: &Games,
-    out: &mut impl Write,
-) -> Result<()> {
-    let mut headings = HEADINGS.to_vec();
-    headings.extend(["random player", "best possible"]);
-    let rows: Vec<_> = agent
-        .iter()
-        .zip(random)
-        .map(|(agent, random)| {
-            let best = games.best_score(&agent.task).map_or_else(|| "-".to_owned(), number);
-            [agent.cells(), vec![number(random.mean()), best]].concat()
-        })
-        .collect();
-    table::print(&headings, &rows, out)
-}
-
-fn number(value: f64) -> String {
-    format!("{value:.1}")
 }
 
 #[cfg(test)]
@@ -371,7 +337,11 @@ mod tests {
             |task: &str, mean: f64| Scores { task: task.to_owned(), returns: vec![mean], lengths: vec![10] };
         let human = |task: &str| of(task, ale::game(task).unwrap().human_score.unwrap());
         let random = |task: &str| of(task, ale::game(task).unwrap().random_score.unwrap());
-        let several = samples(&[human("pong"), random("qbert"), random("alien"), of("harvest", 3.0)]);
+        let games = |names: &[&str]| {
+            Games::resolve(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()).unwrap()
+        };
+        let all = games(&["pong", "qbert", "alien", "harvest"]);
+        let several = samples(&[human("pong"), random("qbert"), random("alien"), of("harvest", 3.0)], &all);
         let value = |metric, task: Option<&str>| {
             let wanted = |sample: &&Sample| sample.metric == metric && sample.task.as_deref() == task;
             several.iter().find(wanted).map(|sample| sample.value)
@@ -385,7 +355,7 @@ mod tests {
             Some(1.0 / 3.0),
             "a quarter of 3 scores rounds down to none trimmed"
         );
-        let single = samples(&[human("pong")]);
+        let single = samples(&[human("pong")], &games(&["pong"]));
         assert_eq!(single[2], Sample::new(Metric::EvaluationHumanNormalised, 1.0));
         assert_eq!(single.len(), 3);
     }

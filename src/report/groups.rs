@@ -101,6 +101,16 @@ impl Group {
         self.runs.iter().flat_map(|run| run.games.keys().map(String::as_str)).collect()
     }
 
+    /// Returns the games in which no run has completed an episode of training.
+    pub(super) fn games_without_episodes(&self) -> BTreeSet<&str> {
+        let has_curve = |game: &&str| {
+            self.runs
+                .iter()
+                .any(|run| run.games.get(*game).is_some_and(|history| history.curve.last().is_some()))
+        };
+        self.games().into_iter().filter(|game| !has_curve(game)).collect()
+    }
+
     /// Returns the scores in a game of all runs that have one.
     pub(super) fn scores(&self, game: &str) -> Vec<f64> {
         self.runs.iter().filter_map(|run| run.games.get(game)?.score()).collect()

@@ -62,6 +62,11 @@ pub(super) fn legend(groups: &[Group]) -> String {
     format!("<ul class=\"legend\">{}</ul>\n", names.collect::<String>())
 }
 
+/// Returns text that is not broken into lines.
+pub(super) fn unbroken(text: &str) -> String {
+    format!("<span class=\"unbroken\">{text}</span>")
+}
+
 /// Formats a score or a count: one decimal below a hundred, none and thousands separators above, a dash for `None`.
 pub(super) fn number(value: Option<f64>) -> String {
     let Some(value) = value else { return "-".to_owned() };

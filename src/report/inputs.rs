@@ -154,7 +154,7 @@ mod tests {
         let temp = checkpoints();
         let alone = temp.path().join("alone");
         fs::write(alone.join(METRICS_FILE), b"\xFF\n{\"frames\": 8}\n").unwrap();
-        assert_eq!(RunHistory::read(&alone).unwrap().frames, 8.0);
+        assert_eq!(RunHistory::read(&alone).unwrap().reached.frames, 8);
         fs::remove_file(alone.join(CONFIG)).unwrap();
         let error = sentence(&RunHistory::read(&alone).err().unwrap());
         assert!(error.contains("alone is not a readable run: config.toml cannot be read: "), "{error}");

@@ -9,12 +9,14 @@ use super::runs::Settings;
 
 /// The largest number of keys in a label.
 const KEYS: usize = 3;
+/// The largest number of characters of a label. If any would be longer, groups are called by their runs.
+const LONGEST: usize = 48;
 /// The largest number of characters of a value in a label.
 const WIDTH: usize = 32;
 /// Sections of keys, the most informative first. The sections of algorithms precede them.
 const SECTIONS: [&str; 4] = ["policy", "environments", "experiment", "evaluation"];
 
-/// Returns a label for each group. A single run is called by its name.
+/// Returns a label for each group. A single run is called by its name, and so are all groups if their settings are too long.
 pub(super) fn labels(groups: &[Group]) -> Vec<String> {
     if let [Group { runs, .. }] = groups
         && let [run] = runs.as_slice()
@@ -22,6 +24,12 @@ pub(super) fn labels(groups: &[Group]) -> Vec<String> {
         return vec![run.name.clone()];
     }
     let labels: Vec<String> = groups.iter().map(|group| label(group, groups)).collect();
+    if labels.iter().any(|label| label.chars().count() > LONGEST) {
+        let names: Vec<String> = groups.iter().map(named_by_runs).collect();
+        if names.iter().collect::<BTreeSet<_>>().len() == names.len() {
+            return names;
+        }
+    }
     let complete = |(label, group): (&String, &Group)| {
         // Groups that differ in more keys than a label shows.
         if labels.iter().filter(|other| *other == label).count() > 1 {
@@ -31,6 +39,15 @@ pub(super) fn labels(groups: &[Group]) -> Vec<String> {
         }
     };
     labels.iter().zip(groups).map(complete).collect()
+}
+
+/// Returns the name of the first run, and the number of the others.
+fn named_by_runs(group: &Group) -> String {
+    match group.runs.as_slice() {
+        [run] => run.name.clone(),
+        [first, others @ ..] => format!("{} and {} more", first.name, others.len()),
+        [] => String::new(),
+    }
 }
 
 fn label(group: &Group, groups: &[Group]) -> String {
@@ -157,6 +174,28 @@ mod tests {
         let games =
             [("a", "[environments]\ngames = ['pong']"), ("b", "[environments]\ngames = ['qbert', 'pong']")];
         assert_eq!(labels(&games), ["PPO, pong", "PPO, pong, qbert"]);
+    }
+
+    #[test]
+    fn groups_whose_settings_are_long_are_named_by_their_runs() {
+        let many = |games: &str, more: &str| {
+            format!("{more}\n[environments]\ngames = [{games}, 'boxing', 'breakout', 'freeway']")
+        };
+        let scaled = "[policy]\nvalue_scale = 'popart'\n[experiment]\nseed = ";
+        let configs = [
+            ("transfer", many("'pong'", "")),
+            ("scaled-1", many("'pong'", &format!("{scaled}1"))),
+            ("scaled-2", many("'pong'", &format!("{scaled}2"))),
+            ("other", many("'qbert'", "")),
+        ];
+        let configs: Vec<(&str, &str)> =
+            configs.iter().map(|(name, config)| (*name, config.as_str())).collect();
+        assert_eq!(labels(&configs), ["transfer", "scaled-1 and 1 more", "other"]);
+        // The same name in two directories.
+        let mut ambiguous = configs;
+        ambiguous[3].0 = "transfer";
+        let settings = labels(&ambiguous);
+        assert!(settings[0].starts_with("PPO, boxing, breakout, freeway, pong"), "{settings:?}");
     }
 
     #[test]

@@ -30,6 +30,12 @@ pub(super) struct Column {
     pub(super) found: String,
 }
 
+/// Returns the game whose published scores apply to a [label](crate::config::Games::label). The label of a game in another
+/// mode is not the id of a game.
+pub(super) fn published(label: &str) -> Option<&'static ale::Game> {
+    ale::game(label).ok()
+}
+
 impl Published {
     /// Returns the columns with a score in any of the games.
     pub(super) fn columns(&self, games: &BTreeSet<&str>) -> Vec<&Column> {

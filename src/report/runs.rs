@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use super::curve::Curve;
 use super::diagnostics::DIAGNOSTICS;
 use crate::checkpoint::{self, CONFIG};
-use crate::config::{self, Experiment};
+use crate::config::{self, Experiment, Games};
 use crate::enclosure;
 use crate::files::limit;
 use crate::provenance::Provenance;
-use crate::statistics::mean;
-use crate::telemetry::{METRICS_FILE, Metric};
+use crate::runs::reached;
+use crate::telemetry::{METRICS_FILE, Metric, Moment};
 
 /// The values of an experiment by key.
 pub(super) type Settings = BTreeMap<String, toml::Value>;
@@ -30,12 +30,12 @@ pub(crate) struct RunHistory {
     pub(super) experiment: Experiment,
     pub(super) settings: Settings,
     pub(super) provenance: Provenance,
-    /// The results by game.
+    /// The results by the label of the game, so that other modes of a game are other games.
     pub(super) games: BTreeMap<String, GameHistory>,
     /// The curves of all games together.
     pub(super) diagnostics: BTreeMap<String, Curve>,
-    /// Emulated frames at the end.
-    pub(super) frames: f64,
+    /// The point that training has [reached].
+    pub(super) reached: Moment,
     /// Seconds of training.
     pub(super) seconds: f64,
     /// Steps per second at the end.
@@ -43,8 +43,9 @@ pub(crate) struct RunHistory {
 }
 
 /// The results of a run in one game.
-#[derive(Default)]
 pub(super) struct GameHistory {
+    /// The id of the game, by which curves are stored.
+    id: &'static str,
     /// The emulated frames of all games, and the mean return of the last hundred episodes.
     pub(super) curve: Curve,
     /// The mean return of the final evaluation.
@@ -64,9 +65,11 @@ impl RunHistory {
         ensure!(run_dir.exists(), "{} does not exist", run_dir.display());
         let unreadable = || format!("{} is not a readable run", run_dir.display());
         // The file may be older than the newest checkpoint, or edited by hand.
-        let text = match checkpoint::summary_of_newest(run_dir) {
-            Ok(Some(saved)) => saved.config,
-            _ => enclosure::read_text(run_dir, &run_dir.join(CONFIG), limit::EXPERIMENT)
+        let saved = checkpoint::summary_of_newest(run_dir).ok().flatten();
+        let saved_moment = saved.as_ref().map(|saved| saved.progress.moment);
+        let text = match saved {
+            Some(saved) => saved.config,
+            None => enclosure::read_text(run_dir, &run_dir.join(CONFIG), limit::EXPERIMENT)
                 .with_context(|| format!("{CONFIG} cannot be read"))
                 .with_context(unreadable)?,
         };
@@ -90,33 +93,34 @@ impl RunHistory {
         for record in records.filter_map(|line| serde_json::from_slice::<Map<String, Value>>(line).ok()) {
             run.add(&record);
         }
+        run.reached = reached(saved_moment, Some(run.reached), checkpoint::is_locked(run_dir));
         Ok(run)
     }
 
     /// Returns a run without curves.
     pub(super) fn new(name: String, experiment: Experiment) -> Result<Self> {
-        let names = experiment.games.names();
+        let history = |id| GameHistory { id, curve: Curve::default(), evaluation: None };
+        let names = experiment.games.names().into_iter();
         Ok(Self {
             name,
             settings: config::values(&experiment.to_toml()?)?,
-            games: names.iter().map(|&game| (game.to_owned(), GameHistory::default())).collect(),
+            games: names.map(|id| (experiment.games.label(id), history(id))).collect(),
             experiment,
             provenance: Provenance::default(),
             diagnostics: BTreeMap::new(),
-            frames: 0.0,
+            reached: Moment::default(),
             seconds: 0.0,
             sps: None,
         })
     }
 
-    /// Returns the mean score over the games, human-normalised where possible, or `None` if a game has no score yet.
-    pub(crate) fn score(&self) -> Option<f64> {
-        let of_game = |(game, history): (&String, &GameHistory)| {
-            let score = history.score()?;
-            Some(self.experiment.games.human_normalised(game, score).unwrap_or(score))
-        };
-        let scores: Vec<f64> = self.games.iter().map(of_game).collect::<Option<_>>()?;
-        Some(mean(scores))
+    pub(crate) fn games(&self) -> &Games {
+        &self.experiment.games
+    }
+
+    /// Returns the id and the score of each game, or `None` if a game has no score yet.
+    pub(crate) fn scores(&self) -> Option<Vec<(&str, f64)>> {
+        self.games.values().map(|history| Some((history.id, history.score()?))).collect()
     }
 
     fn add(&mut self, record: &Map<String, Value>) {
@@ -124,10 +128,10 @@ impl RunHistory {
         let number = |tag: &str| record.get(tag).and_then(Value::as_f64).filter(is_possible);
         let single = self.games.len() == 1;
         let frames = number("frames").unwrap_or(0.0);
-        self.frames = self.frames.max(frames);
+        self.reached = Moment::of_line(record).map_or(self.reached, |moment| self.reached.later(moment));
         self.seconds = self.seconds.max(number("seconds").unwrap_or(0.0));
-        for (game, history) in &mut self.games {
-            let task = (!single).then_some(game.as_str());
+        for history in self.games.values_mut() {
+            let task = (!single).then_some(history.id);
             if let Some(value) = number(&Metric::RecentReturn.tag(task)) {
                 history.curve.push(frames, value);
             }

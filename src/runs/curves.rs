@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::enclosure;
 use crate::files;
-use crate::telemetry::{METRICS_FILE, Metric};
+use crate::telemetry::{METRICS_FILE, Metric, Moment};
 
 /// The number of bytes that are read from the end of a file, which may be gigabytes long.
 const TAIL: u64 = 1 << 20;
@@ -25,12 +25,15 @@ impl Curves {
         };
         // The first line may begin before the tail, and the last line of a running run may be incomplete.
         let records = text.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
-        Ok(Self(records.filter(|record| self::frames(record).is_some_and(|at| at <= frames)).collect()))
+        let is_before = |record: &Map<String, Value>| {
+            Moment::of_line(record).is_some_and(|moment| moment.frames <= frames)
+        };
+        Ok(Self(records.filter(is_before).collect()))
     }
 
-    /// Returns the number of frames at the end.
-    pub(super) fn frames(&self) -> Option<u64> {
-        self.0.iter().filter_map(frames).max()
+    /// Returns the point of the run at the end.
+    pub(super) fn end(&self) -> Option<Moment> {
+        self.0.iter().filter_map(Moment::of_line).reduce(Moment::later)
     }
 
     /// Returns the newest value of a metric for each game, if all games have one.
@@ -43,10 +46,6 @@ impl Curves {
         };
         games.iter().map(of_game).collect()
     }
-}
-
-fn frames(record: &Map<String, Value>) -> Option<u64> {
-    record.get("frames")?.as_u64()
 }
 
 fn tail(run_dir: &Path) -> io::Result<String> {
@@ -76,12 +75,12 @@ mod tests {
         text += "{\"frames\":5000,\"charts/recent_return/qbert\":7.5}\n{\"frames\":5001,\"charts/rec";
         fs::write(temp.path().join(METRICS_FILE), text).unwrap();
         let curves = Curves::up_to(temp.path(), u64::MAX).unwrap();
-        assert_eq!(curves.frames(), Some(5000));
+        assert_eq!(curves.end().map(|end| end.frames), Some(5000));
         let newest = |games: &[&str]| curves.newest(Metric::RecentReturn, games);
         assert_eq!(newest(&["pong", "qbert"]), Some(vec![1999.0, 7.5]));
         assert_eq!(newest(&["pong", "boxing"]), None);
         let before = Curves::up_to(temp.path(), 1500).unwrap();
         assert_eq!(before.newest(Metric::RecentReturn, &["pong"]), Some(vec![1500.0]));
-        assert_eq!(Curves::up_to(&temp.path().join("nowhere"), 9).unwrap().frames(), None);
+        assert_eq!(Curves::up_to(&temp.path().join("nowhere"), 9).unwrap().end(), None);
     }
 }

@@ -30,14 +30,16 @@ fn object(run: &RunStatus) -> Value {
         "path": run.path.to_string_lossy(),
         "algorithm": of(|training| json!(training.experiment.run.algorithm)),
         "games": of(|training| json!(training.experiment.games.names())),
+        "labels": of(|training| json!(training.experiment.games.labels())),
         "seed": of(|training| json!(training.experiment.run.seed)),
         "state": run.state.name(),
         "problem": match &run.state {
             State::Damaged(problem) => Some(problem),
             _ => None,
         },
-        "frames": of(|training| json!(training.frames)),
+        "frames": of(|training| json!(training.reached.frames)),
         "total_frames": of(|training| json!(training.experiment.total_frames())),
+        "percent_done": of(|training| json!(training.percent_done())),
         "score": of(|training| json!(training.score)),
         "bytes": run.disk.bytes,
         "changed": run.disk.changed.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
@@ -73,12 +75,11 @@ fn row(run: &RunStatus, directory: &Path, now: SystemTime) -> Vec<String> {
     vec![
         name(run, directory),
         of(|training| training.experiment.run.algorithm.to_string()),
-        of(|training| games(&training.experiment.games.names())),
+        of(|training| games(&training.experiment.games.labels())),
         run.state.name().to_owned(),
         of(|training| quantity(training.experiment.total_frames() as f64)),
-        // Training ends when too few frames remain for an update.
-        if run.state == State::Finished { "100%".to_owned() } else { of(done) },
-        of(|training| training.score.map_or_else(|| "-".to_owned(), score)),
+        of(|training| format!("{}%", training.percent_done())),
+        of(|training| training.score.map_or_else(|| "-".to_owned(), |own| score(own, training))),
         quantity(run.disk.bytes as f64),
         short_age(age),
     ]
@@ -91,22 +92,20 @@ fn name(run: &RunStatus, directory: &Path) -> String {
     one_line(&name.to_string_lossy()).into_owned()
 }
 
-fn games(names: &[&str]) -> String {
-    match names {
-        [name] => (*name).to_owned(),
-        names => format!("{} games", names.len()),
+fn games(labels: &[String]) -> String {
+    match labels {
+        [label] => label.clone(),
+        labels => format!("{} games", labels.len()),
     }
 }
 
-/// Returns the fraction of the training in percent.
-fn done(training: &Training) -> String {
-    let total = training.experiment.total_frames().max(1);
-    format!("{}%", (u128::from(training.frames) * 100 / u128::from(total)).min(100))
-}
-
-fn score(Score { value, origin, human_normalised }: Score) -> String {
+/// Formats a score, with the number of games if some have no part in it: `-20.9`, `43%*`, `43%* of 5`.
+fn score(Score { value, origin, human_normalised, games }: Score, training: &Training) -> String {
     let star = if origin == Origin::Evaluation { "*" } else { "" };
-    if human_normalised { format!("{:.0}%{star}", 100.0 * value) } else { format!("{}{star}", number(value)) }
+    let value = if human_normalised { format!("{:.0}%", 100.0 * value) } else { number(value) };
+    let is_of_all = games == training.experiment.games.names().len();
+    let of = if is_of_all { String::new() } else { format!(" of {games}") };
+    format!("{value}{star}{of}")
 }
 
 /// Formats a return in at most six characters.
@@ -180,17 +179,19 @@ mod tests {
     use super::super::disk::DiskUse;
     use super::*;
     use crate::config;
+    use crate::telemetry::Moment;
 
     fn status(name: &str, games: &str, state: State, score: Option<Score>) -> RunStatus {
         let experiment =
             config::from_toml(&format!("[environments]\ngames = \"{games}\"")).unwrap().resolve();
-        let training = Training { experiment: experiment.unwrap(), frames: 39_999_999, score };
+        let reached = Moment { frames: 39_999_999, ..Moment::default() };
+        let training = Training { experiment: experiment.unwrap(), reached, score };
         let disk = DiskUse { bytes: 1_234_567_890, changed: UNIX_EPOCH + Duration::from_secs(1000) };
         RunStatus { path: Path::new("checkpoints").join(name), state, disk, training: Some(training) }
     }
 
     fn score_of(value: f64, origin: Origin, human_normalised: bool) -> Score {
-        Score { value, origin, human_normalised }
+        Score { value, origin, human_normalised, games: if human_normalised { 57 } else { 1 } }
     }
 
     fn table(runs: &[RunStatus], width: Option<usize>) -> String {
@@ -217,6 +218,19 @@ mod tests {
              odd             -         -  damaged       -     -      -  1.2G   2h\n\
              odd: no config\n"
         );
+    }
+
+    #[test]
+    fn rows_name_the_mode_of_a_game_and_the_number_of_games_in_a_score() {
+        let mut run =
+            status("modes", "pong", State::Running, Some(score_of(12.0, Origin::Evaluation, false)));
+        let text = "[environments]\ngames = ['breakout']\n[environments.game.breakout]\nmode = 12";
+        let experiment = |text: &str| config::from_toml(text).unwrap().resolve().unwrap();
+        run.training.as_mut().unwrap().experiment = experiment(text);
+        assert!(table(&[run], None).contains("ppo  breakout (mode 12)  running"));
+        let some = Score { games: 5, ..score_of(0.431, Origin::Evaluation, true) };
+        let several = status("several", "atari57", State::Running, Some(some));
+        assert!(table(&[several], None).contains("  43%* of 5  "));
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! `ale-train runs`: lists the runs below a directory.
 //!
 //! * `find` finds the directories of runs.
-//! * `status` reads the state of a run, with its score from `curves` and its size from `disk`.
+//! * `status` reads the state of a run: how far it has `reached`, its score from `curves` and its size from `disk`.
 //! * `listing` prints the states as a table or as JSON.
 
 mod curves;
 mod disk;
 mod find;
 mod listing;
+mod reached;
 mod score;
 mod status;
 
@@ -19,6 +20,7 @@ use anyhow::{Result, ensure};
 
 use crate::cli::RunsArgs;
 pub(crate) use find::runs_below;
+pub(crate) use reached::reached;
 use status::RunStatus;
 
 /// The default directory of runs.

@@ -16,13 +16,15 @@ pub(super) enum Origin {
     Training,
 }
 
-/// The score of a run: the mean return in its game, or the mean over its games.
+/// The score of a run: the mean return in its game, or the [score](Games::score) of its games.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Score {
     pub(super) value: f64,
     pub(super) origin: Origin,
     /// True if it is a mean of human-normalised scores: 0 is a random player, 1 a human player.
     pub(super) human_normalised: bool,
+    /// The number of games in the mean.
+    pub(super) games: usize,
 }
 
 impl Score {
@@ -38,7 +40,7 @@ impl Score {
             means.filter(|means| means.len() == names.len())
         };
         // The end of long curves may lie after the newest evaluation.
-        let saved = || Some(Self::saved(games, progress?.evaluation.as_ref()?));
+        let saved = || Self::saved(games, progress?.evaluation.as_ref()?);
         evaluated.map(|returns| of(Origin::Evaluation, returns)).or_else(saved).or_else(|| {
             curves
                 .newest(Metric::RecentReturn, &names)
@@ -48,29 +50,51 @@ impl Score {
     }
 
     /// Returns the score of an evaluation in a checkpoint.
-    fn saved(games: &Games, evaluated: &Evaluated) -> Self {
+    fn saved(games: &Games, evaluated: &Evaluated) -> Option<Self> {
         let (names, origin) = (games.names(), Origin::Evaluation);
         if evaluated.returns.len() == names.len() {
-            return Self::of(games, origin, &evaluated.returns);
+            return Some(Self::of(games, origin, &evaluated.returns));
         }
-        let human_normalised = names.iter().all(|name| games.human_normalised(name, 0.0).is_some());
-        Self { value: evaluated.score, origin, human_normalised }
+        // An older checkpoint, whose score of some games may be normalised in another way.
+        let normalised = games.normalised(names.iter().map(|&name| (name, 0.0))).len();
+        let human_normalised = normalised == names.len();
+        let is_known = human_normalised || matches!(games, Games::Registered(_));
+        is_known.then_some(Self { value: evaluated.score, origin, human_normalised, games: names.len() })
     }
 
     fn of(games: &Games, origin: Origin, returns: &[f64]) -> Self {
         let names = games.names();
         if let [value] = *returns {
-            return Self { value, origin, human_normalised: false };
+            return Self { value, origin, human_normalised: false, games: 1 };
         }
         let pairs = || names.iter().copied().zip(returns.iter().copied());
-        let human_normalised = pairs().all(|(name, value)| games.human_normalised(name, value).is_some());
-        Self { value: games.score(pairs()), origin, human_normalised }
+        let normalised = games.normalised(pairs()).len();
+        let of = if normalised == 0 { names.len() } else { normalised };
+        Self { value: games.score(pairs()), origin, human_normalised: normalised > 0, games: of }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config;
+
+    #[test]
+    fn games_in_other_modes_have_no_part_in_a_human_normalised_score() {
+        let games = |names: &str| {
+            let text = format!("[environments]\ngames = [{names}]\n[environments.game.breakout]\nmode = 12");
+            config::from_toml(&text).unwrap().resolve().unwrap().games
+        };
+        let human = ale::game("pong").unwrap().human_score.unwrap();
+        let score = Score::of(&games("'pong', 'breakout'"), Origin::Training, &[human, 800.0]);
+        assert_eq!((score.value, score.human_normalised, score.games), (1.0, true, 1));
+        let alone = Score::of(&games("'breakout'"), Origin::Training, &[800.0]);
+        assert_eq!((alone.value, alone.human_normalised, alone.games), (800.0, false, 1));
+        // A score of an earlier version, which may be normalised.
+        let evaluation = Some(Evaluated { frames: 8, score: 27.0, returns: Vec::new() });
+        let progress = Progress { evaluation, ..Progress::default() };
+        assert_eq!(Score::newest(&games("'breakout'"), &Curves::default(), Some(&progress)), None);
+    }
 
     #[test]
     fn an_evaluation_before_the_end_of_the_curves_is_the_score() {
@@ -83,7 +107,7 @@ mod tests {
             (&["pong"], &[], 0.75, true),
         ];
         for (ids, returns, value, human_normalised) in cases {
-            let games = Games::Atari(ids.iter().map(|id| ale::game(id).unwrap()).collect());
+            let games = Games::resolve(&ids.iter().map(|&id| id.to_owned()).collect::<Vec<_>>()).unwrap();
             let evaluation = Some(Evaluated { frames: 8, score: 0.75, returns: returns.to_vec() });
             let progress = Progress { evaluation, recent_returns: vec![vec![9.0]; 2], ..Progress::default() };
             let score = Score::newest(&games, &Curves::default(), Some(&progress)).unwrap();

@@ -4,13 +4,14 @@ use anyhow::{Context, Result};
 
 use super::curves::Curves;
 use super::disk::DiskUse;
+use super::reached::reached;
 use super::score::Score;
 use crate::checkpoint::{self, CONFIG, Summary};
 use crate::config::{self, Experiment};
 use crate::enclosure;
 use crate::failure::sentence;
 use crate::files::limit;
-use crate::telemetry::METRICS_FILE;
+use crate::telemetry::{METRICS_FILE, Moment};
 
 /// The state of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +52,8 @@ pub(super) struct RunStatus {
 /// The experiment of a run and its progress.
 pub(super) struct Training {
     pub(super) experiment: Experiment,
-    /// The number of emulated frames of training: those of a running run so far, or those in the newest checkpoint.
-    pub(super) frames: u64,
+    /// The point that training has [reached].
+    pub(super) reached: Moment,
     pub(super) score: Option<Score>,
 }
 
@@ -82,6 +83,11 @@ impl RunStatus {
 }
 
 impl Training {
+    /// Returns the share of training that is done, in per cent.
+    pub(super) fn percent_done(&self) -> u8 {
+        self.experiment.percent_done(&self.reached)
+    }
+
     fn read(run_dir: &Path, saved: Option<&Summary>, is_running: bool) -> Result<Self> {
         let config = match saved {
             Some(saved) => saved.config.clone(),
@@ -90,12 +96,12 @@ impl Training {
         };
         let experiment = config::from_toml(&config).and_then(config::Config::resolve);
         let experiment = experiment.with_context(|| format!("{CONFIG} cannot be used"))?;
-        let saved_frames = saved.map_or(0, |saved| saved.progress.moment.frames);
-        // A stopped run repeats the steps after its checkpoint.
-        let curves = Curves::up_to(run_dir, if is_running { u64::MAX } else { saved_frames })
+        let saved_moment = saved.map(|saved| saved.progress.moment);
+        let last = saved_moment.filter(|_| !is_running);
+        let curves = Curves::up_to(run_dir, last.map_or(u64::MAX, |last| last.frames))
             .with_context(|| format!("{METRICS_FILE} cannot be read"))?;
-        let frames = curves.frames().unwrap_or(0).max(saved_frames);
+        let reached = reached(saved_moment, curves.end(), is_running);
         let score = Score::newest(&experiment.games, &curves, saved.map(|saved| &saved.progress));
-        Ok(Self { experiment, frames, score })
+        Ok(Self { experiment, reached, score })
     }
 }

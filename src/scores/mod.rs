@@ -4,6 +4,7 @@ mod final_scores;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Games;
 use crate::statistics::median;
 
 pub(crate) use final_scores::FinalScores;
@@ -11,7 +12,7 @@ pub(crate) use final_scores::FinalScores;
 /// The episodes of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Scores {
-    /// The name of the game.
+    /// The id of the game.
     #[serde(rename = "game")]
     pub(crate) task: String,
     /// The raw return of each episode, environment by environment.
@@ -43,8 +44,9 @@ impl Scores {
         (self.returns.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
     }
 
-    /// Returns the mean return on a scale from 0 for a random to 1 for a human player, if the scores of both are known.
-    pub(crate) fn human_normalised(&self) -> Option<f64> {
-        ale::game(&self.task).ok()?.human_normalised(self.mean())
+    /// Returns the mean return on a scale from 0 for a random to 1 for a human player, if the scores of both are published
+    /// for the flavour of the game.
+    pub(crate) fn human_normalised(&self, games: &Games) -> Option<f64> {
+        games.human_normalised(&self.task, self.mean())
     }
 }

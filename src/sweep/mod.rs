@@ -3,6 +3,7 @@
 //! Every run is a separate process. The directory of the sweep records the completed runs, so the same command continues an
 //! interrupted sweep.
 
+mod ranking;
 mod settings;
 
 use std::collections::HashMap;
@@ -27,8 +28,6 @@ use crate::learner::Algorithm;
 use crate::output::notice;
 use crate::report::RunHistory;
 use crate::signal::Signal;
-use crate::statistics::mean;
-use crate::table;
 use crate::telemetry::Printer;
 use crate::threads::cores;
 
@@ -332,33 +331,13 @@ fn threads(args: &SweepArgs) -> Option<usize> {
 
 /// Prints the settings, best first.
 fn print(args: &SweepArgs, variants: &[Variant<'_>], out: &mut impl Write) -> Result<()> {
-    let mut rows = Vec::new();
-    for variant in variants {
+    let completed = |variant: &Variant<'_>| -> Result<Vec<RunHistory>> {
         // A failed run has no final score, only one of unfinished training.
         let runs = variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed));
-        let scores: Vec<f64> = runs
-            .filter(|run| run.join(COMPLETE).exists())
-            .filter_map(|run| RunHistory::read(&run).map(|run| run.score()).transpose())
-            .collect::<Result<_>>()?;
-        let summary = (!scores.is_empty()).then(|| {
-            let [low, high] = [f64::min, f64::max].map(|pick| scores.iter().copied().fold(scores[0], pick));
-            [mean(scores.iter().copied()), low, high]
-        });
-        rows.push((variant.setting, scores.len(), summary));
-    }
-    // Settings without a score come last.
-    let key = |summary: &Option<[f64; 3]>| summary.map_or(f64::NEG_INFINITY, |[mean, ..]| mean);
-    rows.sort_by(|(_, _, a), (_, _, b)| key(b).total_cmp(&key(a)));
-    let cells: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|(setting, seeds, summary)| {
-            let numbers = summary.map_or([(); 3].map(|()| "-".to_owned()), |numbers| {
-                numbers.map(|number| format!("{number:.3}"))
-            });
-            [label(setting), seeds.to_string()].into_iter().chain(numbers).collect()
-        })
-        .collect();
-    table::print(&["setting", "seeds", "score", "lowest", "highest"], &cells, out)
+        runs.filter(|run| run.join(COMPLETE).exists()).map(|run| RunHistory::read(&run)).collect()
+    };
+    let ranked = variants.iter().map(|variant| Ok((label(variant.setting), completed(variant)?)));
+    ranking::print(&ranked.collect::<Result<Vec<_>>>()?, out)
 }
 
 #[cfg(test)]

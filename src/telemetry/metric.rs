@@ -164,6 +164,17 @@ impl Metric {
         task.map_or_else(|| tag.to_owned(), |task| format!("{tag}/{task}"))
     }
 
+    /// Returns true if the metric is an aggregate over the games that have a human-normalised score.
+    pub(super) fn is_of_normalised_games(self) -> bool {
+        matches!(
+            self,
+            Self::HumanNormalisedMedian
+                | Self::HumanNormalisedIqm
+                | Self::EvaluationMedian
+                | Self::EvaluationIqm
+        )
+    }
+
     /// Returns the name on the progress line, if the line shows the metric.
     pub(crate) fn short_name(self) -> Option<&'static str> {
         let (_, short) = self.names();

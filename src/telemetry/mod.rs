@@ -19,6 +19,7 @@ mod summary;
 mod tensorboard;
 #[cfg(test)]
 mod tests;
+mod tracked_game;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,6 +36,7 @@ pub(crate) use printer::Printer;
 pub(crate) use progress::Extent;
 pub(crate) use progress_line::{ProgressLine, Status};
 pub(crate) use record::{Moment, Record, Sample};
+pub(crate) use tracked_game::TrackedGame;
 
 use json_lines::{JsonLines, JsonStdout};
 use sink::Sink;
@@ -77,16 +79,18 @@ impl Telemetry {
     /// The files in the directory of a run.
     pub(crate) const FILES: [&str; 2] = [JsonLines::FILE, TensorBoard::FILE];
 
-    /// Opens the files of `run_dir`, truncated to `positions`. With `json`, records also go to standard output.
+    /// Opens the files of the run of these games in `run_dir`, truncated to `positions`. With `json`, records also go to
+    /// standard output.
     pub(crate) fn open(
         run_dir: &Path,
         positions: &FilePositions,
+        games: &[TrackedGame],
         progress_line: ProgressLine,
         json: bool,
     ) -> Result<Self> {
         let context = || format!("cannot write telemetry to {}", run_dir.display());
         let tensorboard =
-            TensorBoard::open(run_dir, positions.of(TensorBoard::FILE)).with_context(context)?;
+            TensorBoard::open(run_dir, positions.of(TensorBoard::FILE), games).with_context(context)?;
         let json_lines = JsonLines::open(run_dir, positions.of(JsonLines::FILE)).with_context(context)?;
         let (printer, status) = (progress_line.printer(), progress_line.status());
         let mut sinks: Vec<Box<dyn Sink>> =

@@ -4,6 +4,7 @@ use std::time::Instant;
 use super::metric::Metric;
 use super::pace::{Forecast, Pace};
 use super::record::{Moment, Record, Sample};
+use super::tracked_game::TrackedGame;
 use crate::quantity::{clock, count, short};
 use crate::statistics::{mean, median};
 
@@ -11,8 +12,10 @@ use crate::statistics::{mean, median};
 const GAMES_IN_LINE: usize = 6;
 /// The weight of the newest episode in the mean length of a game's episodes.
 const NEWEST: f64 = 0.1;
-/// The width of a game in the table, and of the space between two columns of games.
-const COLUMN: usize = 42;
+/// The smallest width of the name of a game in the table, and the width of its values.
+const NAME: usize = 18;
+const VALUES: usize = 24;
+/// The space between two columns of games.
 const GAP: usize = 3;
 
 /// The extent of a run, for its progress.
@@ -21,8 +24,7 @@ pub(crate) struct Extent {
     pub(crate) total_frames: u64,
     /// The progress of the run when this process started or resumed it.
     pub(crate) beginning: Moment,
-    /// The ids of the games.
-    pub(crate) games: Vec<String>,
+    pub(crate) games: Vec<TrackedGame>,
     /// The measured speed, if it was measured.
     pub(crate) forecast: Option<Forecast>,
     /// The number of frames after which learning starts.
@@ -51,7 +53,7 @@ pub(super) struct Progress {
 }
 
 struct GameRow {
-    name: String,
+    game: TrackedGame,
     frames: f64,
     /// The mean return of the last episodes, once one has ended.
     recent: Option<f64>,
@@ -61,14 +63,14 @@ struct GameRow {
 
 impl GameRow {
     fn human_normalised(&self) -> Option<f64> {
-        ale::game(&self.name).ok()?.human_normalised(self.recent?)
+        self.game.human_normalised(self.recent?)
     }
 }
 
 impl Progress {
     pub(super) fn new(extent: Extent) -> Self {
         let beginning = extent.beginning;
-        let row = |name: &String| GameRow { name: name.clone(), frames: 0.0, recent: None, length: None };
+        let row = |game: &TrackedGame| GameRow { game: game.clone(), frames: 0.0, recent: None, length: None };
         Self {
             started: Instant::now(),
             moment: beginning,
@@ -135,7 +137,7 @@ impl Progress {
 
     fn note(&mut self, sample: &Sample) {
         let game = match &sample.task {
-            Some(task) => self.games.iter_mut().find(|game| game.name == *task),
+            Some(task) => self.games.iter_mut().find(|row| row.game.id == *task),
             None if self.games.len() == 1 => self.games.first_mut(),
             None => None,
         };
@@ -157,9 +159,16 @@ impl Progress {
         };
         let name = sample.metric.short_name().filter(|_| is_shown);
         if let Some(name) = name {
-            let name = sample.task.as_ref().map_or_else(|| name.to_owned(), |task| format!("{name} {task}"));
+            let name = sample
+                .task
+                .as_ref()
+                .map_or_else(|| name.to_owned(), |task| format!("{name} {}", self.label(task)));
             self.latest.insert(sample.tag(), (name, sample.value));
         }
+    }
+
+    fn label<'a>(&'a self, task: &'a str) -> &'a str {
+        self.games.iter().find(|row| row.game.id == task).map_or(task, |row| &row.game.label)
     }
 
     /// Returns the line, for example `4.1M of 57M frames, 1:42:00 left, median 0.013 of 41/57 games, SPS 1934`.
@@ -252,7 +261,7 @@ impl Progress {
             format!("median {:.3} of {count}/{total} games", median(normalised))
         }];
         if total <= GAMES_IN_LINE {
-            let of_game = |game: &GameRow| Some(format!("{} {}", game.name, short(game.recent?)));
+            let of_game = |game: &GameRow| Some(format!("{} {}", game.game.label, short(game.recent?)));
             scores.extend(self.games.iter().filter_map(of_game));
         }
         scores
@@ -260,47 +269,59 @@ impl Progress {
 
     /// Returns the number of lines of the table for a width in characters; none for a single game.
     pub(super) fn table_height(&self, width: usize) -> Option<usize> {
-        let columns = columns(width);
+        let columns = self.columns(width);
         (self.games.len() > 1).then(|| self.games.len().div_ceil(columns) + 1)
+    }
+
+    /// Returns the width of the longest name.
+    fn name_width(&self) -> usize {
+        self.games.iter().map(|row| row.game.label.chars().count()).fold(NAME, usize::max)
+    }
+
+    /// Returns the number of games side by side.
+    fn columns(&self, width: usize) -> usize {
+        ((width + GAP) / (self.name_width() + VALUES + GAP)).max(1)
     }
 
     /// Returns a table of the games in at most `height` lines of at most `width` characters: the frames, the recent return,
     /// and the same human-normalised.
     pub(super) fn table(&self, width: usize, height: usize) -> String {
-        let columns = columns(width).min(self.games.len().max(1));
+        let columns = self.columns(width).min(self.games.len().max(1));
         let rows = self.games.len().div_ceil(columns);
-        let heading = format!("{:18} {:>7} {:>8} {:>6}", "game", "frames", "return", "human");
+        let name = self.name_width().min(width.saturating_sub(VALUES)).max(NAME);
+        let heading = format!("{:name$} {:>7} {:>8} {:>6}", "game", "frames", "return", "human");
         let mut lines = vec![vec![heading; columns].join(&" ".repeat(GAP))];
         for row in 0..rows {
             let in_row = (0..columns).filter_map(|column| self.games.get(column * rows + row));
-            lines.push(in_row.map(cells).collect::<Vec<_>>().join(&" ".repeat(GAP)));
+            lines.push(in_row.map(|game| cells(game, name)).collect::<Vec<_>>().join(&" ".repeat(GAP)));
         }
         lines.truncate(height.max(1));
         lines.join("\n")
     }
 }
 
-/// Returns the number of games side by side.
-fn columns(width: usize) -> usize {
-    ((width + GAP) / (COLUMN + GAP)).max(1)
-}
-
-fn cells(game: &GameRow) -> String {
+/// Returns the values of a game after its name, which is cut to a width.
+fn cells(game: &GameRow, name: usize) -> String {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let recent = or_dash(game.recent.map(short));
     let human = or_dash(game.human_normalised().map(|score| format!("{score:.3}")));
-    format!("{:18} {:>7} {recent:>8} {human:>6}", game.name, short(game.frames))
+    format!("{:name$.name$} {:>7} {recent:>8} {human:>6}", game.game.label, short(game.frames))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn tracked(id: &str, label: &str) -> TrackedGame {
+        let published = ale::game(id).ok().filter(|_| id == label);
+        TrackedGame { id: id.to_owned(), label: label.to_owned(), published }
+    }
+
     fn progress(games: &[&str], forecast: Option<Forecast>) -> Progress {
         Progress::new(Extent {
             total_frames: 8_000_000,
             beginning: Moment::default(),
-            games: games.iter().map(|&game| game.to_owned()).collect(),
+            games: games.iter().map(|id| tracked(id, id)).collect(),
             forecast,
             learning_starts: 0,
             evaluation_interval: 0,
@@ -352,6 +373,27 @@ mod tests {
         progress.record(&Record { moment: moment(1, 4000, 1.0), samples });
         let expected = format!("median 1.000 of 3/{} games", names.len());
         assert!(progress.line().contains(&expected), "{}", progress.line());
+    }
+
+    #[test]
+    fn games_in_other_modes_are_named_and_have_no_part_in_the_median() {
+        let mut progress = progress(&["pong", "breakout"], None);
+        let other = "breakout (mode 12, difficulty 1)";
+        progress.games[1].game = tracked("breakout", other);
+        let pong = ale::game("pong").unwrap().human_score.unwrap();
+        let mut samples = vec![recent("pong", pong), recent("breakout", 7.0)];
+        samples.push(Sample::of_task(Metric::EvaluationReturn, "breakout", 9.0));
+        progress.record(&Record { moment: moment(1, 4000, 1.0), samples });
+        let line = progress.line();
+        assert!(line.contains(&format!("median 1.000 of 1/2 games, pong 14.6, {other} 7.0, ")), "{line}");
+        assert!(line.contains(&format!("evaluation {other} 9.0")), "{line}");
+        let table = progress.table(80, 9);
+        assert!(table.lines().nth(2).unwrap().starts_with(other), "{table}");
+        assert!(table.lines().nth(2).unwrap().ends_with(" 7.0      -"), "{table}");
+        for width in [50, 80, 120] {
+            let height = progress.table_height(width).unwrap();
+            assert!(progress.table(width, height).lines().all(|line| line.len() <= width), "{width}");
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::metric::Metric;
 
@@ -13,6 +14,24 @@ pub(crate) struct Moment {
     pub(crate) frames: u64,
     /// Seconds of training, including those before a resume.
     pub(crate) seconds: f64,
+}
+
+impl Moment {
+    /// Returns the point of a line of `metrics.jsonl`.
+    pub(crate) fn of_line(line: &Map<String, Value>) -> Option<Self> {
+        let count = |key: &str| line.get(key).and_then(Value::as_u64);
+        Some(Self {
+            frames: count("frames")?,
+            updates: count("updates").unwrap_or(0),
+            steps: count("steps").unwrap_or(0),
+            seconds: line.get("seconds").and_then(Value::as_f64).unwrap_or(0.0),
+        })
+    }
+
+    /// Returns the later one of two points of a run.
+    pub(crate) fn later(self, other: Self) -> Self {
+        if (other.frames, other.updates) > (self.frames, self.updates) { other } else { self }
+    }
 }
 
 /// The value of a metric, for one task or for all tasks.

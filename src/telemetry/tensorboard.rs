@@ -10,14 +10,15 @@ use tensorboard_proto::tensor::TensorProto;
 use tensorboard_proto::tensor_shape::{TensorShapeProto, TensorShapeProto_Dim};
 use tensorboard_proto::types::DataType;
 use tensorboard_rs::record_writer::RecordWriter;
-use tensorboard_rs::summary::{histogram_raw, scalar};
+use tensorboard_rs::summary::histogram_raw;
 
 use super::append_file::AppendFile;
 use super::hparams;
 use super::media::Media;
-use super::record::{Moment, Record};
+use super::record::{Moment, Record, Sample};
 use super::sink::Sink;
 use super::summary::summary;
+use super::tracked_game::TrackedGame;
 
 /// The number of buckets of a histogram, as in TensorFlow.
 const BUCKETS: usize = 30;
@@ -28,14 +29,16 @@ const BUCKETS: usize = 30;
 /// disk is full.
 pub(super) struct TensorBoard {
     file: AppendFile,
+    games: Vec<TrackedGame>,
 }
 
 impl TensorBoard {
     /// The name of the file. TensorBoard reads every file with `tfevents` in its name.
     pub(super) const FILE: &str = "events.out.tfevents.ale-train";
 
-    pub(super) fn open(run_dir: &Path, length: u64) -> io::Result<Self> {
-        let mut tensorboard = Self { file: AppendFile::open(run_dir, Self::FILE, length)? };
+    pub(super) fn open(run_dir: &Path, length: u64, games: &[TrackedGame]) -> io::Result<Self> {
+        let file = AppendFile::open(run_dir, Self::FILE, length)?;
+        let mut tensorboard = Self { file, games: games.to_vec() };
         if tensorboard.file.length() == 0 {
             let mut event = Event::new();
             event.set_file_version("brain.Event:2".to_owned());
@@ -67,7 +70,7 @@ impl Sink for TensorBoard {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         record.samples.iter().try_for_each(|sample| {
-            self.write_summary(&record.moment, scalar(&sample.tag(), sample.value as f32))
+            self.write_summary(&record.moment, scalar(sample, description(sample, &self.games)))
         })
     }
 
@@ -101,6 +104,33 @@ impl Sink for TensorBoard {
     fn position(&self) -> Option<(&'static str, u64)> {
         Some((Self::FILE, self.file.length()))
     }
+}
+
+/// Encodes a value and the description of its curve.
+fn scalar(sample: &Sample, description: Option<String>) -> Summary {
+    summary(&sample.tag(), |value| {
+        value.set_simple_value(sample.value as f32);
+        if let Some(description) = description {
+            let mut metadata = SummaryMetadata::new();
+            metadata.set_summary_description(description);
+            value.set_metadata(metadata);
+        }
+    })
+}
+
+/// Returns the description of a curve, which TensorBoard shows beside it: the game, if its mode or difficulty is not the
+/// default, or the games of an aggregate that lacks some of them. Tags do not contain them, so that a run that is resumed
+/// keeps its tags.
+fn description(sample: &Sample, games: &[TrackedGame]) -> Option<String> {
+    if sample.metric.is_of_normalised_games() {
+        let of = games.iter().filter(|game| game.human_normalised(0.0).is_some()).count();
+        return (of < games.len()).then(|| format!("{of} of {} games", games.len()));
+    }
+    let game = match &sample.task {
+        Some(task) => games.iter().find(|game| game.id == *task),
+        None => games.first().filter(|_| games.len() == 1),
+    };
+    game.filter(|game| game.label != game.id).map(|game| game.label.clone())
 }
 
 /// Encodes a one-element string tensor, which the `text` plugin of TensorBoard renders as Markdown.

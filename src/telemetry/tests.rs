@@ -12,7 +12,12 @@ use super::tensorboard::TensorBoard;
 use super::*;
 
 fn telemetry(run_dir: &Path, positions: &FilePositions) -> Telemetry {
-    Telemetry::open(run_dir, positions, ProgressLine::of_activity(Printer::Quiet), false).unwrap()
+    let games = [("pong", "pong (mode 1)"), ("boxing", "boxing")].map(|(id, label)| TrackedGame {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        published: ale::game(id).ok().filter(|_| id == label),
+    });
+    Telemetry::open(run_dir, positions, &games, ProgressLine::of_activity(Printer::Quiet), false).unwrap()
 }
 
 fn record(steps: u64, value: f64) -> Record {
@@ -46,6 +51,32 @@ fn scalars(run_dir: &Path) -> Vec<(String, i64, f32)> {
         (value.tag.clone(), event.step, value.get_simple_value())
     };
     events[1..].iter().map(scalar).collect()
+}
+
+#[test]
+fn descriptions_name_the_mode_of_a_game_and_the_games_of_an_aggregate() {
+    let run = TempDir::new().unwrap();
+    let mut telemetry = telemetry(run.path(), &FilePositions::default());
+    let samples = vec![
+        Sample::of_task(Metric::EpisodicReturn, "pong", -21.0),
+        Sample::of_task(Metric::EpisodicReturn, "boxing", 1.0),
+        Sample::new(Metric::EvaluationMedian, 0.5),
+        Sample::new(Metric::ValueLoss, 0.5),
+    ];
+    telemetry.record(&Record { moment: Moment::default(), samples });
+    telemetry.flush();
+    let described = |event: &Event| {
+        let value = &event.get_summary().value[0];
+        (value.tag.clone(), value.get_metadata().get_summary_description().to_owned())
+    };
+    let found: Vec<_> = events(run.path())[1..].iter().map(described).collect();
+    let expected = [
+        ("charts/episodic_return/pong", "pong (mode 1)"),
+        ("charts/episodic_return/boxing", ""),
+        ("evaluation/human_normalised_median", "1 of 2 games"),
+        ("losses/value_loss", ""),
+    ];
+    assert_eq!(found, expected.map(|(tag, text)| (tag.to_owned(), text.to_owned())));
 }
 
 #[test]

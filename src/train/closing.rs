@@ -73,7 +73,7 @@ impl Run {
             self.keep(scores, printer);
         }
         let Some(random) = &scores.random else { return Ok(()) };
-        evaluation::print_comparison(&scores.agent, random, &self.experiment.games, table)
+        evaluation::print_table(&scores.agent, Some(random), self.builder.games(), table)
     }
 
     /// Writes scores into the directory of the run. They are printed even if that fails.
@@ -120,7 +120,8 @@ impl Run {
                 .context(AtWork { doing: "evaluation failed" })?;
         }
         if !is_closed && scores.random.is_some() {
-            let mut telemetry = Telemetry::open(&self.directory, &FilePositions::ends(), activity(), false)?;
+            let (ends, games) = (FilePositions::ends(), self.experiment.games.tracked());
+            let mut telemetry = Telemetry::open(&self.directory, &ends, &games, activity(), false)?;
             telemetry.show(&self.progress.moment, &Media::SessionEnd);
         }
         output.print(&table, printer, out)?;

@@ -70,7 +70,7 @@ impl Run {
         let mut spectator = Spectator::default();
         let stop = || interrupt.is_requested();
         let Some(scores) = self.play(&stop, telemetry, Some(&mut spectator))? else { return Ok(None) };
-        let mut samples = evaluation::samples(&scores);
+        let mut samples = evaluation::samples(&scores, &self.experiment.games);
         samples.push(Sample::new(Metric::EvaluationTime, began.elapsed().as_secs_f64()));
         telemetry.record(&Record { moment: *moment, samples });
         for media in evaluation::returns(&scores).into_iter().chain(spectator.media()) {

@@ -10,6 +10,7 @@ mod follower;
 mod health;
 mod hyperparameters;
 mod measurement;
+mod overrides;
 mod plan;
 mod run;
 mod saving;

@@ -6,6 +6,7 @@ use anyhow::Result;
 use burn::tensor::Device;
 
 use super::measurement::{Speed, measure};
+use super::overrides;
 use crate::cluster;
 use crate::config::Experiment;
 use crate::environments::{Builder, Environments};
@@ -55,8 +56,8 @@ impl Subject<'_> {
         if matches!(printer, Printer::Silent | Printer::Quiet) {
             return Ok(None);
         }
-        for line in self.size() {
-            printer.say(&line);
+        for line in self.size().iter().chain(&overrides::lines(self.experiment)?) {
+            printer.say(line);
         }
         let spec = self.learner.spec();
         let workload = self.experiment.algorithm.workload(spec)?;
@@ -98,7 +99,7 @@ impl Subject<'_> {
             _ => format!(", {least} to {most} of each game"),
         };
         let threads = counted(self.builder.num_threads(), "thread");
-        let total = experiment.total_frames();
+        let total = experiment.final_frames();
         let of_game = match names.len() {
             1 => String::new(),
             games if least == most && !experiment.budgets.are_limited() => {
@@ -111,8 +112,15 @@ impl Subject<'_> {
         let update = if experiment.algorithm.is_on_policy() { update.as_str() } else { "" };
         [
             format!("  environments  {}{of_each}; {threads}", experiment.num_envs()),
-            format!("  frames        {}{of_game}{update}", count(total)),
+            format!("  frames        {}{}{of_game}{update}", count(total), self.request()),
         ]
+    }
+
+    /// Returns the number of requested frames, if the last of them would need a part of an update.
+    fn request(&self) -> String {
+        let [trained, requested] =
+            [self.experiment.final_frames(), self.experiment.total_frames()].map(count);
+        if trained == requested { String::new() } else { format!(" of the requested {requested}") }
     }
 
     fn remaining_steps(&self) -> u64 {

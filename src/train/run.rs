@@ -102,8 +102,13 @@ impl Run {
         self.abandon_newer_checkpoints(&writer, &printer)
             .and_then(|()| self.discard_stale_scores())
             .context(AtWork { doing: "the run cannot continue" })?;
-        let mut telemetry =
-            Telemetry::open(&self.directory, &self.progress.telemetry, progress_line, output.json)?;
+        let mut telemetry = Telemetry::open(
+            &self.directory,
+            &self.progress.telemetry,
+            &self.experiment.games.tracked(),
+            progress_line,
+            output.json,
+        )?;
         self.record_changes(&mut telemetry, &mut writer, &printer)
             .context(AtWork { doing: "the run cannot continue" })?;
         writer.remember_files();
@@ -133,7 +138,7 @@ impl Run {
 
     fn announce(&self, printer: &Printer) {
         let experiment = &self.experiment;
-        let games = experiment.games.names();
+        let games = experiment.games.labels();
         let games = if games.len() > 6 { format!("{} games", games.len()) } else { games.join(", ") };
         printer.say(&format!(
             "{} on {games}, seed {}, run directory {}",
@@ -160,9 +165,9 @@ impl Run {
         let workload = experiment.algorithm.workload(self.learner.spec())?;
         let evaluation = &experiment.evaluation;
         Ok(Extent {
-            total_frames: experiment.total_frames(),
+            total_frames: experiment.final_frames(),
             beginning: self.progress.moment,
-            games: experiment.games.names().into_iter().map(str::to_owned).collect(),
+            games: experiment.games.tracked(),
             forecast,
             learning_starts: workload.learning_starts * experiment.frames_per_step(),
             evaluation_interval: if evaluation.episodes > 0 { evaluation.interval_frames } else { 0 },

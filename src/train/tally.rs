@@ -113,8 +113,8 @@ impl Tally {
         }
     }
 
-    /// Returns the score of the agent: the mean over the tasks of the recent return, human-normalised where possible.
-    /// None until every task has completed an episode.
+    /// Returns the [score](Games::score) of the agent from the recent return of each task. None until every task has
+    /// completed an episode.
     pub(super) fn score(&self, games: &Games) -> Option<f64> {
         let is_complete = self.recent.iter().all(|recent| !recent.is_empty());
         let means = self.tasks.iter().zip(&self.recent).map(|(task, recent)| (task.as_str(), mean(recent)));
@@ -199,6 +199,7 @@ fn mean(values: &VecDeque<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config;
 
     fn batch(episodes: [Option<f64>; 2]) -> Batch {
         let mut batch = Batch::new(2, 0, false);
@@ -208,7 +209,7 @@ mod tests {
     }
 
     fn atari(tasks: &[String]) -> Games {
-        Games::Atari(tasks.iter().map(|task| ale::game(task).unwrap()).collect())
+        Games::resolve(tasks).unwrap()
     }
 
     #[test]
@@ -267,6 +268,24 @@ mod tests {
         let samples = tally.recent_samples(&games);
         assert!(samples.contains(&Sample::new(Metric::HumanNormalisedMedian, 0.5)), "{samples:?}");
         assert!(samples.contains(&Sample::new(Metric::HumanNormalisedIqm, 0.5)), "{samples:?}");
+    }
+
+    #[test]
+    fn games_in_other_modes_have_no_part_in_the_score() {
+        let text =
+            "[environments]\ngames = ['pong', 'qbert', 'breakout']\n[environments.game.breakout]\nmode = 12";
+        let games = config::from_toml(text).unwrap().resolve().unwrap().games;
+        let tasks: Vec<String> = games.names().into_iter().map(str::to_owned).collect();
+        let mut tally = Tally::new(&tasks, &[0, 1, 2], &[], [0; 3].into_iter());
+        let mut ended = Batch::new(3, 0, false);
+        let human = |name: &str| ale::game(name).unwrap().human_score.unwrap();
+        let returns = [human("pong"), human("qbert"), 800.0];
+        ended.episodes = returns.map(|total_reward| Some(EpisodeStats { total_reward, length: 7 })).to_vec();
+        tally.observe(&ended);
+        assert_eq!(tally.score(&games), Some(1.0));
+        let samples = tally.recent_samples(&games);
+        assert!(samples.contains(&Sample::new(Metric::HumanNormalisedMedian, 1.0)), "{samples:?}");
+        assert!(samples.contains(&Sample::of_task(Metric::RecentReturn, "breakout", 800.0)), "{samples:?}");
     }
 
     #[test]

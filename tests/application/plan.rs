@@ -84,7 +84,7 @@ fn a_run_prints_and_records_its_preset_and_its_size() {
         "preset cartpole-ppo, chosen for 2 games; --preset selects another",
         "PPO on CartPole-v1, Acrobot-v1, seed 1, run directory",
         "  environments  6, 3 of each game; 1 thread\n",
-        "  frames        600, 300 of each game, an update every 192\n",
+        "  frames        576 of the requested 600, 288 of each game, an update every 192\n",
     ];
     for text in expected {
         assert!(plan.contains(text), "no {text:?} in {plan}");
@@ -92,7 +92,12 @@ fn a_run_prints_and_records_its_preset_and_its_size() {
     let budget = "environments.game.CartPole-v1.total_frames=200";
     let limited = "ppo --games CartPole-v1,Acrobot-v1 --num-envs 3 --total-frames 600";
     let limited = messages(train(limited, &temp.path().join("limited")).args(["--set", budget]));
-    assert!(limited.contains("  frames        600, an update every 192\n"), "{limited}");
+    for text in [
+        "  frames        576 of the requested 600, an update every 192\n",
+        "  overrides     total_frames = 200: CartPole-v1\n",
+    ] {
+        assert!(limited.contains(text), "no {text:?} in {limited}");
+    }
     assert!(!plan.contains("  time "), "too short for a measurement: {plan}");
     let provenance = fs::read_to_string(run.join("run.json")).expect("a provenance");
     assert!(provenance.contains("\"preset\": \"cartpole-ppo\""), "{provenance}");

@@ -91,10 +91,11 @@ fn runs_lists_the_state_of_every_run() {
     let finished = run("sweep/finished");
     assert_eq!((&finished["frames"], &finished["total_frames"]), (&json!(512), &json!(512)));
     assert_eq!((&finished["algorithm"], &finished["games"]), (&json!("ppo"), &json!(["CartPole-v1"])));
+    assert_eq!(finished["percent_done"], json!(100));
     assert_eq!(finished["score"]["origin"], json!("evaluation"));
     assert_eq!(run("stopped")["frames"], json!(256));
     assert_eq!(run("stopped")["score"]["origin"], json!("training"));
-    assert_eq!(run("unsaved")["frames"], json!(0));
+    assert_eq!((&run("unsaved")["frames"], &run("unsaved")["percent_done"]), (&json!(512), &json!(100)));
     let problem = run("damaged")["problem"].as_str().expect("a problem");
     assert!(problem.contains("learner.bin is damaged: it has 1 bytes"), "{problem}");
 

@@ -2,8 +2,8 @@ use anyhow::Result;
 
 use super::super::chart::{self, Chart};
 use super::super::diagnostics::Section;
-use super::super::groups::Group;
-use super::super::html::legend;
+use super::super::groups::{Group, in_words};
+use super::super::html::{escaped, legend, name};
 use crate::plot;
 
 /// Returns the section with a learning curve for each game.
@@ -22,9 +22,23 @@ pub(super) fn learning_curves(groups: &[Group]) -> Result<String> {
         ""
     };
     let frames = if games.len() > 1 { " Frames are summed over all games." } else { "" };
-    let note = format!("Mean return of the last 100 episodes{bands}.{frames}");
+    let without = without_episodes(groups);
+    let note = format!("Mean return of the last 100 episodes{bands}.{frames}{without}");
     let charts: Vec<Chart<'_>> = aggregates.into_iter().chain(games).collect();
     section("Learning curves", &note, &charts, groups)
+}
+
+/// Names the games of each group that have no curve because no episode has ended.
+fn without_episodes(groups: &[Group]) -> String {
+    let sentence = |(index, group): (usize, &Group)| {
+        let games = group.games_without_episodes();
+        let of = if groups.len() > 1 { format!(" of {}", name(index, group)) } else { String::new() };
+        (!games.is_empty()).then(|| {
+            let games = escaped(&in_words(&games));
+            format!(" No learning curve{of} in {games}: no episode has ended.")
+        })
+    };
+    groups.iter().enumerate().filter_map(sentence).collect()
 }
 
 /// Returns the section with the curves of the learner.

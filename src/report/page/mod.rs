@@ -42,6 +42,7 @@ fn sections(groups: &[Group]) -> Result<String> {
         scores::aggregates(groups, &games),
         charts::learning_curves(groups)?,
         scores::games(groups, &games),
+        scores::published_agents(&games),
         settings::settings(groups),
         charts::losses(groups)?,
         charts::speed(groups)?,
@@ -76,8 +77,10 @@ fn title<'a>(groups: impl Iterator<Item = &'a Group>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::groups::parts;
+    use super::super::runs::RunHistory;
     use super::super::testing::run;
     use super::*;
+    use crate::telemetry::Moment;
 
     #[test]
     fn shows_published_scores_beside_those_of_a_run() {
@@ -87,9 +90,10 @@ mod tests {
         history.evaluation = Some(14.6);
         let page = html(&parts(vec![run])).unwrap();
         for row in [
-            // Return, human-normalised, random, human; PPO three times, DQN, Rainbow.
-            "14.6</td><td>1.000</td><td>-20.7</td><td>14.6</td><td>20.4</td><td>20.4 &plusmn; 0.2</td><td>20.4</td>\
-             <td>18.9</td><td>20.9</td>",
+            // Return, human-normalised, random, human.
+            "14.6</td><td>1.000</td><td>-20.7</td><td>14.6</td></tr>",
+            // PPO three times, DQN, Rainbow.
+            "pong</td><td>20.4</td><td>20.4 &plusmn; 0.2</td><td>20.4</td><td>18.9</td><td>20.9</td>",
             // (18.9 + 20.7) / (14.6 + 20.7), and an optimality gap of 0.
             "DQN, Mnih et al. 2015</td><td>1</td><td>1.122</td><td>1.122</td><td>1.122</td><td>0.000</td>",
         ] {
@@ -99,12 +103,73 @@ mod tests {
     }
 
     #[test]
+    fn games_in_other_modes_have_no_published_scores() {
+        let mut run = run(
+            "first",
+            "[environments]\ngames = ['pong', 'breakout']\n[environments.game.breakout]\nmode = 12\ndifficulty = 1",
+        );
+        let other = "breakout (mode 12, difficulty 1)";
+        run.games.get_mut("pong").unwrap().evaluation = Some(14.6);
+        let history = run.games.get_mut(other).unwrap();
+        history.evaluation = Some(30.0);
+        history.curve.push(0.0, 1.0);
+        history.curve.push(4e6, 30.0);
+        let page = html(&parts(vec![run])).unwrap();
+        for part in [
+            // Return, human-normalised, random, human.
+            &format!(
+                "{other}</td><td class=\"left\"><span class=\"key\" style=\"background: rgb(31, 119, 180)\"></span>\
+             first</td><td>30.0</td><td>-</td><td>-</td><td>-</td></tr>"
+            ),
+            // Median, interquartile mean, mean and optimality gap.
+            "first</td><td>1 of 2</td><td>1.000</td><td>1.000</td><td>1.000</td><td>0.000</td>",
+            "are those of the default mode and difficulty",
+            &format!("\n{other}\n</text>"),
+            "No learning curve in pong: no episode has ended.",
+        ] {
+            assert!(page.contains(part), "no '{part}' in {page}");
+        }
+        let (_, published) = page.split_once("<h2>Published scores</h2>").expect("those of pong");
+        let (published, _) = published.split_once("<h2>").expect("another section");
+        assert!(published.contains(">pong</td>") && !published.contains("breakout"), "{published}");
+        assert!(!page.contains("NaN"), "{page}");
+    }
+
+    #[test]
+    fn a_game_in_two_modes_is_two_games() {
+        let mode = "[environments.game.pong]\nmode = 1\n";
+        let runs = [("default", ""), ("other", mode)]
+            .map(|(name, mode)| run(name, &format!("[environments]\ngames = ['pong']\n{mode}")));
+        let parts = parts(runs.into());
+        assert_eq!(
+            parts.iter().map(|part| in_words(&games(part))).collect::<Vec<_>>(),
+            ["pong", "pong (mode 1)"]
+        );
+    }
+
+    #[test]
+    fn a_finished_run_is_done_even_if_the_requested_frames_end_within_an_update() {
+        let mut run = run("short", "[experiment]\ntotal_frames = 10000\n[ppo]\nnum_steps = 64");
+        let done =
+            |run: &RunHistory| format!("<td>{}&nbsp;%</td>", run.experiment.percent_done(&run.reached));
+        // Four updates of 8 environments, 64 steps and 4 frames.
+        run.reached = Moment { updates: 3, steps: 1536, frames: 6144, seconds: 1.0 };
+        assert_eq!(done(&run), "<td>75&nbsp;%</td>");
+        run.reached = Moment { updates: 4, steps: 2048, frames: 8192, seconds: 1.0 };
+        assert!(html(&parts(vec![run])).unwrap().contains("<td>100&nbsp;%</td>"));
+    }
+
+    #[test]
     fn shows_published_scores_of_tasks_without_human_scores() {
         let mut run = run("first", "[environments]\ngames = ['HalfCheetah-v5']");
         run.games.get_mut("HalfCheetah-v5").unwrap().evaluation = Some(1718.25);
         let page = html(&parts(vec![run])).unwrap();
-        let row = "1,718</td><td>1,443 &plusmn; 46.0</td><td>9,635 &plusmn; 1,424</td>";
-        assert!(page.contains(row), "no '{row}' in {page}");
+        for row in [
+            "1,718</td></tr>",
+            "HalfCheetah-v5</td><td>1,443 &plusmn; 46.0</td><td>9,635 &plusmn; 1,424</td>",
+        ] {
+            assert!(page.contains(row), "no '{row}' in {page}");
+        }
         assert!(page.contains("docs/benchmark/ppo_continuous_action.md"), "a source: {page}");
         assert!(!page.contains("Human-normalised scores"), "{page}");
     }

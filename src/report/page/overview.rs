@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::super::groups::{Group, in_words};
-use super::super::html::{Table, date, duration, escaped, name, number};
+use super::super::html::{Table, date, duration, escaped, name, number, unbroken};
 use super::super::runs::RunHistory;
 
 /// The number of characters of a commit that are shown.
@@ -49,21 +49,27 @@ fn cells(run: &RunHistory) -> Vec<String> {
         threads => threads.to_string(),
     };
     let commit = provenance.commit.as_deref().map(|commit| match commit.split_once('+') {
-        Some((commit, changes)) => format!("{}+{changes}", shortened(commit)),
-        None => shortened(commit),
+        Some((commit, changes)) => format!("{}<wbr>+{}", escaped(&shortened(commit)), escaped(changes)),
+        None => escaped(&shortened(commit)),
     });
     vec![
         escaped(&run.name),
         experiment.run.seed.to_string(),
-        number(Some(run.frames)),
-        format!("{:.0} %", 100.0 * run.frames / experiment.total_frames() as f64),
+        number(Some(run.reached.frames as f64)),
+        format!("{}&nbsp;%", experiment.percent_done(&run.reached)),
         number(run.sps),
         duration(run.seconds),
         threads,
         escaped(&experiment.run.device),
-        provenance.started.map_or_else(unknown, date),
-        commit.map_or_else(unknown, |commit| format!("<code>{}</code>", escaped(&commit))),
+        provenance.started.map_or_else(unknown, started),
+        commit.map_or_else(unknown, |commit| format!("<code>{commit}</code>")),
     ]
+}
+
+/// Returns a date and a time, between which a line may be broken.
+fn started(seconds: u64) -> String {
+    let date = date(seconds);
+    date.split(' ').map(unbroken).collect::<Vec<_>>().join(" ")
 }
 
 fn shortened(commit: &str) -> String {

@@ -5,8 +5,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::super::aggregate::Aggregate;
 use super::super::groups::Group;
-use super::super::html::{Table, escaped, name, number};
-use super::super::reference::{Column, PUBLISHED};
+use super::super::html::{Table, escaped, name, number, unbroken};
+use super::super::reference::{Column, PUBLISHED, published};
 use crate::statistics::mean;
 
 /// Returns the section on human-normalised scores: median, interquartile mean, mean and optimality gap.
@@ -27,7 +27,7 @@ pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
             let (low, high) = aggregate.interval(&scores, &mut rng);
             format!("{value:.3} [{low:.3}, {high:.3}]")
         });
-        table.push([vec![name(index, group), scores.len().to_string()], cells.to_vec()].concat());
+        table.push([vec![name(index, group), number_of_games(scores.len(), group)], cells.to_vec()].concat());
     }
     if table.is_empty() {
         return String::new();
@@ -46,11 +46,19 @@ pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
     )
 }
 
+/// Returns the number of games with a human-normalised score, and of how many if not all games of a group have one.
+fn number_of_games(normalised: usize, group: &Group) -> String {
+    match group.games().len() {
+        all if all == normalised => all.to_string(),
+        all => format!("{normalised} of {all}"),
+    }
+}
+
 /// Returns the human-normalised score of every run, for each game with reference scores.
 fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
-    let of_game = |id: &&str| -> Option<Vec<f64>> {
-        let game = ale::game(id).ok()?;
-        group.scores(id).into_iter().map(|score| game.human_normalised(score)).collect()
+    let of_game = |label: &&str| -> Option<Vec<f64>> {
+        let game = published(label)?;
+        group.scores(label).into_iter().map(|score| game.human_normalised(score)).collect()
     };
     games.iter().filter_map(of_game).filter(|runs| !runs.is_empty()).collect()
 }
@@ -58,17 +66,16 @@ fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
 /// Returns the human-normalised scores of a published agent, or `None` if it lacks a game that has reference scores.
 fn published_scores(column: &Column, games: &BTreeSet<&str>) -> Option<Vec<Vec<f64>>> {
     let with_references =
-        games.iter().filter_map(|id| ale::game(id).ok().filter(|game| game.human_score.is_some()));
+        games.iter().filter_map(|label| published(label).filter(|game| game.human_score.is_some()));
     let score = |game: &ale::Game| Some(vec![game.human_normalised(PUBLISHED.score(column, game.id)?)?]);
     with_references.map(score).collect()
 }
 
 /// Returns the section with the scores by game.
 pub(super) fn games(groups: &[Group], games: &BTreeSet<&str>) -> String {
-    let published = PUBLISHED.columns(games);
     let several = groups.iter().any(|group| group.runs.len() > 1);
     // Without reference scores, the columns for them are omitted.
-    let scored = games.iter().any(|id| ale::game(id).is_ok_and(|game| game.human_score.is_some()));
+    let scored = games.iter().any(|label| published(label).is_some_and(|game| game.human_score.is_some()));
     let mut headings = vec!["game", "setting", "return"];
     if several {
         headings.extend(["lowest to highest", "runs"]);
@@ -76,28 +83,26 @@ pub(super) fn games(groups: &[Group], games: &BTreeSet<&str>) -> String {
     if scored {
         headings.extend(["human-normalised", "random", "human"]);
     }
-    headings.extend(published.iter().map(|column| column.name.as_str()));
     let mut table = Table::new(headings, 2);
-    for id in games {
-        let game = ale::game(id).ok();
+    for label in games {
+        let game = published(label);
         for (index, group) in groups.iter().enumerate() {
-            let scores = group.scores(id);
+            let scores = group.scores(label);
             if scores.is_empty() {
                 continue;
             }
             let mean = mean(scores.iter().copied());
             let normalised = game.and_then(|game| game.human_normalised(mean));
-            let mut row = vec![escaped(id), name(index, group), number(Some(mean))];
+            let mut row = vec![escaped(label), name(index, group), number(Some(mean))];
             if several {
                 let ends = [f64::min, f64::max].map(|pick| number(scores.iter().copied().reduce(pick)));
-                row.extend([ends.join(" to "), scores.len().to_string()]);
+                row.extend([unbroken(&ends.join(" to ")), scores.len().to_string()]);
             }
             if scored {
                 row.push(normalised.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
                 row.push(number(game.and_then(|game| game.random_score)));
                 row.push(number(game.and_then(|game| game.human_score)));
             }
-            row.extend(published.iter().map(|column| published_score(column, id)));
             table.push(row);
         }
     }
@@ -106,10 +111,41 @@ pub(super) fn games(groups: &[Group], games: &BTreeSet<&str>) -> String {
     }
     format!(
         "<h2>Games</h2>\n<p class=\"note\">Mean return of the final evaluation, or of the last 100 episodes of a run without \
-         one.</p>\n{}{}",
+         one.{}</p>\n{}",
+        if has_other_modes(groups) { OTHER_MODES } else { "" },
         table.html(),
-        sources(&published)
     )
+}
+
+/// Returns the section with the scores of published agents in these games; nothing if there are none.
+pub(super) fn published_agents(games: &BTreeSet<&str>) -> String {
+    let columns = PUBLISHED.columns(games);
+    let headings = std::iter::once("game").chain(columns.iter().map(|column| column.name.as_str()));
+    let mut table = Table::new(headings, 1);
+    for label in games {
+        if columns.iter().any(|column| PUBLISHED.score(column, label).is_some()) {
+            let scores = columns.iter().map(|column| published_score(column, label));
+            table.push(std::iter::once(escaped(label)).chain(scores).collect());
+        }
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<h2>Published scores</h2>\n<p class=\"note\">Their protocols differ:</p>\n{}{}",
+        sources(&columns),
+        table.html()
+    )
+}
+
+/// The explanation of missing values.
+const OTHER_MODES: &str = " The scores of random and human players and of published agents are those of the default mode and \
+    difficulty, and of episodes of five minutes or more, so other games have none, and no human-normalised score.";
+
+/// Returns true if a game has a mode, a difficulty or a length of episodes to which no published scores apply.
+fn has_other_modes(groups: &[Group]) -> bool {
+    let mut runs = groups.iter().flat_map(|group| &group.runs);
+    runs.any(|run| run.games().tracked().iter().any(|game| game.label != game.id))
 }
 
 /// Returns the published score of an agent in a game, with its standard deviation over seeds where that is known.
@@ -131,11 +167,5 @@ fn sources(published: &[&Column]) -> String {
             escaped(&column.found)
         )
     };
-    if published.is_empty() {
-        return String::new();
-    }
-    format!(
-        "<p class=\"note\">Published scores and their protocols, which differ:</p>\n<ul class=\"note\">\n{}</ul>\n",
-        published.iter().map(source).collect::<String>()
-    )
+    format!("<ul class=\"note\">\n{}</ul>\n", published.iter().map(source).collect::<String>())
 }

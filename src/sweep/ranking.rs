@@ -1,0 +1,105 @@
+//! The table at the end of a sweep.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::config::Games;
+use crate::report::RunHistory;
+use crate::statistics::mean;
+use crate::table;
+
+/// The scale of the scores of a table.
+#[derive(Debug, PartialEq)]
+enum Scale {
+    /// Mean returns.
+    Return,
+    /// Human-normalised scores of all games of a run, or of this number of them.
+    HumanNormalised { games: Option<usize> },
+}
+
+impl Scale {
+    /// Returns the scale on which all runs can be compared: human-normalised if every run has such a score of each of its
+    /// games, or if all runs have one of the same games.
+    fn of<'a>(runs: impl Iterator<Item = &'a Games> + Clone) -> Self {
+        let normalised = |games: &Games| -> BTreeSet<&'static str> {
+            let names = games.names().into_iter();
+            names.filter(|name| games.human_normalised(name, 0.0).is_some()).collect()
+        };
+        let sets: BTreeSet<_> = runs.clone().map(normalised).collect();
+        let is_complete = |games: &Games| normalised(games).len() == games.names().len();
+        match sets.first() {
+            Some(_) if runs.clone().all(is_complete) => Self::HumanNormalised { games: None },
+            Some(same) if sets.len() == 1 && !same.is_empty() => {
+                Self::HumanNormalised { games: Some(same.len()) }
+            }
+            _ => Self::Return,
+        }
+    }
+
+    fn heading(&self) -> String {
+        match self {
+            Self::Return => "mean return".to_owned(),
+            Self::HumanNormalised { games: None } => "human-normalised".to_owned(),
+            Self::HumanNormalised { games: Some(games) } => format!("human-normalised, games: {games}"),
+        }
+    }
+
+    /// Returns the mean over the games, or `None` if a game has no score yet.
+    fn score(&self, run: &RunHistory) -> Option<f64> {
+        let scores = run.scores()?;
+        Some(match self {
+            Self::Return => mean(scores.into_iter().map(|(_, score)| score)),
+            Self::HumanNormalised { .. } => mean(run.games().normalised(scores)),
+        })
+    }
+}
+
+/// Prints settings with their completed runs, best first. Settings without a score come last.
+pub(super) fn print(settings: &[(String, Vec<RunHistory>)], out: &mut impl Write) -> Result<()> {
+    let runs = settings.iter().flat_map(|(_, runs)| runs);
+    let scale = Scale::of(runs.map(RunHistory::games));
+    let mut rows: Vec<(&String, Vec<f64>)> = settings
+        .iter()
+        .map(|(label, runs)| (label, runs.iter().filter_map(|run| scale.score(run)).collect()))
+        .collect();
+    let key =
+        |scores: &[f64]| if scores.is_empty() { f64::NEG_INFINITY } else { mean(scores.iter().copied()) };
+    rows.sort_by(|(_, a), (_, b)| key(b).total_cmp(&key(a)));
+    let cells: Vec<Vec<String>> = rows.iter().map(|(label, scores)| row(label, scores)).collect();
+    table::print(&["setting", "seeds", &scale.heading(), "lowest", "highest"], &cells, out)
+}
+
+fn row(label: &str, scores: &[f64]) -> Vec<String> {
+    let end = |pick: fn(f64, f64) -> f64| scores.iter().copied().reduce(pick);
+    let mean = (!scores.is_empty()).then(|| mean(scores.iter().copied()));
+    let numbers = [mean, end(f64::min), end(f64::max)];
+    let cell = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| format!("{number:.3}"));
+    [label.to_owned(), scores.len().to_string()].into_iter().chain(numbers.map(cell)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn games(names: &str, mode: &str) -> Games {
+        let text = format!("[environments]\ngames = [{names}]\n{mode}");
+        config::from_toml(&text).unwrap().resolve().unwrap().games
+    }
+
+    #[test]
+    fn settings_are_ranked_on_a_scale_that_all_of_them_have() {
+        let both = |mode| games("'pong', 'breakout'", mode);
+        let other = "[environments.game.breakout]\nmode = 12";
+        let (all, one) = (both(""), both(other));
+        let (pong, cart_pole) = (games("'pong'", ""), games("'CartPole-v1'", ""));
+        let scale = |runs: &[&Games]| Scale::of(runs.iter().copied());
+        assert_eq!(scale(&[&all, &pong]), Scale::HumanNormalised { games: None });
+        assert_eq!(scale(&[&one, &one]), Scale::HumanNormalised { games: Some(1) });
+        for mixed in [&[&all, &one][..], &[&games("'breakout'", other)], &[&cart_pole], &[]] {
+            assert_eq!(scale(mixed), Scale::Return, "{mixed:?}");
+        }
+    }
+}
