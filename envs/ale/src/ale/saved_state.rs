@@ -15,8 +15,8 @@ const MARK: &[u8] = b"ALEState";
 /// The format of serialized states. Changing any type here requires a new one. States of format 1 have no mark.
 const FORMAT: u32 = 2;
 
-/// A state of a game, like ale-py's `ALEState`: it omits the action that a sticky frame repeats. States are equal if the
-/// games continue in the same way; screens are not compared.
+/// A state of a game, like ale-py's `ALEState`: it omits the action that a sticky frame repeats. As in ale-py,
+/// comparisons ignore the screens.
 ///
 /// ```
 /// use ale::{Action, Ale, AleSettings, PoweredGame, game, roms};

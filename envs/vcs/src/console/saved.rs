@@ -76,6 +76,8 @@ impl Console {
         let former = self.take_former_screens();
         self.adopt(state);
         self.former = Some(former);
+        // A damaged state may hold screens of any size.
+        drop(self.machine.tia.take_screens());
         for (screen, saved) in screens.0.iter().enumerate() {
             self.restore_screen(screen, saved);
         }
