@@ -282,7 +282,8 @@ fn errors_name_the_difference_between_networks() {
     let mut damaged = source.clone();
     damaged.weights.pop();
     let mut own = ppo(PolicyConfig::default(), images(), 2);
-    let of_damaged = |own: &mut Ppo, damaged| differences(own.start_from(damaged).unwrap_err());
+    let of_damaged =
+        |own: &mut Ppo, damaged: &TrainedNetwork| differences(own.start_from(damaged).unwrap_err());
     assert_eq!(unmatched(&of_damaged(&mut own, &damaged)[0]), Some("the new network"));
     damaged.weights.clone_from(&source.weights);
     damaged.weights.push(NamedWeights { name: "more".to_owned(), shape: vec![1], values: vec![0.0] });
