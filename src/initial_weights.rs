@@ -21,8 +21,6 @@ use crate::telemetry::Printer;
 
 /// The settings that the images of Atari games follow from.
 const IMAGES: [&str; 3] = ["environments.img_height", "environments.img_width", "environments.stack_num"];
-/// The settings that the observations of other tasks follow from, besides the tasks.
-const VECTORS: [&str; 1] = ["environments.rescale_observations"];
 /// The settings that the actions of a game follow from.
 const ACTIONS: [&str; 2] = ["environments.full_action_space", "environments.factored_actions"];
 /// The key that only the name of the command sets.
@@ -80,6 +78,9 @@ impl Source {
                 keys.push(key);
             }
         }
+        if keys.is_empty() {
+            return Ok(differences[0].to_string());
+        }
         let (mut named, mut sets) = (Vec::new(), Vec::new());
         for key in keys {
             let [here, there] = [&own, &theirs].map(|values| as_written(values.get(key)));
@@ -87,13 +88,11 @@ impl Source {
             sets.push(format!("{key}={there}"));
         }
         let named = named.join(", ");
-        let changed = match config::changed(&own_toml, &sets).and_then(Config::resolve) {
-            Ok(changed) => changed,
-            Err(error) => return Ok(format!("it has {named}, but this run cannot have them: {error:#}")),
-        };
-        Ok(match self.remaining_difference(&changed, global)? {
-            None => format!("it has {named}; add --set {}", sets.join(" --set ")),
-            Some(remaining) => {
+        let changed = config::changed(&own_toml, &sets).and_then(Config::resolve);
+        Ok(match changed.and_then(|changed| self.remaining_difference(&changed, global)) {
+            Ok(None) => format!("it has {named}; add --set {}", sets.join(" --set ")),
+            Err(error) => format!("it has {named}, but this run cannot have them: {error:#}"),
+            Ok(Some(remaining)) => {
                 let is_same =
                     |other: &&Difference| mem::discriminant(*other) == mem::discriminant(&remaining);
                 differences.iter().find(is_same).unwrap_or(&remaining).to_string()
@@ -105,6 +104,11 @@ impl Source {
     fn remaining_difference(&self, experiment: &Experiment, global: &Global) -> Result<Option<Difference>> {
         let builder = Builder::new(experiment, &Overrides::default(), global)?;
         let spec = builder.spec(builder.build_one_of_each(None)?.as_ref())?;
+        let (own, source_space) =
+            (spec.observation_space.to_string(), &self.network.description.observations);
+        if own != *source_space {
+            return Ok(Some(Difference::Observations { source_space: source_space.clone(), own }));
+        }
         let (policy, trial) = (experiment.policy.clone(), experiment.algorithm.trial(&spec));
         let mut learner = trial.config.create(policy, spec, Cluster::default(), &Device::flex(), 0)?;
         match learner.start_from(&self.network) {
@@ -119,7 +123,8 @@ impl Source {
 fn settings<'a>(difference: &'a Difference, experiment: &Experiment) -> &'a [&'static str] {
     match (difference, &experiment.games) {
         (Difference::Observations { .. }, Games::Atari(_)) => &IMAGES,
-        (Difference::Observations { .. }, Games::Registered(_)) => &VECTORS,
+        // They follow from the tasks alone.
+        (Difference::Observations { .. }, Games::Registered(_)) => &[],
         (Difference::Actions { .. }, _) => &ACTIONS,
         (other, _) => other.settings(),
     }

@@ -55,12 +55,11 @@ const SYNONYMS: [(&str, &str); 4] =
 fn synonym(error: &Error, command: &Command, arguments: &[OsString]) -> Option<String> {
     let unknown = text(error, ContextKind::InvalidArg)?.split('=').next()?.strip_prefix("--")?;
     let command = chosen(command, arguments);
-    let flag = match SYNONYMS.iter().find(|(synonym, _)| *synonym == unknown) {
-        Some((_, flag)) => (*flag).to_owned(),
-        None => {
-            let (key, _) = key_of_flag(unknown, algorithm_of(command), false)?;
-            key.rsplit('.').next()?.replace('_', "-")
-        }
+    let flag = if let Some((_, flag)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == unknown) {
+        (*flag).to_owned()
+    } else {
+        let (key, _) = key_of_flag(unknown, algorithm_of(command), false)?;
+        key.rsplit('.').next()?.replace('_', "-")
     };
     let takes = |argument: &Arg| argument.get_long() == Some(&flag);
     command.get_arguments().any(takes).then(|| format!("--{flag}"))

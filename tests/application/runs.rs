@@ -347,7 +347,6 @@ fn the_flags_that_an_error_prints_make_a_run_fit_its_source() {
             &["dqn.dueling=true", "policy.hidden_size=16"],
             6,
         ),
-        ("ppo", "MountainCar-v0", &["environments.rescale_observations=true"], &[], 1),
         ("sac", "Pendulum-v1", &["policy.hidden_size=16"], &["policy.normalize_observations=true"], 2),
     ]
     .into_iter()
