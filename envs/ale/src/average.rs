@@ -43,7 +43,8 @@ impl Averages {
         Self(table)
     }
 
-    /// Writes the average of two screens. Odd bytes, the colourless frames of PAL, have no averages and become 0.
+    /// Writes the average of two screens. Odd bytes, those of PAL's frames without colour, have no averages and become 0,
+    /// as in a new process of ale-py, which does not set these values.
     pub(crate) fn write(&self, previous: &[u8], last: &[u8], averaged: &mut Vec<u8>) {
         let average = |(&first, &second): (&u8, &u8)| {
             let is_odd = (first | second) & 1 != 0;
