@@ -43,7 +43,8 @@ impl Averages {
         Self(table)
     }
 
-    /// Writes the average of two screens. Odd bytes, the colourless frames of PAL, have no averages and become 0.
+    /// Writes the average of two screens. Odd bytes, those of PAL's frames without colour, have no averages and become 0,
+    /// as in a new process of ale-py, which does not set these values.
     pub(crate) fn write(&self, previous: &[u8], last: &[u8], averaged: &mut Vec<u8>) {
         let average = |(&first, &second): (&u8, &u8)| {
             let is_odd = (first | second) & 1 != 0;
@@ -57,8 +58,7 @@ impl Averages {
 /// Returns the average of two colours.
 fn average(first: [u8; 3], second: [u8; 3]) -> [u8; 3] {
     std::array::from_fn(|channel| {
-        let (low, high) =
-            (first[channel].min(second[channel]), first[channel].max(second[channel]));
+        let (low, high) = (first[channel].min(second[channel]), first[channel].max(second[channel]));
         let way = u32::from(high - low) * PERCENT / 100;
         ((u32::from(low) + way) & PRECISION) as u8
     })
@@ -71,4 +71,25 @@ fn nearest(colours: &[[u8; 3]], colour: [u8; 3]) -> u8 {
     };
     let nearest = colours.iter().enumerate().min_by_key(|(_, other)| distance(other));
     nearest.map_or(0, |(index, _)| index as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The checksums are those of the averages of ale-py 0.12.1 of all pairs, recorded with a program that shows them.
+    #[test]
+    fn averages_of_all_pairs_of_colours_equal_those_of_ale_py() {
+        for (tv, checksum) in [(TvFormat::Ntsc, 0x7ff9_ab70), (TvFormat::Pal, 0xd915_aa0f)] {
+            let bytes = Averages::of(tv).0.as_flattened();
+            assert_eq!(crc32fast::hash(bytes), checksum, "{tv:?}");
+        }
+    }
+
+    #[test]
+    fn frames_without_colour_have_no_averages() {
+        let mut averaged = vec![9; 5];
+        Averages::of(TvFormat::Pal).write(&[0x0e, 0x0f, 0x0e], &[0x0e, 0x0f, 0x0f], &mut averaged);
+        assert_eq!(averaged, [0x0e, 0, 0]);
+    }
 }

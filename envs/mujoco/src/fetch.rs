@@ -90,9 +90,11 @@ impl Installation {
 
     /// Returns true if a package manager has recorded a package in the directory.
     fn holds_python_packages(&self) -> bool {
-        let is_record = |name: &OsStr| PACKAGE_RECORDS.iter().any(|end| name.to_string_lossy().ends_with(end));
-        fs::read_dir(self.directory())
-            .is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| is_record(&entry.file_name()))))
+        let is_record =
+            |name: &OsStr| PACKAGE_RECORDS.iter().any(|end| name.to_string_lossy().ends_with(end));
+        fs::read_dir(self.directory()).is_ok_and(|mut entries| {
+            entries.any(|entry| entry.is_ok_and(|entry| is_record(&entry.file_name())))
+        })
     }
 
     /// Deletes what killed processes left behind. No other process downloads meanwhile.

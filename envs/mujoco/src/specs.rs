@@ -95,10 +95,7 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reset_noise_scale", number(0.1)),
             ("exclude_current_positions_from_observation", YES),
         ],
-        constants: &[
-            ("xml_file", text("half_cheetah.xml")),
-            ("frame_skip", number(5.0)),
-        ],
+        constants: &[("xml_file", text("half_cheetah.xml")), ("frame_skip", number(5.0))],
         rules: tasks::half_cheetah,
     },
     TaskSpec {
@@ -131,10 +128,7 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reset_noise_scale", number(5e-3)),
             ("exclude_current_positions_from_observation", YES),
         ],
-        constants: &[
-            ("xml_file", text("hopper.xml")),
-            ("frame_skip", number(4.0)),
-        ],
+        constants: &[("xml_file", text("hopper.xml")), ("frame_skip", number(4.0))],
         rules: tasks::hopper,
     },
     TaskSpec {
@@ -170,10 +164,7 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reset_noise_scale", number(1e-2)),
             ("exclude_current_positions_from_observation", YES),
         ],
-        constants: &[
-            ("xml_file", text("humanoid.xml")),
-            ("frame_skip", number(5.0)),
-        ],
+        constants: &[("xml_file", text("humanoid.xml")), ("frame_skip", number(5.0))],
         rules: tasks::humanoid,
     },
     TaskSpec {
@@ -338,10 +329,7 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reset_noise_scale", number(0.1)),
             ("exclude_current_positions_from_observation", YES),
         ],
-        constants: &[
-            ("xml_file", text("swimmer.xml")),
-            ("frame_skip", number(4.0)),
-        ],
+        constants: &[("xml_file", text("swimmer.xml")), ("frame_skip", number(4.0))],
         rules: tasks::swimmer,
     },
     TaskSpec {
@@ -373,10 +361,7 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reset_noise_scale", number(5e-3)),
             ("exclude_current_positions_from_observation", YES),
         ],
-        constants: &[
-            ("xml_file", text("walker2d.xml")),
-            ("frame_skip", number(4.0)),
-        ],
+        constants: &[("xml_file", text("walker2d.xml")), ("frame_skip", number(4.0))],
         rules: tasks::walker2d,
     },
     TaskSpec {

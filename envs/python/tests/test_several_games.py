@@ -37,14 +37,18 @@ def test_modes_and_difficulties_can_be_chosen_by_game() -> None:
     assert modes(env) == [1, 1, 12, 12, 0, 0]
     assert env.reset(seed=1)[1]["difficulty"].tolist() == [0, 0, 1, 1, 0, 0]
     assert modes(AtariVectorEnv("breakout", 2, mode={"breakout": 12}, extra_info=True)) == [12, 12]
-    with pytest.raises(ValueError, match="mode has a value for 'freway', but its keys must be among the games pong, br"):
+    with pytest.raises(
+        ValueError, match="mode has a value for 'freway', but its keys must be among the games pong, br"
+    ):
         AtariVectorEnv(games=games, num_envs=2, mode={"freway": 1})
     with pytest.raises(ValueError, match="pong has no mode 12; its modes are"):
         AtariVectorEnv(games=games, num_envs=2, mode={"pong": 12})
 
 
 def test_a_flat_list_for_the_environments_is_a_clear_error() -> None:
-    with pytest.raises(ValueError, match=r"pong has no mode 12; every .* \[\[0\], \[0\], \[12\], \[12\]\] has one value"):
+    with pytest.raises(
+        ValueError, match=r"pong has no mode 12; every .* \[\[0\], \[0\], \[12\], \[12\]\] has one value"
+    ):
         AtariVectorEnv(games=["pong", "breakout"], num_envs=2, mode=[0, 0, 12, 12])
     # A list that every game allows is drawn from, whatever its length.
     assert set(modes(AtariVectorEnv("breakout", 4, mode=[0, 4, 8, 12], extra_info=True))) <= {0, 4, 8, 12}

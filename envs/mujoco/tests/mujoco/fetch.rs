@@ -85,7 +85,10 @@ fn nothing_is_written_into_a_directory_of_python_packages() {
     let online = pip(scripts.path(), &installs(), |_| ());
     let refused = installation.fetch(&online).unwrap_err();
     assert!(matches!(&refused, MujocoError::MissingPackage { .. }), "{refused}");
-    assert!(refused.to_string().contains("nothing is written into a directory of Python packages"), "{refused}");
+    assert!(
+        refused.to_string().contains("nothing is written into a directory of Python packages"),
+        "{refused}"
+    );
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
     assert_eq!(fs::read_dir(directory.path().join("mujoco")).unwrap().count(), 0);
 

@@ -11,7 +11,7 @@ use crate::{installation, trace};
 
 /// The traces with their minimal numbers of terminations and truncations.
 const TRACES: [(&str, &str, usize, usize); 21] = [
-    ("Ant-v4", include_str!("data/Ant-v4.trace"), 10, 1),
+    ("Ant-v4", include_str!("data/Ant-v4.trace"), 5, 1),
     ("Ant-v5", include_str!("data/Ant-v5.trace"), 10, 1),
     ("HalfCheetah-v4", include_str!("data/HalfCheetah-v4.trace"), 0, 1),
     ("HalfCheetah-v5", include_str!("data/HalfCheetah-v5.trace"), 0, 1),

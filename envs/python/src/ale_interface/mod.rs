@@ -161,7 +161,8 @@ impl AleInterface {
     #[staticmethod]
     fn isSupportedROM(py: Python<'_>, rom: RomPath) -> PyResult<Option<&'static str>> {
         // A RuntimeError for a file that cannot be read, as in ale-py.
-        let found = loading::read(&rom.0).map_err(|error| PyRuntimeError::new_err(error.value(py).to_string()));
+        let found =
+            loading::read(&rom.0).map_err(|error| PyRuntimeError::new_err(error.value(py).to_string()));
         found.map(|(_, id)| id)
     }
 
