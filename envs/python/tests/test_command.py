@@ -29,7 +29,9 @@ def test_it_prints_versions_processor_roms_and_mujoco(tmp_path):
     versions, processor, roms, mujoco = done.stdout.splitlines()
     assert versions.startswith(f"ale_train {ale_train.__version__}, python ") and "numpy " in versions
     assert processor.startswith("processor: ")
-    assert re.match(rf"ROMs: \d+ of {len(ale_train.games())} games in {tmp_path} and installed packages(; missing: |$)", roms)
+    assert re.match(
+        rf"ROMs: \d+ of {len(ale_train.games())} games in {tmp_path} and installed packages(; missing: |$)", roms
+    )
     assert "harvest" not in roms
     assert mujoco.startswith("MuJoCo: MuJoCo is missing: ")
     assert done.returncode == 0 and not done.stderr

@@ -14,6 +14,7 @@ import pytest
 import ale_train
 import ale_train.envpool
 from ale_train import arguments
+from ale_train.cleanrl import CleanRLVectorEnv
 from ale_train.errors import ActionError, GameError
 from ale_train.vector_env import AtariVectorEnv
 
@@ -110,7 +111,7 @@ WAYS_IN: list[Callable[[int], Any]] = [
     lambda num_envs: ale_train.make("CartPole-v1", num_envs=num_envs),
     lambda num_envs: ale_train.envpool.make_dm("Harvest-v5", num_envs=num_envs),
     lambda num_envs: ale_train.envpool.make_dm("CartPole-v1", num_envs=num_envs),
-    lambda num_envs: ale_train.CleanRLVectorEnv("Harvest-v5", num_envs),
+    lambda num_envs: CleanRLVectorEnv("Harvest-v5", num_envs),
     lambda num_envs: ale_train.make_atari_vector_env("harvest", num_envs),
     lambda num_envs: AtariVectorEnv(games=["harvest", "pong"], num_envs=num_envs),
 ]

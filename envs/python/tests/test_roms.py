@@ -76,7 +76,10 @@ def test_the_error_about_a_missing_rom_names_every_way_to_get_it(tmp_path: Path)
 
 
 def test_the_built_in_game_needs_no_directory() -> None:
-    assert run(ALONE + "ale_train.AtariEnv('harvest').reset(); ale_train.AtariVectorEnv('harvest', 2).reset()").stderr == ""
+    assert (
+        run(ALONE + "ale_train.AtariEnv('harvest').reset(); ale_train.AtariVectorEnv('harvest', 2).reset()").stderr
+        == ""
+    )
 
 
 #: Plays Pong with a changed byte, with either package.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vcs::{Cartridge, CartridgeError};
+use vcs::{Cartridge, CartridgeError, ConsoleOptions, TvFormat};
 
 use super::game::Game;
 use super::row::Row;
@@ -37,12 +37,37 @@ impl Game {
         games.push(game);
         Ok(game)
     }
+
+    /// Returns this game for an image with an unknown MD5. ale-py knows the hardware of a game by the MD5 of its ROM, so that
+    /// the console of another image has joysticks and the other defaults; bank switching is detected.
+    pub fn with_default_hardware(&self, rom: &Arc<[u8]>) -> Result<&'static Self, CartridgeError> {
+        /// One game per id and scheme, so that the leaked memory is bounded.
+        static GAMES: Mutex<Vec<&Game>> = Mutex::new(Vec::new());
+        let bankswitch = Cartridge::detect(Arc::clone(rom))?.scheme();
+        let mut games = GAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(game) = games.iter().find(|game| game.id == self.id && game.bankswitch == bankswitch) {
+            return Ok(game);
+        }
+        let ConsoleOptions { wiring, ystart, height, hmove_blanks, .. } = ConsoleOptions::default();
+        let game = Box::leak(Box::new(Self {
+            bankswitch,
+            tv: TvFormat::Ntsc,
+            wiring,
+            ystart,
+            height,
+            hmove_blanks,
+            paddle_range: None,
+            ..self.clone()
+        }));
+        games.push(game);
+        Ok(game)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, Ale, AleSettings, PoweredGame, roms};
+    use crate::{Action, Ale, AleSettings, PoweredGame, game, roms};
 
     #[test]
     fn an_unknown_rom_runs_without_rules() {
@@ -53,6 +78,16 @@ mod tests {
         let rewards: i32 = (0..3000).map(|_| ale.act(Action::NOOP, 1.0)).sum();
         assert_eq!((rewards, ale.lives(), ale.game_over(), ale.frame_number()), (0, 0, false, 3000));
         assert!(Game::without_rules(&vec![0; 100].into()).is_err());
+    }
+
+    #[test]
+    fn an_unknown_image_of_a_paddle_game_has_joysticks() {
+        let (pong, image) = (game("pong").expect("a game"), vec![0; 2048].into());
+        let unknown = pong.with_default_hardware(&image).expect("a cartridge");
+        assert!(pong.has_paddles() && !unknown.has_paddles());
+        assert_eq!((unknown.id, unknown.minimal_actions), (pong.id, pong.minimal_actions));
+        assert!(std::ptr::eq(unknown, pong.with_default_hardware(&image).expect("a cartridge")));
+        assert!(pong.with_default_hardware(&vec![0; 100].into()).is_err());
     }
 
     #[test]

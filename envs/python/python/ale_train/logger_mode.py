@@ -8,7 +8,7 @@ __all__ = ["LoggerMode"]
 
 
 class LoggerMode(enum.Enum):
-    """The names and codes of ``ale_py.LoggerMode``. The only message of this package is a warning about unknown ROMs."""
+    """The names and codes of ``ale_py.LoggerMode``. The only message here is a warning about unknown ROMs."""
 
     Info = 0
     Warning = 1

@@ -68,8 +68,8 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             num_envs: Number of environments, at most 65536.
             batch_size: Rows of a batch; 0 means one for each environment, in their order. With fewer, ``recv`` returns
                 the environments that finish first, and ``info["env_id"]`` contains their indices.
-            num_threads: Threads that step environments, at most 1024; 0 means one for each row of a batch, but at most one for each
-                core.
+            num_threads: Threads that step environments, at most 1024; 0 means one for each row of a batch, but at most
+                one for each core.
             thread_affinity_offset: The first core to which threads are pinned; -1 disables pinning.
             autoreset_mode: Gymnasium's autoreset mode, as the enum or its value.
             max_episode_steps: Steps after which an episode is truncated; by default those of the id. -1 disables the

@@ -40,7 +40,9 @@ pub(super) fn from_file(path: &Path) -> PyResult<PoweredGame> {
     };
     messages::warn(&unknown);
     // Not shared, because an id has one known image.
-    PoweredGame::new(unknown.game, image).map_err(|error| errors::of_ale(&error))
+    let game = unknown.game.with_default_hardware(&image);
+    let game = game.map_err(|source| AleError::Cartridge { game: unknown.game.id.to_owned(), source });
+    game.and_then(|game| PoweredGame::new(game, image)).map_err(|error| errors::of_ale(&error))
 }
 
 /// Returns a game by its id. A missing ROM is downloaded.
