@@ -253,13 +253,14 @@ impl Progress {
         }
         let normalised: Vec<f64> = self.games.iter().filter_map(GameRow::human_normalised).collect();
         let total = self.games.len();
-        let mut scores = vec![if normalised.is_empty() {
-            let count = returns.len();
-            format!("mean return {} of {count}/{total} games", short(mean(returns)))
-        } else {
+        let mut scores = Vec::new();
+        if !normalised.is_empty() {
             let count = normalised.len();
-            format!("median {:.3} of {count}/{total} games", median(normalised))
-        }];
+            scores.push(format!("median {:.3} of {count}/{total} games", median(normalised)));
+        } else if self.games.iter().all(|row| row.game.human_normalised(0.0).is_none()) {
+            let count = returns.len();
+            scores.push(format!("mean return {} of {count}/{total} games", short(mean(returns))));
+        }
         if total <= GAMES_IN_LINE {
             let of_game = |game: &GameRow| Some(format!("{} {}", game.game.label, short(game.recent?)));
             scores.extend(self.games.iter().filter_map(of_game));
@@ -380,6 +381,8 @@ mod tests {
         let mut progress = progress(&["pong", "breakout"], None);
         let other = "breakout (mode 12, difficulty 1)";
         progress.games[1].game = tracked("breakout", other);
+        progress.record(&Record { moment: moment(0, 400, 0.1), samples: vec![recent("breakout", 7.0)] });
+        assert!(!progress.line().contains("mean return"), "the median is still to come: {}", progress.line());
         let pong = ale::game("pong").unwrap().human_score.unwrap();
         let mut samples = vec![recent("pong", pong), recent("breakout", 7.0)];
         samples.push(Sample::of_task(Metric::EvaluationReturn, "breakout", 9.0));

@@ -93,7 +93,7 @@ fn a_run_prints_and_records_its_preset_and_its_size() {
     let limited = "ppo --games CartPole-v1,Acrobot-v1 --num-envs 3 --total-frames 600";
     let limited = messages(train(limited, &temp.path().join("limited")).args(["--set", budget]));
     for text in [
-        "  frames        576 of the requested 600, an update every 192\n",
+        "  frames        584 of the requested 600, an update every 192\n",
         "  overrides     total_frames = 200: CartPole-v1\n",
     ] {
         assert!(limited.contains(text), "no {text:?} in {limited}");

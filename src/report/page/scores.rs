@@ -132,9 +132,9 @@ pub(super) fn published_agents(games: &BTreeSet<&str>) -> String {
         return String::new();
     }
     format!(
-        "<h2>Published scores</h2>\n<p class=\"note\">Their protocols differ:</p>\n{}{}",
-        sources(&columns),
-        table.html()
+        "<h2>Published scores</h2>\n{}<p class=\"note\">Their protocols differ:</p>\n{}",
+        table.html(),
+        sources(&columns)
     )
 }
 
