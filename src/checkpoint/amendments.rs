@@ -82,6 +82,8 @@ fn damaged(run_dir: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use tempfile::TempDir;
 
     use super::*;

@@ -74,6 +74,7 @@ impl Progress {
     /// The largest possible number of updates, steps and frames. Sums of two of them never overflow.
     const MOST: u64 = 1 << 53;
 
+    /// Parses `progress.json`. Fails if a number is larger than any run reaches.
     pub(crate) fn parse(text: &[u8]) -> Result<Self> {
         let progress: Self = serde_json::from_slice(text).context("progress.json cannot be read")?;
         let Moment { updates, steps, frames, seconds } = progress.moment;
@@ -162,5 +163,24 @@ impl Checkpoint {
             learner: read(LEARNER)?,
             environments: read(ENVIRONMENTS)?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_that_no_run_reaches_is_damage() {
+        let parsed = |frames: u64, seconds: f64| {
+            let moment = Moment { frames, seconds, ..Moment::default() };
+            let text = serde_json::to_vec(&Progress { moment, ..Progress::default() }).unwrap();
+            Progress::parse(&text).map(|progress| progress.moment.frames).map_err(|error| error.to_string())
+        };
+        assert_eq!(parsed(Progress::MOST, 1e9), Ok(Progress::MOST));
+        assert!(parsed(u64::MAX, 1.0).unwrap_err().contains("has the number 18446744073709551615; at most"));
+        for seconds in [-1.0, 1e300] {
+            assert!(parsed(1, seconds).unwrap_err().contains("seconds of training"));
+        }
     }
 }

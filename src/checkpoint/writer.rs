@@ -72,7 +72,7 @@ impl CheckpointWriter {
 
     /// Remembers the configuration and the provenance of the run, if they exist.
     pub(crate) fn remember_files(&mut self) {
-        let read = |(name, most): (_, u64)| {
+        let read = |(name, most): (&'static str, u64)| {
             Some((name, enclosure::read(&self.run_dir, &self.run_dir.join(name), most).ok()?))
         };
         let files = [(CONFIG, limit::EXPERIMENT), (store::PROVENANCE, limit::PROVENANCE)];

@@ -131,7 +131,7 @@ fn check_links(args: &SweepArgs, variants: &[Variant<'_>]) -> Result<()> {
     }
     let run_dirs = variants
         .iter()
-        .flat_map(|variant| variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed)));
+        .flat_map(|variant| variant.seeds(args).map(move |seed| variant.run_dir(&args.run_dir, seed)));
     for run_dir in run_dirs {
         enclosure::check(&args.run_dir, &run_dir)?;
     }

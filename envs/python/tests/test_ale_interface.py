@@ -376,6 +376,14 @@ def test_files_of_roms(tmp_path: pathlib.Path) -> None:
         ale_train.ALEInterface().loadROM(other)
     with pytest.raises(FileNotFoundError, match="missing.bin"):
         ale_train.ALEInterface().loadROM(tmp_path / "missing.bin")
+    # A sparse file, which would fill the memory, and a device without an end.
+    with other.open("wb") as file:
+        file.truncate(2**40)
+    assert ale_train.ALEInterface.isSupportedROM(other) is None
+    with pytest.raises(RuntimeError, match="not the ROM of a supported game"):
+        ale_train.ALEInterface().loadROM(other)
+    with pytest.raises(OSError, match="/dev/zero: it is not a regular file"):
+        ale_train.ALEInterface().loadROM("/dev/zero")
     for package in PACKAGES:
         for unreadable in (tmp_path / "missing.bin", b"missing.bin", tmp_path):
             with pytest.raises(RuntimeError):

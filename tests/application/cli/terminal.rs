@@ -74,9 +74,13 @@ fn names_of_files_cannot_control_the_terminal() {
     for message in [
         fail(ale_train().arg("report").arg(&run).arg("--out").arg(&page), 2),
         fail(ale_train().arg("resume").arg(run.join("nowhere")), 2),
-        fail(ale_train().arg(NAME), 2),
         said(succeed(ale_train().arg("runs").arg(temp.path())).stdout),
     ] {
         assert!(message.contains(r"\u001b[31m") && !message.contains('\u{1b}'), "{message}");
     }
+    let message = fail(ale_train().arg(NAME), 2);
+    assert!(
+        message.contains("unrecognized subcommand") && !message.contains(['\u{1b}', '\u{7}']),
+        "{message:?}"
+    );
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +19,11 @@ static POWERED: Mutex<BTreeMap<&str, PoweredGame>> = Mutex::new(BTreeMap::new())
 
 /// Reads a ROM and returns it with the id of its game, if it is known.
 pub(super) fn read(path: &Path) -> PyResult<(Arc<[u8]>, Option<&'static str>)> {
-    let image = roms::read_image(path).map_err(|error| errors::of_file(path, &error))?;
+    let image = match roms::read_image(path) {
+        // It is longer than any ROM.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok((Arc::default(), None)),
+        image => image.map_err(|error| errors::of_file(path, &error))?,
+    };
     let built_in = games().iter().map(|game| game.id).find(|id| roms::built_in(id) == Some(&image));
     // ale-py's wheel also contains ROMs that no environment supports.
     let id = built_in.or_else(|| Manifest::shipped().identify(&image)).filter(|id| game(id).is_ok());
