@@ -225,8 +225,7 @@ mod tests {
         let mut run =
             status("modes", "pong", State::Running, Some(score_of(12.0, Origin::Evaluation, false)));
         let text = "[environments]\ngames = ['breakout']\n[environments.game.breakout]\nmode = 12";
-        let experiment = |text: &str| config::from_toml(text).unwrap().resolve().unwrap();
-        run.training.as_mut().unwrap().experiment = experiment(text);
+        run.training.as_mut().unwrap().experiment = config::from_toml(text).unwrap().resolve().unwrap();
         assert!(table(&[run], None).contains("ppo  breakout (mode 12)  running"));
         let some = Score { games: 5, ..score_of(0.431, Origin::Evaluation, true) };
         let several = status("several", "atari57", State::Running, Some(some));

@@ -22,15 +22,15 @@ enum Scale {
 impl Scale {
     /// Returns the scale on which all runs can be compared: human-normalised if every run has such a score of each of its
     /// games, or if all runs have one of the same games.
-    fn of<'a>(runs: impl Iterator<Item = &'a Games> + Clone) -> Self {
+    fn of(runs: &[&Games]) -> Self {
         let normalised = |games: &Games| -> BTreeSet<&'static str> {
             let names = games.names().into_iter();
             names.filter(|name| games.human_normalised(name, 0.0).is_some()).collect()
         };
-        let sets: BTreeSet<_> = runs.clone().map(normalised).collect();
-        let is_complete = |games: &Games| normalised(games).len() == games.names().len();
+        let sets: BTreeSet<_> = runs.iter().map(|games| normalised(games)).collect();
+        let is_complete = |games: &&Games| normalised(games).len() == games.names().len();
         match sets.first() {
-            Some(_) if runs.clone().all(is_complete) => Self::HumanNormalised { games: None },
+            Some(_) if runs.iter().all(is_complete) => Self::HumanNormalised { games: None },
             Some(same) if sets.len() == 1 && !same.is_empty() => {
                 Self::HumanNormalised { games: Some(same.len()) }
             }
@@ -58,8 +58,8 @@ impl Scale {
 
 /// Prints settings with their completed runs, best first. Settings without a score come last.
 pub(super) fn print(settings: &[(String, Vec<RunHistory>)], out: &mut impl Write) -> Result<()> {
-    let runs = settings.iter().flat_map(|(_, runs)| runs);
-    let scale = Scale::of(runs.map(RunHistory::games));
+    let games: Vec<&Games> = settings.iter().flat_map(|(_, runs)| runs).map(RunHistory::games).collect();
+    let scale = Scale::of(&games);
     let mut rows: Vec<(&String, Vec<f64>)> = settings
         .iter()
         .map(|(label, runs)| (label, runs.iter().filter_map(|run| scale.score(run)).collect()))
@@ -95,11 +95,10 @@ mod tests {
         let other = "[environments.game.breakout]\nmode = 12";
         let (all, one) = (both(""), both(other));
         let (pong, cart_pole) = (games("'pong'", ""), games("'CartPole-v1'", ""));
-        let scale = |runs: &[&Games]| Scale::of(runs.iter().copied());
-        assert_eq!(scale(&[&all, &pong]), Scale::HumanNormalised { games: None });
-        assert_eq!(scale(&[&one, &one]), Scale::HumanNormalised { games: Some(1) });
+        assert_eq!(Scale::of(&[&all, &pong]), Scale::HumanNormalised { games: None });
+        assert_eq!(Scale::of(&[&one, &one]), Scale::HumanNormalised { games: Some(1) });
         for mixed in [&[&all, &one][..], &[&games("'breakout'", other)], &[&cart_pole], &[]] {
-            assert_eq!(scale(mixed), Scale::Return, "{mixed:?}");
+            assert_eq!(Scale::of(mixed), Scale::Return, "{mixed:?}");
         }
     }
 }
