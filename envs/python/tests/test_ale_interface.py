@@ -442,10 +442,10 @@ def test_averaged_colours_equal_those_of_ale_py(game: str, frame_skip: int) -> N
     assert differs
 
 
-# Amidar, Bank Heist and the modes of Demon Attack start with fewer lives than their rules set, and so truncated.
+# Amidar and Bank Heist start with fewer lives than their rules set, and so truncated.
 @pytest.mark.parametrize(
     ("game", "acts"),
-    [("breakout", 500), ("seaquest", 900), ("pong", 100), ("amidar", 9), ("bank_heist", 9), ("demon_attack", 900)],
+    [("breakout", 500), ("seaquest", 1500), ("pong", 100), ("amidar", 9), ("bank_heist", 9)],
 )
 def test_episodes_are_truncated_when_a_life_is_lost(game: str, acts: int) -> None:
     both = with_settings(game, truncate_on_loss_of_life=True)
@@ -474,7 +474,6 @@ def test_episodes_are_truncated_when_a_life_is_lost(game: str, acts: int) -> Non
         {"paddle_min": 0, "paddle_max": 300_000},
         {"paddle_min": -1, "paddle_max": -1},
         {"paddle_min": -7},
-        {"paddle_min": 600_000, "paddle_max": 300_000},
         {"paddle_max": 2_000_000},
     ],
 )

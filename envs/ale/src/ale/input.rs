@@ -33,7 +33,7 @@ impl Paddles {
         } else if stick.left {
             *paddle = paddle.saturating_add(step);
         }
-        // The upper end wins if the range is empty, as in ale-py.
+        // `clamp` would panic if settings make the range empty; here the upper end wins.
         *paddle = (*paddle).max(low).min(high);
     }
 }
