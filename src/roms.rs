@@ -25,7 +25,8 @@ pub(crate) fn pip(global: &Global) -> Option<Pip> {
 }
 
 fn announcing_pip(global: &Global) -> Pip {
-    Pip::new(if global.quiet { |_: &str| () } else { |line: &str| notice(line) })
+    let announce = if global.quiet { |_: &str| () } else { |line: &str| notice(line) };
+    Pip::new(announce)
 }
 
 /// Runs a subcommand.
