@@ -36,7 +36,8 @@ pub(crate) struct Source {
 impl Source {
     /// Reads the newest checkpoint of a run, a checkpoint, a file of `ale-train export`, or an agent of the zoo.
     pub(crate) fn open(path: &Path, printer: &Printer) -> Result<Self> {
-        let agent = TrainedAgent::open(&CheckpointArgs { checkpoint: path.to_owned(), best: false }, printer)?;
+        let agent =
+            TrainedAgent::open(&CheckpointArgs { checkpoint: path.to_owned(), best: false }, printer)?;
         let network = agent.exported()?.network;
         let weights_sha256 = sha256(&network.weights);
         let origin = Origin { path: path.to_owned(), commit: agent.commit, weights_sha256 };

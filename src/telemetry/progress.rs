@@ -70,7 +70,8 @@ impl GameRow {
 impl Progress {
     pub(super) fn new(extent: Extent) -> Self {
         let beginning = extent.beginning;
-        let row = |game: &TrackedGame| GameRow { game: game.clone(), frames: 0.0, recent: None, length: None };
+        let row =
+            |game: &TrackedGame| GameRow { game: game.clone(), frames: 0.0, recent: None, length: None };
         Self {
             started: Instant::now(),
             moment: beginning,

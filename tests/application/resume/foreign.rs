@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::program::{ale_train, succeed};
 use super::{checkpoints, train};
+use crate::program::{ale_train, succeed};
 
 /// A run with two checkpoints.
 const SHORT: [&str; 7] =

@@ -36,7 +36,8 @@ pub(super) fn from_file(path: &Path) -> PyResult<PoweredGame> {
     if let Some(id) = id {
         return powered(id, || Ok(image));
     }
-    let Some(unknown) = UnknownImage::named(path, &image) else {
+    let unknown = if image.is_empty() { None } else { UnknownImage::named(path, &image) };
+    let Some(unknown) = unknown else {
         return Err(PyRuntimeError::new_err(format!(
             "{} is not the ROM of a supported game; ROMs are recognised by their MD5, others only if the name of the file is \
              that of the game, such as space_invaders.bin",
