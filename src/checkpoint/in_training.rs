@@ -106,11 +106,11 @@ mod tests {
         assert_eq!(age_in_training(run.path(), &saved), None);
         let _lock = lock::acquire(run.path()).unwrap();
         let manifest = fs::File::options().write(true).open(saved.join(Manifest::FILE)).unwrap();
-        manifest.set_modified(SystemTime::now() - Duration::from_secs(300)).unwrap();
+        manifest.set_modified(SystemTime::now() - Duration::from_mins(5)).unwrap();
         let said = age_in_training(run.path(), &saved).unwrap();
         assert!(said.ends_with(" is training: checkpoint of update 12, 5 minutes old"), "{said}");
         assert_eq!(age_in_training(&saved, &saved), None, "its path names it already");
-        manifest.set_modified(SystemTime::now() + Duration::from_secs(300)).unwrap();
+        manifest.set_modified(SystemTime::now() + Duration::from_mins(5)).unwrap();
         let said = age_in_training(run.path(), &saved).unwrap();
         assert!(said.ends_with(", 0 seconds old"), "{said}");
     }

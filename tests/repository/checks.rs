@@ -35,7 +35,8 @@ fn lints_for_gpus_cover_every_file_with_code_for_a_kind_of_gpu() {
         line.expect("a recorded check").split([' ', '"']).filter(|word| word.starts_with("src/")).collect();
     let application = tracked_files().into_iter().filter_map(|path| {
         let name = path.strip_prefix(ROOT).expect("a file of the repository").to_str()?.to_owned();
-        (name.starts_with("src/") && name.ends_with(".rs")).then_some((name, path))
+        let is_code = path.extension().is_some_and(|extension| extension == "rs");
+        (name.starts_with("src/") && is_code).then_some((name, path))
     });
     for (name, path) in application {
         let code = fs::read_to_string(&path).unwrap_or_default();

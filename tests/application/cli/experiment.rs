@@ -177,8 +177,8 @@ fn a_file_with_very_many_games_is_refused_at_once() {
     let file = temp.path().join("games.toml");
     let name = file.to_str().expect("a name");
     let games = "\"harvest\",".repeat(300_000);
-    let overrides: String = (0..2_000).map(|index| format!("[environments.game.g{index}]\n")).collect();
-    for text in [format!("[environments]\ngames = [{games}]\n"), overrides] {
+    let overrides: Vec<String> = (0..2_000).map(|index| format!("[environments.game.g{index}]\n")).collect();
+    for text in [format!("[environments]\ngames = [{games}]\n"), overrides.concat()] {
         fs::write(&file, text).expect("a file");
         for command in ["config", "ppo"] {
             let began = Instant::now();

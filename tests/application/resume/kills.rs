@@ -99,7 +99,9 @@ fn a_run_has_a_checkpoint_at_its_start_which_does_not_affect_training() {
         assert!(!later.is_empty() && checkpoints(&plain).len() == 1, "{settings:?}");
 
         // A run that was killed in its first minute.
-        later.iter().for_each(|checkpoint| fs::remove_dir_all(checkpoint).expect("a checkpoint"));
+        for checkpoint in later {
+            fs::remove_dir_all(checkpoint).expect("a checkpoint");
+        }
         succeed(ale_train().arg("resume").arg(&early));
         assert!(outcome(&early) == outcome(&plain), "the resumed run differs: {settings:?}");
         assert!(

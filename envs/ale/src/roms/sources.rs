@@ -42,6 +42,9 @@ pub struct RomSources {
     manifest: Arc<Manifest>,
 }
 
+/// The path of a file and its image.
+type FoundImage = (PathBuf, Arc<[u8]>);
+
 impl RomSources {
     /// Returns the sources with the user's store, which is in `chosen` if given. Accesses no file.
     pub fn locate(chosen: Option<&Path>, python: Python) -> Self {
@@ -96,7 +99,7 @@ impl RomSources {
     }
 
     /// Searches for the file of a game. Returns its path and its image.
-    fn find(&self, id: &str) -> Result<Option<(PathBuf, Arc<[u8]>)>, RomError> {
+    fn find(&self, id: &str) -> Result<Option<FoundImage>, RomError> {
         if built_in(id).is_some() {
             return Ok(None);
         }

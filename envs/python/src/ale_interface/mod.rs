@@ -217,12 +217,11 @@ impl AleInterface {
 
     /// Loads a game by its id and resets it. A missing ROM is downloaded with the pip of `python`.
     fn _load_game(&self, py: Python<'_>, game: &str, python: &str) -> PyResult<()> {
-        let powered = match loading::loaded(game) {
-            Some(powered) => powered,
-            None => {
-                let (sources, pip) = (packages::rom_sources(py)?, packages::pip(python));
-                signals::wait(py, || loading::from_sources(game, &sources, &pip))??
-            }
+        let powered = if let Some(powered) = loading::loaded(game) {
+            powered
+        } else {
+            let (sources, pip) = (packages::rom_sources(py)?, packages::pip(python));
+            signals::wait(py, || loading::from_sources(game, &sources, &pip))??
         };
         self.load(py, &powered)
     }

@@ -325,9 +325,17 @@ fn interrupted<R>(call: impl FnOnce() -> R) -> R {
 }
 
 /// Blocks an environment until it is interrupted.
-fn wait_for_interruption() -> Result<(), EnvError> {
+fn wait_for_interruption() {
     while !interrupt::poll() {
         thread::yield_now();
+    }
+}
+
+/// Blocks an environment in its first step until it is interrupted.
+#[expect(clippy::unnecessary_wraps, reason = "a function of the stub, which may fail")]
+fn wait_in_first_step(step: u64) -> Result<(), EnvError> {
+    if step == 1 {
+        wait_for_interruption();
     }
     Ok(())
 }
@@ -335,7 +343,7 @@ fn wait_for_interruption() -> Result<(), EnvError> {
 #[test]
 fn an_interruption_ends_a_step_on_any_thread_and_a_reset_makes_the_environments_usable_again() {
     for num_threads in [1, 2, 5] {
-        let mut env = faulty(num_threads, |step| if step == 1 { wait_for_interruption() } else { Ok(()) });
+        let mut env = faulty(num_threads, wait_in_first_step);
         env.reset(ResetSeeds::From(1)).unwrap();
         let step = |env: &mut PoolVectorEnv<Stub>| env.step(Actions::Discrete(&[0; 6])).map(drop);
         assert_eq!(interrupt::with_check(|| true, || step(&mut env)), Err(VectorError::Interrupted));
@@ -348,9 +356,12 @@ fn an_interruption_ends_a_step_on_any_thread_and_a_reset_makes_the_environments_
 
 #[test]
 fn an_interruption_ends_a_wait_for_other_threads() {
-    let stub =
-        || Stub { on_step: |step| if step == 1 { wait_for_interruption() } else { Ok(()) }, ..Stub::new(3) };
-    let envs = (0..4).map(|_| ("stub".to_owned(), stub())).collect();
+    let stub = |_| {
+        let mut stub = Stub::new(3);
+        stub.on_step = wait_in_first_step;
+        ("stub".to_owned(), stub)
+    };
+    let envs = (0..4).map(stub).collect();
     let options = PoolOptions { batch_size: 2, num_threads: 2, ..PoolOptions::default() };
     let mut env = PoolVectorEnv::new(envs, options).unwrap();
     env.reset(ResetSeeds::From(1)).unwrap();
@@ -386,7 +397,10 @@ fn an_interruption_ends_building() {
 
 #[test]
 fn dropping_ends_the_environments_that_are_being_stepped() {
-    let mut env = faulty(2, |_| wait_for_interruption());
+    let mut env = faulty(2, |_| {
+        wait_for_interruption();
+        Ok(())
+    });
     env.reset(ResetSeeds::From(1)).unwrap();
     env.send(Actions::Discrete(&[0; 6])).unwrap();
     let begin = Instant::now();

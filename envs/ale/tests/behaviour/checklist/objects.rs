@@ -145,7 +145,7 @@ fn a_missile_released_by_resmp_starts_at_the_players_centre() {
             &[strobe(5, 35, RESP0), strobe(6, 60, RESM0), write(20, 5, RESMP0, 2), write(50, 5, RESMP0, 0)],
         );
         let ale = program.play(&format!("resmp_{copies}"), 1);
-        assert_eq!(pixels(ale.screen(), 49, FIRST), [], "held");
+        assert_eq!(pixels(ale.screen(), 49, FIRST), [0; 0], "held");
         assert_eq!(pixels(ale.screen(), 50, FIRST), [42 + middle], "size {copies}");
     }
 }
