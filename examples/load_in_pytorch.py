@@ -1,6 +1,8 @@
 """Loads an agent of `ale-train export` into PyTorch and plays an episode of each of its games with the best actions.
 
-pip install ./envs/python torch safetensors
+Needs the wheel of the same release (from a checkout, ./envs/python), torch and safetensors, and tomli on Python 3.10:
+
+pip install ale_train-*.whl torch safetensors
 python examples/load_in_pytorch.py agent.safetensors [GAME ...]
 """
 

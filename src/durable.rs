@@ -1,6 +1,6 @@
 //! Atomic writes of files and directories: a name always refers to the complete old or the complete new state.
 
-// Other modules write files by this one.
+// Other modules write files through this one.
 #![allow(clippy::disallowed_methods)]
 
 use std::fs::{self, File};
@@ -142,11 +142,12 @@ pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Resu
     written
 }
 
-/// Moves a directory of files to a new name.
-pub(crate) fn move_directory(from: &Path, to: &Path) -> Result<()> {
+/// Moves a directory of files to a new name. It is in the directory `root`, from which links must not lead outside if the
+/// files have to be copied to another file system.
+pub(crate) fn move_directory(root: &Path, from: &Path, to: &Path) -> Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            write_directory(to, |partial| copy_files(from, partial))?;
+            write_directory(to, |partial| copy_files(root, from, partial))?;
             return Ok(remove_directory(from)?);
         }
         renamed => renamed?,
@@ -155,11 +156,11 @@ pub(crate) fn move_directory(from: &Path, to: &Path) -> Result<()> {
     Ok(sync_directory(parent(from))?)
 }
 
-/// Copies the files of a directory into another one. Links must not lead outside it.
-fn copy_files(from: &Path, to: &Path) -> Result<()> {
+/// Copies the files of a directory in `root` into another one. Links must not lead outside `root`.
+fn copy_files(root: &Path, from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let copied = enclosure::copy(from, &entry.path(), &to.join(entry.file_name()));
+        let copied = enclosure::copy(root, &entry.path(), &to.join(entry.file_name()));
         copied.with_context(|| format!("cannot copy {}", entry.path().display()))?;
     }
     Ok(())

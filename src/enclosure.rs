@@ -28,16 +28,16 @@ pub(crate) fn check_file(root: &Path, path: &Path) -> io::Result<()> {
     files::check_regular(path)
 }
 
-/// Reads a file of at most `most` bytes in the directory `root`.
-pub(crate) fn read(root: &Path, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// Reads a file of at most `limit_bytes` bytes in the directory `root`.
+pub(crate) fn read(root: &Path, path: &Path, limit_bytes: u64) -> io::Result<Vec<u8>> {
     check(root, path)?;
-    files::read(path, most)
+    files::read(path, limit_bytes)
 }
 
-/// Reads a file of at most `most` bytes in the directory `root` as text.
-pub(crate) fn read_text(root: &Path, path: &Path, most: u64) -> io::Result<String> {
+/// Reads a file of at most `limit_bytes` bytes in the directory `root` as text.
+pub(crate) fn read_text(root: &Path, path: &Path, limit_bytes: u64) -> io::Result<String> {
     check(root, path)?;
-    files::read_text(path, most)
+    files::read_text(path, limit_bytes)
 }
 
 /// Copies a file in the directory `root` to a new file elsewhere.

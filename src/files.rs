@@ -38,7 +38,7 @@ pub(crate) mod limit {
     /// The actions of `trace`.
     pub(crate) const ACTIONS: u64 = 256 * MIB;
     /// A manual page that the program has written.
-    pub(crate) const PAGE: u64 = MIB;
+    pub(crate) const MANUAL_PAGE: u64 = MIB;
 }
 
 /// The length above which a file must fit into the available memory.
@@ -74,25 +74,25 @@ pub(crate) fn check_regular(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Reads a regular file of at most `most` bytes.
-pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// Reads a regular file of at most `limit_bytes` bytes.
+pub(crate) fn read(path: &Path, limit_bytes: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
-    check_length(length, most)?;
+    check_length(length, limit_bytes)?;
     check_memory(length)?;
     let mut contents = Vec::new();
     contents.try_reserve_exact(length as usize)?;
-    up_to(file, most, contents)
+    up_to(file, limit_bytes, contents)
 }
 
-/// Reads a regular file of at most `most` bytes as text.
-pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    text(read(path, most)?)
+/// Reads a regular file of at most `limit_bytes` bytes as text.
+pub(crate) fn read_text(path: &Path, limit_bytes: u64) -> io::Result<String> {
+    text(read(path, limit_bytes)?)
 }
 
 /// Reads a text that a flag names. It may also be a pipe, such as the process substitution of a shell.
-pub(crate) fn read_argument(path: &Path, most: u64) -> io::Result<String> {
-    text(up_to(File::open(path)?, most, Vec::new())?)
+pub(crate) fn read_argument(path: &Path, limit_bytes: u64) -> io::Result<String> {
+    text(up_to(File::open(path)?, limit_bytes, Vec::new())?)
 }
 
 /// Reads the last `length` bytes of a regular file.
@@ -114,19 +114,19 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     to.sync_all()
 }
 
-/// Reads the rest of a file of at most `most` bytes, whose length may be unknown or change meanwhile.
-fn up_to(file: File, most: u64, mut contents: Vec<u8>) -> io::Result<Vec<u8>> {
-    file.take(most.saturating_add(1)).read_to_end(&mut contents)?;
-    check_length(contents.len() as u64, most)?;
+/// Reads the rest of a file of at most `limit_bytes` bytes, whose length may be unknown or change meanwhile.
+fn up_to(file: File, limit_bytes: u64, mut contents: Vec<u8>) -> io::Result<Vec<u8>> {
+    file.take(limit_bytes.saturating_add(1)).read_to_end(&mut contents)?;
+    check_length(contents.len() as u64, limit_bytes)?;
     Ok(contents)
 }
 
-fn check_length(length: u64, most: u64) -> io::Result<()> {
-    if length <= most {
+fn check_length(length: u64, limit_bytes: u64) -> io::Result<()> {
+    if length <= limit_bytes {
         return Ok(());
     }
-    let most = quantity::bytes(most);
-    Err(io::Error::new(ErrorKind::InvalidData, format!("it is longer than {most}, the limit of such files")))
+    let limit = quantity::bytes(limit_bytes);
+    Err(io::Error::new(ErrorKind::InvalidData, format!("it is longer than {limit}, the limit of such files")))
 }
 
 /// Fails if a large file does not fit into the available memory.

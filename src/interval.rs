@@ -33,9 +33,27 @@ impl Interval {
     }
 }
 
+/// Returns the number of times left after `at` frames of something that takes place at multiples of `period` and at the
+/// `end`. If the period is 0, it takes place once.
+pub(crate) fn times_left(period: u64, at: u64, end: u64) -> u64 {
+    match period {
+        0 => 1,
+        _ if at >= end => 0,
+        _ => (end - 1) / period - at / period + 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_left_are_the_multiples_and_the_end() {
+        let left = |at| times_left(4, at, 10);
+        assert_eq!([0, 3, 4, 7, 8, 9, 10, 12].map(left), [3, 3, 2, 2, 1, 1, 0, 0]);
+        assert_eq!([0, 4, 7, 8].map(|at| times_left(4, at, 8)), [2, 1, 1, 0]);
+        assert_eq!(times_left(0, 5, 10), 1);
+    }
 
     #[test]
     fn is_due_once_after_each_multiple() {

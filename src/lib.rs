@@ -12,6 +12,7 @@ mod allocator;
 mod bench;
 mod cards;
 mod checkpoint;
+mod checkpoint_request;
 mod cli;
 mod cluster;
 mod config;
@@ -35,7 +36,6 @@ mod learner;
 mod man;
 mod memory;
 mod mujoco_tasks;
-mod on_demand;
 mod output;
 mod play;
 mod plot;
@@ -104,7 +104,7 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
     match command {
         Command::Train(command) => train::start(&command, &global, out),
         Command::Resume(args) => train::resume(&args, &global, out),
-        Command::Checkpoint(args) => on_demand::run(&args, &global, out),
+        Command::Checkpoint(args) => checkpoint_request::run(&args, &global, out),
         Command::Sweep(args) => sweep::run(&args, &global, out),
         Command::Runs(args) => runs::run(&args, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ManArgs) -> Result<()> {
     clap_mangen::generate_to(command, pages.path()).with_context(cannot)?;
     for page in fs::read_dir(pages.path()).with_context(cannot)? {
         let page = page.with_context(cannot)?;
-        let text = files::read(&page.path(), limit::PAGE).with_context(cannot)?;
+        let text = files::read(&page.path(), limit::MANUAL_PAGE).with_context(cannot)?;
         durable::write(&dir.join(page.file_name()), &text)?;
     }
     Ok(())

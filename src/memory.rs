@@ -1,6 +1,6 @@
 //! The memory of this process and of the machine, as reported by Linux.
 
-// The files of the kernel come from nobody else.
+// These files come from the kernel.
 #![allow(clippy::disallowed_methods)]
 
 use std::fs;

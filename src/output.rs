@@ -7,6 +7,9 @@ use std::path::Path;
 
 use thiserror::Error;
 
+/// The width in columns of a terminal that tables and plans should fit.
+pub(crate) const WIDTH: usize = 80;
+
 /// Standard output, or a substitute for it. Control characters are escaped, and errors are marked as [`NotWritten`].
 pub(crate) struct StandardOutput<W>(pub(crate) W);
 

@@ -142,7 +142,8 @@ and with a replay of 20,000 steps for DQN.
 In a preset for several games, the numbers of environments, rollout steps, minibatches and frames are computed from the
 number of games and the sizes in the table `[preset.by_games]`. The table below shows the results for the games of the
 file. Keys that you set take precedence, including `environments.game.NAME.num_envs`, and the other sizes adapt to them.
-A file of `--config` starts from a preset only if its first line names one: `preset = \"many-ppo\"`.
+A file of `--config` starts from a preset only if a `preset` key before the first section names one, such as
+`preset = \"many-ppo\"`.
 ";
 
 /// Returns the page of the book.

@@ -4,10 +4,8 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::output::one_line;
+use crate::output::{WIDTH, one_line};
 
-/// The width of a terminal that a table should fit.
-const WIDTH: usize = 80;
 /// The spaces between two columns.
 const GAP: usize = 2;
 

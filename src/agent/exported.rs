@@ -72,8 +72,8 @@ impl<'a> Contents<'a> {
         let name = path.display();
         ensure!(
             missing.len() < KEYS.len(),
-            "{name} has no metadata of an agent; if you save the weights of an agent from `ale-train export` again, save \
-             them with the metadata of its file"
+            "{name} has no metadata of an agent; if it comes from `ale-train export`, pass the metadata of the exported \
+             file when you save its weights again"
         );
         ensure!(
             missing.is_empty(),

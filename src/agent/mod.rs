@@ -119,8 +119,8 @@ impl TrainedAgent {
         Ok(learner.player(&VectorSpec::of(environments.as_ref())?, greedy, seed)?)
     }
 
-    /// Returns the agent's games that `names` select, in the flavours that it was trained on: all of them if `names` is empty, and all others if it starts with an
-    /// exclusion such as `-pong`.
+    /// Returns the agent's games that `names` select, in the flavours that it was trained on: all of them if `names` is
+    /// empty, and all others if it starts with an exclusion such as `-pong`.
     pub(crate) fn games(&self, names: &[String]) -> Result<Games> {
         if names.is_empty() {
             return Ok(self.experiment.games.clone());

@@ -42,13 +42,15 @@ fn in_words(age: Duration) -> String {
 /// Returns an error about a run without checkpoints: when it writes the first one, or how to continue it.
 pub(super) fn without_checkpoint(run_dir: &Path) -> String {
     let (run, command) = (run_dir.display(), quoted(run_dir));
-    if !lock::is_locked(run_dir) {
+    if !lock::may_be_locked(run_dir) {
         return format!(
             "the run {run} stopped before its first checkpoint; `ale-train resume {command}` starts it from the beginning"
         );
     }
     let first = settings(run_dir).map_or_else(|| "later".to_owned(), |settings| first(&settings));
-    format!("the run {run} has no checkpoint yet; it writes the first one {first}")
+    // A file system without locks does not tell.
+    let condition = if lock::is_locked(run_dir) { "" } else { "if it is training, " };
+    format!("the run {run} has no checkpoint yet; {condition}it writes the first one {first}")
 }
 
 fn settings(run_dir: &Path) -> Option<CheckpointSettings> {

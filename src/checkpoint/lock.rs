@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::request::withdraw_request;
 use crate::enclosure;
 use crate::files;
 
@@ -18,7 +19,8 @@ pub(super) fn file(run_dir: &Path) -> PathBuf {
     run_dir.join("run.lock")
 }
 
-/// Locks a run for this process, until the file is closed. Fails if another process has locked it.
+/// Locks a run for this process, until the file is closed, and drops a request for a checkpoint that an earlier process did
+/// not answer. Fails if another process has locked it.
 pub(crate) fn acquire(run_dir: &Path) -> Result<File> {
     let cannot = || format!("cannot write the run directory {}", run_dir.display());
     let path = file(run_dir);
@@ -29,7 +31,11 @@ pub(crate) fn acquire(run_dir: &Path) -> Result<File> {
             // `is_locked` may hold a shared lock at this moment.
             Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
             // File systems without locks: train anyway.
-            Ok(()) | Err(TryLockError::Error(_)) => return Ok(opened),
+            Ok(()) | Err(TryLockError::Error(_)) => {
+                // At once: `ale-train checkpoint` may request one from now on.
+                withdraw_request(run_dir);
+                return Ok(opened);
+            }
         }
     }
     bail!("another process is training the run {}", run_dir.display())
@@ -57,7 +63,18 @@ fn try_shared(run_dir: &Path) -> Option<Result<(), TryLockError>> {
 mod tests {
     use tempfile::TempDir;
 
+    use super::super::request::{is_requested, request};
     use super::*;
+
+    #[test]
+    fn locking_a_run_drops_a_request_to_an_earlier_process() {
+        let run = TempDir::new().unwrap();
+        request(run.path()).unwrap();
+        let _lock = acquire(run.path()).unwrap();
+        assert!(!is_requested(run.path()));
+        request(run.path()).unwrap();
+        assert!(acquire(run.path()).is_err() && is_requested(run.path()));
+    }
 
     #[test]
     fn only_one_process_locks_a_run() {

@@ -58,7 +58,8 @@ pub(crate) struct Progress {
     /// Returns of the last episodes of each task, the newest last.
     pub(crate) recent_returns: Vec<Vec<f64>>,
     /// The score of the agent (`Games::score`), which determines the best checkpoint of a run: that of the recent returns
-    /// or, with evaluations during training, of the newest evaluation. Absent until every task has completed an episode, or until the first evaluation.
+    /// or, with evaluations during training, of the newest evaluation. Absent until every task has completed an episode, or
+    /// until the first evaluation.
     #[serde(default)]
     pub(crate) score: Option<f64>,
     /// The newest evaluation during training.

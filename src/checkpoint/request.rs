@@ -1,8 +1,8 @@
 //! Requests for a checkpoint of a run in training: an empty file in its directory. The run removes the file after it has
 //! written the checkpoint.
 //!
-//! A file works between machines that share a file system, between users, and on every system; a signal does not. Only its
-//! name counts: the run neither opens it nor follows it if it is a link.
+//! A file works between machines that share a file system and its locks, between users, and on every system; a signal does
+//! not. Only its name counts: the run neither opens it nor follows it if it is a link.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,17 +16,18 @@ const FILE: &str = "checkpoint.request";
 /// The least time between two looks at the directory, which may be on a slow file system.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Requests a checkpoint of the run in a directory. Several requests at once are one.
+/// Requests a checkpoint of the run in a directory. Several requests at once are one: returns true if there already was
+/// one.
 #[allow(clippy::disallowed_methods, reason = "a new file is neither a link nor a pipe")]
-pub(crate) fn request(run_dir: &Path) -> Result<()> {
+pub(crate) fn request(run_dir: &Path) -> Result<bool> {
     let file = run_dir.join(FILE);
     let created = File::options().write(true).create_new(true).open(&file);
     match created {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             ensure!(is_file(&file), "{} is not a file; remove it", file.display());
-            Ok(())
+            Ok(true)
         }
-        created => created.map(drop).with_context(|| format!("cannot write {}", file.display())),
+        created => created.map(|_| false).with_context(|| format!("cannot write {}", file.display())),
     }
 }
 
@@ -35,10 +36,12 @@ pub(crate) fn is_requested(run_dir: &Path) -> bool {
     is_file(&run_dir.join(FILE))
 }
 
-/// Removes a request that no run will answer.
+/// Removes a request that no process will answer. Ignores an error: a request that stays is answered by the next process
+/// that trains the run.
 pub(crate) fn withdraw_request(run_dir: &Path) {
-    // The next process that trains the run removes it otherwise.
-    let _ = fs::remove_file(run_dir.join(FILE));
+    if is_requested(run_dir) {
+        let _ = fs::remove_file(run_dir.join(FILE));
+    }
 }
 
 /// Returns true if this is a file itself, rather than a link, a directory or a pipe.
@@ -49,7 +52,7 @@ fn is_file(path: &Path) -> bool {
 /// The requests to a run that this process trains.
 pub(super) struct Requests {
     file: PathBuf,
-    looked: Option<Instant>,
+    last_look: Option<Instant>,
     /// True if the file was there.
     is_pending: bool,
     /// True if the file cannot be removed. It would otherwise request a checkpoint after every update.
@@ -57,21 +60,15 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Removes a request to an earlier process.
     pub(super) fn new(run_dir: &Path) -> Self {
-        let mut requests =
-            Self { file: run_dir.join(FILE), looked: None, is_pending: false, is_stuck: false };
-        if is_file(&requests.file) {
-            // A file that cannot be removed is ignored.
-            let _ = requests.answer();
-        }
-        requests
+        Self { file: run_dir.join(FILE), last_look: None, is_pending: false, is_stuck: false }
     }
 
     /// Returns true if a checkpoint is requested.
     pub(super) fn is_pending(&mut self) -> bool {
-        if !self.is_pending && !self.is_stuck && self.looked.is_none_or(|looked| looked.elapsed() >= PERIOD) {
-            self.looked = Some(Instant::now());
+        let may_look = self.last_look.is_none_or(|last| last.elapsed() >= PERIOD);
+        if !self.is_pending && !self.is_stuck && may_look {
+            self.last_look = Some(Instant::now());
             self.is_pending = is_file(&self.file);
         }
         self.is_pending
@@ -107,9 +104,9 @@ mod tests {
         let run = TempDir::new().unwrap();
         let mut requests = requests(&run);
         assert!(!requests.is_pending());
-        request(run.path()).unwrap();
-        request(run.path()).unwrap();
-        requests.looked = None;
+        assert!(!request(run.path()).unwrap());
+        assert!(request(run.path()).unwrap(), "it joins the first one");
+        requests.last_look = None;
         assert!(requests.is_pending() && is_requested(run.path()));
         requests.answer().unwrap();
         assert!(!requests.is_pending() && !is_requested(run.path()));
@@ -117,9 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_an_earlier_process_is_dropped() {
+    fn a_request_before_the_first_look_counts() {
         let run = TempDir::new().unwrap();
         request(run.path()).unwrap();
+        assert!(requests(&run).is_pending() && is_requested(run.path()));
+        withdraw_request(run.path());
         assert!(!requests(&run).is_pending() && !is_requested(run.path()));
     }
 
@@ -152,7 +151,7 @@ mod tests {
         assert!(error.ends_with("this run ignores further requests"), "{error}");
         fs::remove_dir(run.path().join(FILE)).unwrap();
         request(run.path()).unwrap();
-        requests.looked = None;
+        requests.last_look = None;
         assert!(!requests.is_pending());
     }
 }

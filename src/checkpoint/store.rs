@@ -266,7 +266,7 @@ pub(super) fn abandon_newer(run_dir: &Path, checkpoint: &Path) -> Result<Option<
         newer.iter().filter_map(|checkpoint| Some((checkpoint, checkpoint.file_name()?))).try_for_each(
             |(checkpoint, name)| {
                 enclosure::check(run_dir, checkpoint)?;
-                durable::move_directory(checkpoint, &checkpoints.join(name))
+                durable::move_directory(run_dir, checkpoint, &checkpoints.join(name))
             },
         )
     };

@@ -8,8 +8,8 @@ const EARLY: [f64; 3] = [1.0, 3.0, 10.0];
 /// The largest experience in bytes that an early checkpoint contains. A replay that grows faster is written at the
 /// configured interval only.
 const EARLY_EXPERIENCE: u64 = 1 << 30;
-/// The largest share of the time for writing checkpoints, as a divisor.
-const SHARE: u32 = 20;
+/// The divisor of the largest share of the time for writing checkpoints: a twentieth.
+const SHARE_DIVISOR: u32 = 20;
 
 /// Decides when a checkpoint is due by wall-clock time.
 #[derive(Clone, Debug)]
@@ -19,9 +19,9 @@ pub(super) struct Timer {
     /// The wait for the next early checkpoint, if the run is young.
     early: Option<Duration>,
     /// The least wait, because of the time that the last checkpoint took.
-    rest: Duration,
+    min_wait: Duration,
     /// The end of the last checkpoint, or the time when this process started.
-    began: Instant,
+    since: Instant,
 }
 
 impl Timer {
@@ -32,27 +32,27 @@ impl Timer {
         Self {
             interval: (!interval.is_zero()).then_some(interval),
             early: if has_checkpoint { early_wait(seconds) } else { Some(Duration::ZERO) },
-            rest: Duration::ZERO,
-            began: Instant::now(),
+            min_wait: Duration::ZERO,
+            since: Instant::now(),
         }
     }
 
     /// Returns true if a checkpoint is due that would contain this many bytes of experience.
     pub(super) fn is_due(&self, experience: u64) -> bool {
-        self.wait(experience).is_some_and(|wait| self.began.elapsed() >= wait)
+        self.wait(experience).is_some_and(|wait| self.since.elapsed() >= wait)
     }
 
     /// Begins the next wait after a checkpoint that took the given time, in a run that has trained for `seconds`.
     pub(super) fn restart(&mut self, taken: Duration, seconds: f64) {
         self.early = early_wait(seconds);
-        self.rest = taken.saturating_mul(SHARE);
-        self.began = Instant::now();
+        self.min_wait = taken.saturating_mul(SHARE_DIVISOR);
+        self.since = Instant::now();
     }
 
     /// Returns the wait between the last checkpoint and the next one.
     fn wait(&self, experience: u64) -> Option<Duration> {
         let early = self.early.filter(|_| experience <= EARLY_EXPERIENCE);
-        Some(early.unwrap_or(Duration::MAX).min(self.interval?).max(self.rest))
+        Some(early.unwrap_or(Duration::MAX).min(self.interval?).max(self.min_wait))
     }
 }
 

@@ -38,8 +38,9 @@ pub(crate) struct TrainCommand {
 
 const EXPLANATION: &str = "\
 Settings come from a preset or from the file of --config, which may start from a preset; --set overrides them, and the \
-other flags override both. Without --preset and --config, the games and the device determine the preset: one for the game or, if there is none, for its kind of task \
-(classic control, toy text, MuJoCo, one game, several games, several games on a GPU). With several games, the \
+other flags override both. Without --preset and --config, the games and the device determine the preset: one for the \
+game or, if there is none, for its kind of task (classic control, toy text, MuJoCo, one game, several games, several \
+games on a GPU). With several games, the \
 numbers of environments, rollout steps, minibatches and frames depend on the number of games. The first line of the \
 output names the preset.
 

@@ -22,7 +22,7 @@ pub(crate) struct ExperimentArgs {
     /// Preset to start from; `ale-train presets` lists them [default: the one that fits the games]
     #[arg(long, value_name = "NAME", conflicts_with = "config", add = complete::presets())]
     pub(crate) preset: Option<String>,
-    /// TOML file that describes the experiment; its first line may name a preset to start from: preset = "NAME"
+    /// TOML file that describes the experiment; a `preset` key before the first section names a preset to start from: preset = "NAME"
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Set one key of the experiment, for example environments.reward_clipping=false; may be repeated
@@ -80,7 +80,7 @@ pub(crate) struct ResumeArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The run writes the checkpoint after its current update or evaluation and continues. The command prints the path of the \
-checkpoint. It may be on another machine that shares the file system with the run.
+checkpoint. The command also works on another machine that shares the file system and its locks.
 
 Examples:
   ale-train checkpoint checkpoints/RUN

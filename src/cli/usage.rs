@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command};
 
-use crate::config::{field, key_of_flag};
+use crate::config::{KeyOfFlag, field, key_of_flag};
 use crate::learner::Algorithm;
 
 /// Rewrites an error about the arguments. An invalid value is explained in one sentence; for an unknown flag that is
@@ -58,7 +58,7 @@ fn synonym(error: &Error, command: &Command, arguments: &[OsString]) -> Option<S
     let flag = if let Some((_, flag)) = SYNONYMS.iter().find(|(synonym, _)| *synonym == unknown) {
         (*flag).to_owned()
     } else {
-        let (key, _) = key_of_flag(unknown, algorithm_of(command), false)?;
+        let key = key_of_flag(unknown, algorithm_of(command), false)?.key;
         key.rsplit('.').next()?.replace('_', "-")
     };
     let takes = |argument: &Arg| argument.get_long() == Some(&flag);
@@ -79,7 +79,8 @@ fn chosen<'a>(mut command: &'a Command, arguments: &[OsString]) -> &'a Command {
     command
 }
 
-/// Returns the assignment to the key that an unknown flag is named after, if the command takes assignments.
+/// Returns the assignment to the key that an unknown flag is named after, if the command takes assignments. A value with
+/// another unit is not copied.
 fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Option<String> {
     let flag = text(error, ContextKind::InvalidArg)?.split('=').next()?;
     let command = chosen(command, arguments);
@@ -87,11 +88,13 @@ fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Optio
     // A flag with a similar name is more likely to be meant than a key.
     let may_be_misspelt = error.get(ContextKind::SuggestedArg).is_none();
     let name = flag.strip_prefix("--")?;
-    let (key, is_switch) = key_of_flag(name, algorithm_of(command), may_be_misspelt)?;
+    let KeyOfFlag { key, is_switch, has_same_values } =
+        key_of_flag(name, algorithm_of(command), may_be_misspelt)?;
     if command.get_name() == "resume" && field(&key).is_some_and(|field| field.fixed.is_some()) {
         return None;
     }
-    let value = value_of(flag, arguments).unwrap_or(if is_switch { "true" } else { "VALUE" });
+    let value = if has_same_values { value_of(flag, arguments) } else { None };
+    let value = value.unwrap_or(if is_switch { "true" } else { "VALUE" });
     Some(format!("{key}={value}"))
 }
 

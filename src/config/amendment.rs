@@ -95,7 +95,7 @@ mod tests {
             }
             Kind::Text | Kind::List => if section == "experiment" { "cuda" } else { "pong" }.to_owned(),
             Kind::Float => "0.123".to_owned(),
-            _ => "77".to_owned(),
+            _ => "33".to_owned(),
         }
     }
 

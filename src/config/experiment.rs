@@ -108,24 +108,26 @@ impl Experiment {
 
     /// Returns true if training is complete at a point of the run.
     pub(crate) fn is_complete(&self, moment: &Moment) -> bool {
-        let total = self.algorithm.total_steps();
         if self.algorithm.is_on_policy() {
-            let rollout = self.num_envs() as u64 * self.algorithm.steps_per_update();
-            moment.updates >= total / rollout
+            moment.updates >= self.num_updates()
         } else {
-            moment.steps >= total
+            moment.steps >= self.algorithm.total_steps()
         }
+    }
+
+    /// Returns the number of updates of complete training with an on-policy algorithm.
+    fn num_updates(&self) -> u64 {
+        let rollout = self.num_envs() as u64 * self.algorithm.steps_per_update();
+        self.algorithm.total_steps() / rollout
     }
 
     /// Returns the number of emulated frames after which training is complete: at most those of the experiment, of which
     /// too few for another update remain. Environments that step together may exceed it in their last step.
     pub(crate) fn final_frames(&self) -> u64 {
-        let total = self.algorithm.total_steps();
         let steps = if self.algorithm.is_on_policy() {
-            let (num_envs, num_steps) = (self.num_envs() as u64, self.algorithm.steps_per_update());
-            self.budgets.steps(total / (num_envs * num_steps) * num_steps)
+            self.budgets.steps(self.num_updates() * self.algorithm.steps_per_update())
         } else {
-            total
+            self.algorithm.total_steps()
         };
         steps.saturating_mul(self.frames_per_step())
     }

@@ -36,7 +36,7 @@ pub(crate) use games::Games;
 pub(crate) use layers::{assigned, changed_keys, flag_of, from_args, from_preset, from_toml, values};
 pub(crate) use presets::{Chosen, Preset, named, presets};
 pub(crate) use reference::reference;
-pub(crate) use schema::{field, help, key_of_flag, keys_with_help};
+pub(crate) use schema::{KeyOfFlag, field, help, key_of_flag, keys_with_help};
 pub(crate) use sections::{CheckpointSettings, EnvironmentSettings, RunSettings};
 #[cfg(test)]
 pub(crate) use tests::assert_without_types;

@@ -16,8 +16,8 @@ const INTRODUCTION: &str = "\
 
 All keys of an experiment, as printed by `ale-train config --reference`. An experiment is a TOML file with these
 sections, read by `--config`; `--set section.key=value` changes one key. A key that is left out takes the value of the
-preset that the first line of the file names, such as `preset = \"many-ppo\"`, or otherwise its default. The value `absent`
-unsets an optional key that a preset sets.
+preset that a `preset` key before the first section names, such as `preset = \"many-ppo\"`, or otherwise its default.
+The value `absent` unsets an optional key that a preset sets.
 `ale-train config` with the flags of `ale-train ppo` prints the experiment that they describe. For another algorithm,
 add `--set experiment.algorithm=dqn` (or `pqn`, `sac`). `ale-train resume --set` changes keys of a run, except for those
 that are fixed.

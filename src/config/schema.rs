@@ -11,7 +11,7 @@ use toml::{Table, Value};
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
 };
-use super::suggestions::{similar, synonyms};
+use super::suggestions::{has_values_of, similar, synonyms};
 use super::values::{is_absent, read_value, unsets};
 use crate::learner::Algorithm;
 use crate::selection;
@@ -102,13 +102,23 @@ pub(super) fn is_unused(section: &str, algorithm: Algorithm) -> bool {
     !configures(&algorithm) && Algorithm::ALL.iter().any(configures)
 }
 
-/// Returns the key that a flag is named after, such as `ppo.learning_rate` for `learning-rate`, and true if it is a switch.
-/// The keys of `algorithm`, if it is known, come before others of the same name. `may_be_misspelt` accepts near names.
+/// A key that a flag is named after.
+pub(crate) struct KeyOfFlag {
+    /// The key, such as `ppo.learning_rate` for `--learning-rate`.
+    pub(crate) key: String,
+    /// True if the key is a switch, which the flag alone turns on.
+    pub(crate) is_switch: bool,
+    /// True if the value of the flag is also a value of the key, with the same unit.
+    pub(crate) has_same_values: bool,
+}
+
+/// Returns the key that a flag is named after. The keys of `algorithm`, if it is known, come before others of the same
+/// name. `may_be_misspelt` accepts near names.
 pub(crate) fn key_of_flag(
     flag: &str,
     algorithm: Option<Algorithm>,
     may_be_misspelt: bool,
-) -> Option<(String, bool)> {
+) -> Option<KeyOfFlag> {
     let is_own = |keys: &Keys| algorithm.is_some_and(|algorithm| keys.section == algorithm.name());
     let is_usable = |keys: &Keys| {
         let is_unused = algorithm.is_some_and(|algorithm| is_unused(&keys.section, algorithm));
@@ -123,7 +133,9 @@ pub(crate) fn key_of_flag(
     let same = same.or_else(|| synonyms(&name, &known).first().copied());
     let near = || if may_be_misspelt { similar(&name, &known).first().copied() } else { None };
     let key = same.or_else(near)?;
-    Some((key.to_owned(), matches!(field(key)?.kind, Kind::Boolean)))
+    let has_same_values = has_values_of(&name, key);
+    let is_switch = has_same_values && matches!(field(key)?.kind, Kind::Boolean);
+    Some(KeyOfFlag { key: key.to_owned(), is_switch, has_same_values })
 }
 
 /// Returns a layer of an experiment with normalised values. Fails at the first unknown key, and at the first value of

@@ -74,7 +74,8 @@ settings! {
         pub(crate) rescale_observations: bool = false; fixed "the network was trained on other observations",
         /// True if two halves of the environments take turns: one steps while the actions of the other are computed.
         /// Does not change the result of training if each half has at least two environments. Not available for `dqn` and
-        /// `sac`, nor with several processes. If absent, a new run takes turns where that is possible, unless it runs on the CPU.
+        /// `sac`, nor with several processes. If absent, a new run takes turns where that is possible, unless it runs on the
+        /// CPU.
         pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -130,8 +131,9 @@ settings! {
         /// only checkpoint is the one at the end.
         pub(crate) interval_frames: u64 = 4_000_000,
         /// The number of minutes after which a checkpoint is written, regardless of the number of frames; 0 turns this
-        /// off. A run also has early checkpoints at its start and after 1, 3 and 10 minutes, unless this is 0 or shorter.
-        /// Writing takes at most a twentieth of the time: the interval grows if necessary.
+        /// off. A run also has checkpoints at its start and after 1, 3 and 10 minutes, unless this is shorter (or 0) or the
+        /// checkpoint would contain more than 1 GiB of experience. Writing takes at most a twentieth of the time: the
+        /// interval grows if necessary.
         pub(crate) interval_minutes: f64 = 10.0 => at_least(0.0),
         /// The number of recent checkpoints to keep.
         pub(crate) keep_last: usize = 3 => at_least(1.0),

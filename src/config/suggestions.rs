@@ -3,8 +3,8 @@
 
 use rl_env::nearest;
 
-/// Names in other libraries, with the names of the keys that have their meaning here. A target with a section is a
-/// single key.
+/// Names in other libraries, with the names of the keys that have their purpose here. A target with a section is a
+/// single key. Values can be copied, except for those of [`OTHER_VALUES`].
 const ALIASES: &[(&str, &[&str])] = &[
     // The experiment and its environments.
     ("algo", &["algorithm"]),
@@ -146,6 +146,35 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("save_interval", &["checkpoints.interval_frames"]),
 ];
 
+/// The aliases, with the names of their keys, whose values have another unit or another type there.
+const OTHER_VALUES: &[(&str, &str)] = &[
+    ("timesteps", "total_frames"),
+    ("total_timesteps", "total_frames"),
+    ("sticky", "repeat_action_probability"),
+    ("sticky_actions", "repeat_action_probability"),
+    ("max_episode_steps", "max_num_frames_per_episode"),
+    ("use_lstm", "lstm"),
+    ("popart", "value_scale"),
+    ("lr_decay", "anneal_lr"),
+    ("lr_schedule", "anneal_lr"),
+    ("batch_size", "num_minibatches"),
+    ("minibatch_size", "num_minibatches"),
+    ("clip_range_vf", "clip_vloss"),
+    ("epsilon_decay", "exploration_fraction"),
+    ("gradient_steps", "train_ratio"),
+    ("train_freq", "train_ratio"),
+    ("train_frequency", "train_ratio"),
+    ("eval_freq", "interval_frames"),
+    ("eval_interval", "interval_frames"),
+    ("save_freq", "interval_frames"),
+    ("save_interval", "interval_frames"),
+];
+
+/// Returns true if a value of `written`, the name of a key or of an alias, is also a value of `key`.
+pub(super) fn has_values_of(written: &str, key: &str) -> bool {
+    !OTHER_VALUES.contains(&(parts(written).1, parts(key).1))
+}
+
 /// Returns the keys that `key` means: those of the same name in other sections, or of its meaning in other libraries.
 /// Keys of its section come first.
 pub(super) fn synonyms<'a>(key: &str, known: &'a [String]) -> Vec<&'a str> {
@@ -213,6 +242,18 @@ mod tests {
                 assert!(!synonyms(&format!("{section}.{alias}"), &known).is_empty(), "{alias}");
             }
         }
+    }
+
+    #[test]
+    fn every_alias_with_other_values_is_an_alias() {
+        for (alias, key) in OTHER_VALUES {
+            let targets = ALIASES.iter().find(|(name, _)| name == alias).map(|(_, targets)| *targets);
+            let is_meant = |target: &&str| parts(target).1 == *key;
+            assert!(targets.is_some_and(|targets| targets.iter().any(is_meant)), "{alias}, {key}");
+            assert!(!has_values_of(alias, key));
+        }
+        assert!(has_values_of("minibatch_size", "dqn.batch_size"));
+        assert!(!has_values_of("ppo.minibatch_size", "ppo.num_minibatches"));
     }
 
     #[test]

@@ -39,6 +39,7 @@ fn object(run: &RunStatus) -> Value {
         },
         "frames": of(|training| json!(training.reached.frames)),
         "total_frames": of(|training| json!(training.experiment.total_frames())),
+        "final_frames": of(|training| json!(training.experiment.final_frames())),
         "percent_done": of(|training| json!(training.percent_done())),
         "score": of(|training| json!(training.score)),
         "bytes": run.disk.bytes,

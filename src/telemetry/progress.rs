@@ -5,6 +5,7 @@ use super::metric::Metric;
 use super::pace::{Forecast, Pace};
 use super::record::{Moment, Record, Sample};
 use super::tracked_game::TrackedGame;
+use crate::interval::times_left;
 use crate::quantity::{clock, count, short};
 use crate::statistics::{mean, median};
 
@@ -198,8 +199,9 @@ impl Progress {
         let total = self.extent.total_frames;
         // The last step of all environments may exceed the total.
         let mut parts = vec![format!("{} of {} frames", count(frames.min(total)), count(total))];
-        parts.extend(self.seconds_left().map(|left| format!("{} left", clock(left))));
-        if self.extent.evaluation_episodes > 0 && self.seconds_of_evaluation().is_none() {
+        let left = self.seconds_left();
+        parts.extend(left.map(|left| format!("{} left", clock(left))));
+        if left.is_some() && self.extent.evaluation_episodes > 0 && self.seconds_of_evaluation().is_none() {
             parts.push("then an evaluation".to_owned());
         }
         parts.extend(self.scores());
@@ -218,10 +220,7 @@ impl Progress {
         if self.extent.evaluation_episodes == 0 {
             return Some(training);
         }
-        let evaluations = match self.extent.evaluation_interval {
-            0 => 1,
-            interval => self.extent.total_frames.saturating_sub(frames).div_ceil(interval),
-        };
+        let evaluations = times_left(self.extent.evaluation_interval, frames, self.extent.total_frames);
         // At the end, a random player plays as many episodes. It needs no time for acting.
         let counted = evaluations as f64 + self.environments;
         Some(training + counted * self.seconds_of_evaluation().unwrap_or(0.0))
@@ -427,6 +426,13 @@ mod tests {
         // The rest of training, the last evaluation and that of a random player.
         assert_eq!(progress.seconds_left().map(f64::round), Some(40.0 + 100.0 + 25.0));
         assert!(!progress.line().contains("then an evaluation"), "{}", progress.line());
+    }
+
+    #[test]
+    fn an_evaluation_follows_a_known_time_only() {
+        let mut progress = progress(&["pong"], None);
+        progress.extent.evaluation_episodes = 10;
+        assert!(progress.line().starts_with("0 of 8M frames, SPS "), "{}", progress.line());
     }
 
     #[test]

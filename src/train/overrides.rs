@@ -6,10 +6,8 @@ use anyhow::Result;
 
 use crate::config::Experiment;
 use crate::learner::to_table;
-use crate::output::wrapped;
+use crate::output::{WIDTH, wrapped};
 
-/// The width of a terminal.
-const WIDTH: usize = 80;
 /// The column at which values begin in the plan.
 const INDENT: usize = 16;
 /// The largest number of lines.

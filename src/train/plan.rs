@@ -11,6 +11,7 @@ use crate::cluster;
 use crate::config::Experiment;
 use crate::environments::{Builder, Environments};
 use crate::evaluation::environments_of_game;
+use crate::interval::times_left;
 use crate::learner::{Learner, Trial, Workload};
 use crate::memory::{self, Resident};
 use crate::output::counted;
@@ -124,7 +125,7 @@ impl Subject<'_> {
     }
 
     fn remaining_steps(&self) -> u64 {
-        let frames = self.experiment.total_frames().saturating_sub(self.moment.frames);
+        let frames = self.experiment.final_frames().saturating_sub(self.moment.frames);
         frames / self.experiment.frames_per_step()
     }
 
@@ -157,7 +158,7 @@ impl Subject<'_> {
         let activations = after.peak.saturating_sub(before.now);
         let scale = workload.minibatch as f64 / trial.samples as f64;
         let of_minibatch = (activations as f64 * scale.max(1.0)) as u64;
-        let steps = self.experiment.total_frames() / self.experiment.frames_per_step();
+        let steps = self.experiment.final_frames() / self.experiment.frames_per_step();
         // A resumed run has already loaded the experience of its checkpoint.
         let loaded = workload.experience_after(self.moment.steps).min(workload.in_checkpoint);
         let to_come = workload.experience_after(steps).saturating_sub(loaded);
@@ -205,17 +206,17 @@ impl Subject<'_> {
     /// Returns a clause about the evaluations, whose duration is not known before an episode has ended.
     fn evaluations_left(&self) -> String {
         let evaluation = &self.experiment.evaluation;
-        let left = self.experiment.total_frames().saturating_sub(self.moment.frames);
+        let left = |interval| times_left(interval, self.moment.frames, self.experiment.final_frames());
         match (evaluation.episodes, evaluation.interval_frames) {
             (0, _) => String::new(),
             (_, 0) => ", then an evaluation".to_owned(),
-            (_, interval) => format!(", and {}", counted(left.div_ceil(interval) as usize, "evaluation")),
+            (_, interval) => format!(", and {}", counted(left(interval) as usize, "evaluation")),
         }
     }
 
     /// Returns the lines about the duration, in which evaluations are not included.
     fn time(&self, speed: &Speed, workload: &Workload, forecast: &Forecast) -> [String; 2] {
-        let (frames, total) = (self.moment.frames, self.experiment.total_frames());
+        let (frames, total) = (self.moment.frames, self.experiment.final_frames());
         let phases = [
             ("acting", speed.acting),
             ("environments", speed.environments),

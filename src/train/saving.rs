@@ -31,10 +31,12 @@ impl Run {
         self.show_weights(&training.clock.moment, training.services.telemetry)?;
         // A request from now on is for a later checkpoint.
         let is_requested = training.services.writer.is_requested();
-        let saved = self.save(training).and_then(|()| training.services.writer.remove_old());
+        let saved = self.save(training);
         let Services { writer, printer, .. } = &mut training.services;
+        // Before old checkpoints are removed, which may take long: until the answer, another request joins this one.
         let answered = if is_requested { writer.answer_request() } else { Ok(()) };
-        for error in [saved, answered].into_iter().filter_map(Result::err) {
+        let removed = if saved.is_ok() { writer.remove_old() } else { Ok(()) };
+        for error in [saved, answered, removed].into_iter().filter_map(Result::err) {
             let error = self.unless_diverged(error)?;
             // By the next time, a full disk may have space again.
             printer.warn(&format!("{}; training continues", sentence(&error)));

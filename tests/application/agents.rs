@@ -238,9 +238,9 @@ fn other_files_and_names_are_refused() {
     evaluated("whole", path);
     for (arguments, expected) in [
         (&["eval", "text"][..], "text is not a safetensors file"),
-        (&["eval", "empty"], "empty has no metadata of an agent; if you save the weights"),
-        (&["eval", "without"], "save them with the metadata of its file"),
-        (&["record", "pytorch", "--out", "a.gif"], "pytorch has no metadata of an agent; if you save"),
+        (&["eval", "empty"], "empty has no metadata of an agent; if it comes from `ale-train export`, pass"),
+        (&["eval", "without"], "pass the metadata of the exported file when you save its weights again"),
+        (&["record", "pytorch", "--out", "a.gif"], "pytorch has no metadata of an agent; if it comes from"),
         (
             &["eval", "older"],
             "older has no commit, scores in its metadata; save the weights with all metadata of the agent's file, or \

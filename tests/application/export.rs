@@ -144,7 +144,7 @@ impl Exported {
         let [run_dir, out] = [&run, &file].map(|path| path.to_str().expect("a name"));
         let mut arguments = vec![algorithm, "--games", games, "--num-envs", "2", "--total-frames", frames];
         arguments.extend(["--num-threads", "1", "--quiet", "--run-dir", run_dir]);
-        arguments.extend(["--set", "evaluation.episodes=0"]);
+        arguments.extend(["--set", "evaluation.episodes=0", "--set", "checkpoints.interval_minutes=0"]);
         arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
         succeed(ale_train().args(&arguments));
         succeed(ale_train().args(["export", run_dir, "--out", out]));

@@ -90,6 +90,7 @@ fn runs_lists_the_state_of_every_run() {
     assert_eq!(run("running"), &runs[0], "the newest comes first");
     let finished = run("sweep/finished");
     assert_eq!((&finished["frames"], &finished["total_frames"]), (&json!(512), &json!(512)));
+    assert_eq!(finished["final_frames"], json!(512));
     assert_eq!((&finished["algorithm"], &finished["games"]), (&json!("ppo"), &json!(["CartPole-v1"])));
     assert_eq!(finished["percent_done"], json!(100));
     assert_eq!(finished["score"]["origin"], json!("evaluation"));

@@ -8,7 +8,7 @@ use vector::{AtariGroup, BatchOrder, PoolOptions};
 use crate::pinned::PinnedMemory;
 
 /// The largest values of options by their names in Python.
-pub(crate) const LIMITS: [(&str, usize); 7] = [
+pub(crate) const LIMITS: [(&str, usize); 8] = [
     ("frame_skip", ale::MAX_FRAME_SKIP as usize),
     ("frameskip", ale::MAX_FRAME_SKIP as usize),
     ("img_height", ale::MAX_SIDE),
@@ -16,6 +16,7 @@ pub(crate) const LIMITS: [(&str, usize); 7] = [
     ("noop_max", ale::MAX_NOOP_MAX as usize),
     ("num_envs", vector::MAX_NUM_ENVS),
     ("num_threads", vector::MAX_NUM_THREADS),
+    ("stack_num", ale::MAX_STACK_NUM),
 ];
 
 /// The settings of a vector environment, read from a Python dictionary.

@@ -69,8 +69,9 @@ fn is_main(py: Python<'_>) -> PyResult<bool> {
         return Ok(is_main);
     }
     let threading = py.import("threading")?;
-    let main = threading.call_method0("main_thread")?;
-    let is_main = threading.call_method0("current_thread")?.is(&main);
+    // Not `current_thread`, which registers an object for a thread that Python did not start.
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    let is_main = threading.call_method0("get_ident")?.eq(main)?;
     IS_MAIN.set(Some(is_main));
     Ok(is_main)
 }

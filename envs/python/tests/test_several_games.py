@@ -46,10 +46,11 @@ def test_modes_and_difficulties_can_be_chosen_by_game() -> None:
 
 
 def test_a_flat_list_for_the_environments_is_a_clear_error() -> None:
-    with pytest.raises(
-        ValueError, match=r"pong has no mode 12; every .* \[\[0\], \[0\], \[12\], \[12\]\] has one value"
-    ):
+    by_env = r"\[\[0\], \[0\], \[12\], \[12\]\] has one value for each environment"
+    with pytest.raises(ValueError, match=f"pong has no mode 12; every .* {by_env}$"):
         AtariVectorEnv(games=["pong", "breakout"], num_envs=2, mode=[0, 0, 12, 12])
+    with pytest.raises(ValueError, match="a dictionary such as {'pong': 0, 'breakout': 12} one for each game"):
+        AtariVectorEnv(games=["pong", "breakout"], num_envs=1, mode=[0, 12])
     # A list that every game allows is drawn from, whatever its length.
     assert set(modes(AtariVectorEnv("breakout", 4, mode=[0, 4, 8, 12], extra_info=True))) <= {0, 4, 8, 12}
 

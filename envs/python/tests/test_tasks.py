@@ -200,6 +200,15 @@ def test_snapshots_continue_exactly():
         assert (again == observations).all() and (repeated == rewards).all()
 
 
+def test_snapshots_of_another_version_are_refused():
+    env = TaskVectorEnv("Pendulum-v1", 1)
+    env.reset(seed=1)
+    state, mark = env.snapshot(), b"\xff" * 5
+    assert state.count(mark + b"\x02") == 1
+    with pytest.raises(ValueError, match="saved by another version of ale-train"):
+        env.restore(state.replace(mark + b"\x02", mark + b"\x03"))
+
+
 def test_pending_results_cannot_be_saved():
     env, whole = TaskVectorEnv("Pendulum-v1", 4, batch_size=2), TaskVectorEnv("Pendulum-v1", 4)
     env.reset(seed=1)

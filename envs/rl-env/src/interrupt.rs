@@ -100,7 +100,7 @@ mod tests {
         with_check(
             || true,
             || {
-                assert!(!is_requested(), "the check is not due");
+                assert!(!poll(), "the check is not due");
                 thread::sleep(CHECK_INTERVAL);
                 assert!(poll());
                 assert!(is_requested());

@@ -23,9 +23,8 @@ impl ObservationBuffer {
     /// Creates rows like [`new`](Self::new). Returns `None` if their memory cannot be allocated.
     pub fn try_new(rows: usize, row_bytes: usize) -> Option<Self> {
         let len = rows.checked_mul(row_bytes.div_ceil(size_of::<u64>()))?;
-        let mut words = Vec::new();
-        words.try_reserve_exact(len).ok()?;
-        words.resize(len, 0);
+        // Large allocations are fresh pages of the operating system, which are zero without being written.
+        let words = bytemuck::allocation::try_zeroed_vec(len).ok()?;
         Some(Self { words: Words::Own(words), row_bytes, rows })
     }
 

@@ -70,15 +70,21 @@ impl Arrivals {
         self.failed.store(true, Ordering::Release);
     }
 
+    /// Tells the environments in flight to end early, because nobody waits for their results. Takes no lock, which
+    /// another thread could have held when the process was forked.
+    pub(crate) fn stop(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+    }
+
     /// Tells the environments in flight to end early, and records a failure.
     pub(crate) fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::Relaxed);
+        self.stop();
         self.set_failure(VectorError::Interrupted);
     }
 
-    /// Returns true if an environment should not be run: it or the whole vector environment was interrupted.
+    /// Returns true if the environments in flight should end early.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed) || interrupt::is_requested()
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     /// Makes the computations of this thread of the pool end early when the environments are interrupted.

@@ -51,9 +51,9 @@ pub struct PoolOptions {
     pub batch_size: usize,
     /// The choice of environments for a batch with fewer rows than environments.
     pub batch_order: BatchOrder,
-    /// The number of threads that step environments, at most [`MAX_NUM_THREADS`]; 0 means one for each row of a batch, but at most one for each
-    /// core. There are never more threads than environments. If a batch holds all environments, the thread that calls
-    /// `recv` is one of them.
+    /// The number of threads that step environments, at most [`MAX_NUM_THREADS`]; 0 means one for each row of a batch,
+    /// but at most one for each core. There are never more threads than environments. If a batch holds all
+    /// environments, the thread that calls `recv` is one of them.
     pub num_threads: usize,
     /// Pins thread `i` to core `(offset + i) % cores`, counting the cores that this process may use (on Linux and Windows;
     /// on macOS it is a hint). The calling thread is never pinned.

@@ -162,7 +162,8 @@ impl<E: Env> Slot<E> {
         self.episode_began = Instant::now();
     }
 
-    /// Performs the actions in order, up to the first that terminates or truncates, or fewer after an [interruption](interrupt).
+    /// Performs the actions in order, up to the first that terminates or truncates, or fewer after an
+    /// [interruption](interrupt).
     fn step(&mut self, scratch: &mut [u8]) -> Result<(), EnvError> {
         let outcome = &mut self.outcome;
         for action in self.actions.iter() {

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::mem;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -170,8 +171,20 @@ impl<E: Env> Slots<E> {
     }
 }
 
-/// The calling thread polls for interruptions once for so many environments.
+/// The number of environments between two polls of the calling thread.
 const ENVS_PER_POLL: usize = 64;
+
+thread_local! {
+    /// The number of environments that this thread has run.
+    static RUNS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts an environment that this thread has run. Returns true if its computation was interrupted.
+fn is_interrupted_after_run() -> bool {
+    let runs = RUNS.get().wrapping_add(1);
+    RUNS.set(runs);
+    if runs.is_multiple_of(ENVS_PER_POLL) { interrupt::poll() } else { interrupt::is_requested() }
+}
 
 impl<E: Env + 'static> Task for Slots<E> {
     fn start_thread(&self) {
@@ -179,13 +192,9 @@ impl<E: Env + 'static> Task for Slots<E> {
     }
 
     fn run(&self, env: usize) {
-        if env % ENVS_PER_POLL == ENVS_PER_POLL - 1 {
-            interrupt::poll();
-        }
-        let is_interrupted = || self.arrivals.is_interrupted();
-        let result = (!is_interrupted()).then(|| self.perform(env));
+        let result = (!self.arrivals.is_interrupted()).then(|| self.perform(env));
         // An environment that was interrupted has ended early, in an arbitrary state.
-        match result.filter(|_| !is_interrupted()) {
+        match result.filter(|_| !is_interrupted_after_run() && !self.arrivals.is_interrupted()) {
             Some(Ok(position)) => self.arrivals.arrive(self.rows.batch_of(position)),
             Some(Err(error)) => self.arrivals.fail(VectorError::Env { env, error }),
             None => {

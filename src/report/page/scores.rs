@@ -140,7 +140,8 @@ pub(super) fn published_agents(games: &BTreeSet<&str>) -> String {
 
 /// The explanation of missing values.
 const OTHER_MODES: &str = " The scores of random and human players and of published agents are those of the default mode and \
-    difficulty, and of episodes of five minutes or more, so other games have none, and no human-normalised score.";
+    difficulty, and of episodes of five minutes or more, so games with other settings have neither these nor a \
+    human-normalised score.";
 
 /// Returns true if a game has a mode, a difficulty or a length of episodes to which no published scores apply.
 fn has_other_modes(groups: &[Group]) -> bool {

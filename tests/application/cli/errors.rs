@@ -16,7 +16,7 @@ fn the_error_about_a_missing_rom_names_every_way_to_get_it() {
     let mut command = ale_train();
     // Without a Python whose packages may have the ROM.
     command.env("PATH", "").env_remove("ALE_ROMS_DIR").env("ALE_TRAIN_ROMS", empty.path());
-    let message = fail(command.args(["ppo", "--games", "pong", "--offline"]), 2);
+    let message = fail(command.args(["ppo", "--games", "pong", "--offline", "--quiet"]), 2);
     assert!(
         message.contains(&format!("the ROM of pong is missing: {} does not exist", path.display())),
         "{message}"

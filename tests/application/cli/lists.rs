@@ -33,7 +33,7 @@ fn games_and_roms_are_listed_as_text_and_json() {
     let classic = text(&["games", "--games", "classic"]);
     assert!(classic.lines().any(|line| line.starts_with("CartPole-v1 ")), "{classic}");
     let footer = text(&["games"]);
-    assert!(footer.contains("with continuous actions, for PPO and SAC: Ant-v5, "));
+    assert!(footer.contains("with continuous actions, for PPO and SAC: Ant-v4, Ant-v5, "));
     assert!(footer.contains("FrozenLake-v1"));
     let empty = TempDir::new().expect("a directory");
     let directory = empty.path().to_str().expect("a name");

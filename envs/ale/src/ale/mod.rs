@@ -206,9 +206,9 @@ impl Ale {
     /// fewer are left than the rules set at a reset, even if a mode starts with fewer.
     pub fn truncated(&self) -> bool {
         let limit = self.settings.max_num_frames_per_episode;
-        let life_lost = self.lives() < self.game().rules.first_lives();
+        let life_lost = || self.lives() < self.game().rules.first_lives();
         limit > 0 && self.state.episode_frame_number >= limit
-            || self.settings.truncate_on_loss_of_life && life_lost
+            || self.settings.truncate_on_loss_of_life && life_lost()
     }
 
     /// Returns the lowest and the highest resistance of a paddle in ohms, or `None` for a game without paddles.

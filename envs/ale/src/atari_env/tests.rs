@@ -390,13 +390,15 @@ fn rejects_bad_options_and_actions() {
 
 #[test]
 fn an_interruption_ends_a_long_reset_and_a_long_step() {
-    let options = AtariOptions {
-        noop_max: MAX_NOOP_MAX,
+    let with_noops = |noop_max| AtariOptions {
+        noop_max,
         frameskip: MAX_FRAME_SKIP,
         max_num_frames_per_episode: u32::MAX,
         ..AtariOptions::default()
     };
-    let mut env = harvest(options);
+    let mut env = harvest(with_noops(MAX_NOOP_MAX));
+    // No no-ops, so that the episode does not end during the step.
+    let mut fresh = harvest(with_noops(0));
     let mut observation = vec![0; env.observation_space().byte_len()];
     interrupt::with_check(
         || true,
@@ -405,8 +407,9 @@ fn an_interruption_ends_a_long_reset_and_a_long_step() {
             std::thread::sleep(interrupt::CHECK_INTERVAL);
             env.reset(Some(1), &mut observation);
             assert!(env.info().frame_number < 3000, "{:?}", env.info());
-            env.step(EnvAction::Discrete(&[0]), &mut observation).unwrap();
-            assert_eq!(env.info().elapsed_frames, 1024);
+            fresh.reset(Some(1), &mut observation);
+            fresh.step(EnvAction::Discrete(&[0]), &mut observation).unwrap();
+            assert_eq!(fresh.info().elapsed_frames, 1024);
         },
     );
 }

@@ -8,7 +8,7 @@ use super::digest::Md5Sum;
 use super::wheel::WHEEL;
 
 /// The ways to get a missing ROM.
-const WAYS: &str = "`ale-train roms fetch` downloads it, `ale-train roms import` copies a file of yours, ALE_TRAIN_ROMS and --rom-dir name a directory that has it as ID.bin, and it is also found in an installed ale-py (`pip install ale-py`) or AutoROM";
+const WAYS: &str = "`ale-train roms fetch` downloads it, `ale-train roms import` copies your file, `pip install ale-py` or AutoROM provides it, and ALE_TRAIN_ROMS, --rom-dir and ALE_ROMS_DIR name other directories";
 
 /// The ways to get a missing ROM that need no network.
 const WAYS_WITHOUT_DOWNLOAD: &str = "`ale-train roms import` takes your own files, ALE_TRAIN_ROMS, --rom-dir and ALE_ROMS_DIR name a directory that has them as ID.bin, and those of an installed ale-py or AutoROM are found";
@@ -26,7 +26,7 @@ pub enum RomError {
         nearest: Vec<String>,
     },
     /// The image is known but missing from the store.
-    #[error("the ROM of {id} is missing: {} does not exist, nor do ALE_ROMS_DIR or the installed Python packages have it; {WAYS}", path.display())]
+    #[error("the ROM of {id} is missing: {} does not exist; {WAYS}", path.display())]
     Missing {
         /// The game.
         id: String,

@@ -1,10 +1,10 @@
 //! ROM images: the known images, the directory that holds them, and the ways to fill it.
 //!
-//! A ROM is recognised by the MD5 of its content. Only for an [`UnknownImage`] may the name of the file decide the game. The
-//! [`Manifest`] lists the images that ale-py
-//! 0.12.1 ships; a [`RomStore`] is a directory with verified copies of them. Images come from the user's own files
-//! ([`RomStore::import`]) or from the ale-py wheel, downloaded with the user's pip ([`RomStore::fetch`]). [`RomSources`] also
-//! finds the images of packages that are installed in the user's Python.
+//! A ROM is recognised by the MD5 of its content. Only for an [`UnknownImage`] may the name of the file decide the
+//! game. The [`Manifest`] lists the images that ale-py 0.12.1 ships; a [`RomStore`] is a directory with verified copies
+//! of them. Images come from the user's own files ([`RomStore::import`]) or from the ale-py wheel, downloaded with the
+//! user's pip ([`RomStore::fetch`]). [`RomSources`] also finds the images of packages that are installed in the user's
+//! Python.
 //!
 //! This module prints nothing: [`Pip`] passes its only message to a callback. Error messages name the `ale-train`
 //! commands that solve the problem.

@@ -1,6 +1,6 @@
 use std::env;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use downloads::Pip;
 
@@ -39,6 +39,8 @@ pub struct RomSources {
     store: Option<RomStore>,
     directory_of_ale_py: Option<PathBuf>,
     python: Python,
+    /// The directories of packages of [`Python::OfPip`], once it was started.
+    packages_of_pip: OnceLock<Vec<PathBuf>>,
     manifest: Arc<Manifest>,
 }
 
@@ -64,7 +66,13 @@ impl RomSources {
         python: Python,
         manifest: Manifest,
     ) -> Self {
-        Self { store, directory_of_ale_py, python, manifest: Arc::new(manifest) }
+        Self {
+            store,
+            directory_of_ale_py,
+            python,
+            packages_of_pip: OnceLock::new(),
+            manifest: Arc::new(manifest),
+        }
     }
 
     /// Returns the store, or an error if nothing names a directory for it.
@@ -98,15 +106,18 @@ impl RomSources {
         built_in(id).is_some() || self.find(id).is_ok_and(|found| found.is_some())
     }
 
-    /// Searches for the file of a game. Returns its path and its image.
+    /// Searches for the file of a game. Returns its path and its image. A store that cannot be read is an error only if
+    /// no other place has the image.
     fn find(&self, id: &str) -> Result<Option<FoundImage>, RomError> {
         if built_in(id).is_some() {
             return Ok(None);
         }
         let entry = self.manifest.entry(id)?;
+        let mut unreadable = None;
         if let Some(store) = &self.store {
             match store.read(id) {
                 Err(RomError::Missing { .. }) => {}
+                Err(error @ RomError::Unreadable { .. }) => unreadable = Some(error),
                 image => return image.map(|image| Some((store.path(id), image))),
             }
         }
@@ -117,16 +128,19 @@ impl RomSources {
             Some((path, image.into()))
         };
         let found = self.directory_of_ale_py.clone().and_then(intact);
-        Ok(found.or_else(|| self.directories_of_packages().into_iter().find_map(intact)))
+        match (found.or_else(|| self.directories_of_packages().find_map(intact)), unreadable) {
+            (None, Some(error)) => Err(error),
+            (found, _) => Ok(found),
+        }
     }
 
     /// Returns the directories of ROMs that installed packages may have: those of ale-py first.
-    fn directories_of_packages(&self) -> Vec<PathBuf> {
+    fn directories_of_packages(&self) -> impl Iterator<Item = PathBuf> {
         let packages = match &self.python {
-            Python::Running(packages) => packages.clone(),
-            Python::OfPip(pip) => pip.package_directories(),
+            Python::Running(packages) => packages,
+            Python::OfPip(pip) => self.packages_of_pip.get_or_init(|| pip.package_directories()),
         };
-        IN_PACKAGES.iter().flat_map(|roms| packages.iter().map(move |package| package.join(roms))).collect()
+        IN_PACKAGES.iter().flat_map(move |roms| packages.iter().map(move |package| package.join(roms)))
     }
 }
 
@@ -195,6 +209,19 @@ mod tests {
         fs::create_dir_all(root.path().join("store")).unwrap();
         fs::write(root.path().join("store/alpha.bin"), b"damaged").unwrap();
         assert!(matches!(sources.obtain("alpha", None), Err(RomError::Damaged { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn other_places_are_searched_if_the_store_cannot_be_read() {
+        let root = TempDir::new().unwrap();
+        fs::write(root.path().join("store"), b"no directory").unwrap();
+        let sources = sources(root.path());
+        assert!(matches!(sources.obtain("alpha", None), Err(RomError::Unreadable { .. })));
+        let place = root.path().join("first/ale_py/roms");
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("alpha.bin"), IMAGE).unwrap();
+        assert_eq!(*sources.obtain("alpha", None).unwrap(), *IMAGE);
     }
 
     #[test]

@@ -148,15 +148,24 @@ class ALEInterface:
         """Creates an emulator without a game."""
     @staticmethod
     def setLoggerMode(mode: LoggerMode | int) -> None:
-        """Accepts ale-py's message levels. The emulator writes no messages."""
+        """Selects one of ale-py's message levels for all emulators.
+
+        The only message is the warning about an unknown ROM, which ``Error`` hides.
+        """
     @staticmethod
     def isSupportedROM(rom: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str | None:
-        """Returns the id of a ROM's game, or None if it is not supported."""
+        """Returns the id of a ROM's game, or None if it is not supported.
+
+        ROMs are recognised by their MD5 only, not by the name of the file.
+
+        Raises:
+            RuntimeError: The file cannot be read.
+        """
     def setInt(self, key: str, value: int) -> None:
         """Sets an integer.
 
-        Integers are ``random_seed``, ``frame_skip``, ``max_num_frames_per_episode``, ``reward_min`` and
-        ``reward_max``.
+        Integers are ``random_seed``, ``frame_skip``, ``max_num_frames_per_episode``, ``reward_min``, ``reward_max``,
+        ``paddle_min`` and ``paddle_max``.
 
         Raises:
             RuntimeError: There is no such setting, it has another type, or it is not available.
@@ -171,6 +180,8 @@ class ALEInterface:
         """
     def setBool(self, key: str, value: bool) -> None:
         """Sets a boolean.
+
+        Booleans are ``color_averaging`` and ``truncate_on_loss_of_life``.
 
         Raises:
             RuntimeError: There is no such setting, it has another type, or it is not available.
@@ -192,9 +203,12 @@ class ALEInterface:
     def loadROM(self, rom: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:
         """Loads the ROM of a file and resets the game.
 
+        ROMs are recognised by their MD5. A ROM with an unknown MD5 is loaded, with a warning, if its file has the name
+        of a supported game, such as ``pong.bin``.
+
         Raises:
             OSError: The file cannot be read, such as FileNotFoundError.
-            RuntimeError: The ROM is not that of a supported game.
+            RuntimeError: The ROM is not that of a supported game, or the file is longer than any ROM.
         """
     def act(self, action: Action | int, paddle_strength: float = 1.0) -> int:
         """Performs an action and returns its reward.
@@ -338,9 +352,9 @@ class ALEInterface:
     def restoreState(self, state: ALEState) -> None:
         """Restores a saved state.
 
-        As in ale-py, the screen does not change until the next frame, which shows the old screen where it draws nothing,
-        and a sticky frame repeats the last action performed before the call. From the second frame on, screens are
-        those of the saved game.
+        As in ale-py, the screen does not change until the next frame, which shows the old screen where it draws
+        nothing, and a sticky frame repeats the last action performed before the call. From the second frame on, screens
+        are those of the saved game.
 
         Raises:
             RuntimeError: The state is empty or belongs to another game.

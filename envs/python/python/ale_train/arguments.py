@@ -14,7 +14,8 @@ from ale_train import _native
 from ale_train.errors import ActionError
 from ale_train.names import unknown
 
-#: The largest seed and the largest value of an integer option without a limit of its own: ale-py uses 32-bit integers.
+#: The largest seed and the largest value of an integer option without an entry in `_LIMITS`: ale-py uses 32-bit
+#: integers.
 LARGEST = 2**31 - 1
 
 #: The largest values of the other integer options.
@@ -130,8 +131,9 @@ def variants(name: Literal["mode", "difficulty"], values: Variants, games: Seque
         values = [int(values)]
     rows: list[Any] = list(values)
     if not any(isinstance(row, (Sequence, np.ndarray)) for row in rows):
-        rows = [_integers(name, rows)] * len(games)
-        _check_not_by_env(name, rows, games)
+        values = _integers(name, rows)
+        _check_not_by_env(name, values, games)
+        return [values] * len(games)
     if len(rows) != len(games):
         raise ValueError(f"{name} has entries for {len(rows)} environments, but there are {len(games)}")
     return [_integers(name, row) for row in rows]
@@ -151,19 +153,20 @@ def _integers(name: str, values: Any) -> list[int]:
     return [integer(name, value, 0) for value in several]
 
 
-def _check_not_by_env(name: Literal["mode", "difficulty"], rows: list[list[int]], games: Sequence[str]) -> None:
+def _check_not_by_env(name: Literal["mode", "difficulty"], values: list[int], games: Sequence[str]) -> None:
     """Raises ValueError if a flat list with an entry for each environment has values that a game lacks."""
-    values = rows[0]
     if not len(values) == len(games) > 1:
         return
-    for game in games:
+    distinct = dict.fromkeys(games)
+    for game in distinct:
         allowed = _native.variants(game)[name]
         lacking = [value for value in values if value not in allowed]
         if lacking:
             by_env = [[value] for value in values]
+            by_game = f", and a dictionary such as {dict(zip(games, values))} one for each game"
             raise ValueError(
                 f"{game} has no {name} {lacking[0]}; every environment draws from a list of int, but {by_env} has one "
-                f"value for each environment, and a dictionary such as {dict(zip(games, values))} one for each game"
+                f"value for each environment{by_game if len(distinct) == len(games) else ''}"
             )
 
 

@@ -93,7 +93,6 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         self.batch_size = arguments.integer("batch_size", batch_size, 0) or self.num_envs
         self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        offset = arguments.integer("thread_affinity_offset", thread_affinity_offset, -1)
         limit = arguments.LARGEST if max_episode_steps == -1 else max_episode_steps
         settings = {
             "id": task_of(task_id),
@@ -104,7 +103,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             "first_seeds": arguments.random_seeds(self.num_envs),
             "batch_size": self.batch_size,
             "num_threads": arguments.integer("num_threads", num_threads, 0),
-            "thread_affinity_offset": None if offset < 0 else offset,
+            "thread_affinity_offset": arguments.core("thread_affinity_offset", thread_affinity_offset),
             "autoreset_mode": self.autoreset_mode.value,
             "continues": self._continues,
         }

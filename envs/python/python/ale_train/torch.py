@@ -1,11 +1,12 @@
 """Agents of ``ale-train export`` as PyTorch modules, whose parameters have the names of CleanRL's modules.
 
-PyTorch and safetensors are required: ``pip install torch safetensors``.
+PyTorch and safetensors are required, and tomli on Python 3.10; the extra ``torch`` of the package installs them.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import json
 import os
@@ -175,7 +176,7 @@ class Agent(nn.Module):  # type: ignore[misc]
             choices; and the new state, None unless the network is recurrent.
         """
         device = next(self.parameters()).device
-        outputs = self(torch.as_tensor(np.asarray(observations)).to(device), state)
+        outputs = self(torch.as_tensor(observations, device=device), state)
         scores = outputs[0] if self._is_ppo else self._means(outputs)
         parts = [scores] if self._actions.factors is not None else scores.split(self._actions.choices, 1)
         if self._is_ppo and not greedy:
@@ -211,7 +212,7 @@ class Agent(nn.Module):  # type: ignore[misc]
 
     def environment_options(self) -> dict[str, Any]:
         """Returns the options of ``AtariVectorEnv`` with which the agent plays its game."""
-        experiment = self._experiment()
+        experiment = self._experiment
         settings = experiment["environments"]
         settings = {**settings, **settings.get("game", {}).get(self.tasks[self.task], {})}
         evaluation = experiment.get("evaluation", {})
@@ -220,6 +221,7 @@ class Agent(nn.Module):  # type: ignore[misc]
         options = {option: settings[name] for name, option in _OPTIONS.items() if name in settings}
         return {**options, "reward_clipping": False, "episodic_life": False}
 
+    @functools.cached_property
     def _experiment(self) -> dict[str, Any]:
         # The parser of Python 3.11 was a package before.
         tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -241,7 +243,7 @@ class Agent(nn.Module):  # type: ignore[misc]
 
     def _means(self, outputs: torch.Tensor) -> torch.Tensor:
         """Returns the expected values of distributions."""
-        settings = self._experiment().get("dqn", {}) if self._num_atoms > 1 else {}
+        settings = self._experiment.get("dqn", {}) if self._num_atoms > 1 else {}
         if settings.get("distribution") != "c51":
             return outputs.mean(2)
         if self._actions.factors is not None:

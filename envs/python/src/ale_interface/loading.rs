@@ -17,27 +17,40 @@ use crate::errors;
 /// The games that were loaded, by id. A ROM is recognised by its content, so that an id has one image.
 static POWERED: Mutex<BTreeMap<&str, PoweredGame>> = Mutex::new(BTreeMap::new());
 
-/// Reads a ROM and returns it with the id of its game, if it is known.
-pub(super) fn read(path: &Path) -> PyResult<(Arc<[u8]>, Option<&'static str>)> {
-    let image = match roms::read_image(path) {
-        // It is longer than any ROM.
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok((Arc::default(), None)),
-        image => image.map_err(|error| errors::of_file(path, &error))?,
-    };
-    let built_in = games().iter().map(|game| game.id).find(|id| roms::built_in(id) == Some(&image));
+/// Returns the id of a file's game, if it is known.
+pub(super) fn supported(path: &Path) -> PyResult<Option<&'static str>> {
+    match roms::read_image(path) {
+        Ok(image) => Ok(identify(&image)),
+        Err(error) if is_too_long(&error) => Ok(None),
+        Err(error) => Err(errors::of_file(path, &error)),
+    }
+}
+
+/// Returns true if a file was not read because it is longer than any ROM.
+fn is_too_long(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
+}
+
+/// Returns the id of an image's game, if it is known.
+fn identify(image: &[u8]) -> Option<&'static str> {
+    let built_in = games().iter().map(|game| game.id).find(|id| roms::built_in(id) == Some(image));
     // ale-py's wheel also contains ROMs that no environment supports.
-    let id = built_in.or_else(|| Manifest::shipped().identify(&image)).filter(|id| game(id).is_ok());
-    Ok((image.into(), id))
+    built_in.or_else(|| Manifest::shipped().identify(image)).filter(|id| game(id).is_ok())
 }
 
 /// Returns the game of a file.
 pub(super) fn from_file(path: &Path) -> PyResult<PoweredGame> {
-    let (image, id) = read(path)?;
-    if let Some(id) = id {
+    let image: Arc<[u8]> = match roms::read_image(path) {
+        Ok(image) => image.into(),
+        Err(error) if is_too_long(&error) => {
+            return Err(PyRuntimeError::new_err(format!("{}: {error}", path.display())));
+        }
+        Err(error) => return Err(errors::of_file(path, &error)),
+    };
+    if let Some(id) = identify(&image) {
         return powered(id, || Ok(image));
     }
-    let unknown = if image.is_empty() { None } else { UnknownImage::named(path, &image) };
-    let Some(unknown) = unknown else {
+    let Some(unknown) = UnknownImage::named(path, &image) else {
         return Err(PyRuntimeError::new_err(format!(
             "{} is not the ROM of a supported game; ROMs are recognised by their MD5, others only if the name of the file is \
              that of the game, such as space_invaders.bin",

@@ -142,8 +142,9 @@ impl AleInterface {
         Ok(Self(Mutex::default()))
     }
 
-    /// Selects one of ale-py's message levels for all emulators. The only message is the warning about an unknown ROM, which the
-    /// level `Error` hides.
+    /// Selects one of ale-py's message levels for all emulators.
+    ///
+    /// The only message is the warning about an unknown ROM, which the level `Error` hides.
     #[staticmethod]
     fn setLoggerMode(mode: &Bound<'_, PyAny>) -> PyResult<()> {
         static MODES: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -161,9 +162,7 @@ impl AleInterface {
     #[staticmethod]
     fn isSupportedROM(py: Python<'_>, rom: RomPath) -> PyResult<Option<&'static str>> {
         // A RuntimeError for a file that cannot be read, as in ale-py.
-        let found =
-            loading::read(&rom.0).map_err(|error| PyRuntimeError::new_err(error.value(py).to_string()));
-        found.map(|(_, id)| id)
+        loading::supported(&rom.0).map_err(|error| PyRuntimeError::new_err(error.value(py).to_string()))
     }
 
     /// Sets an integer.
@@ -206,8 +205,10 @@ impl AleInterface {
         Ok(self.lock(py)?.settings.text(key).unwrap_or_default().to_owned())
     }
 
-    /// Loads the ROM of a file and resets the game. A ROM with an unknown MD5 is loaded with a warning if the name of the file is
-    /// the id of its game, such as `pong.bin`.
+    /// Loads the ROM of a file and resets the game.
+    ///
+    /// A ROM with an unknown MD5 is loaded, with a warning, if its file has the name of a supported game, such as
+    /// `pong.bin`.
     fn loadROM(&self, py: Python<'_>, rom: RomPath) -> PyResult<()> {
         let powered = signals::wait(py, || loading::from_file(&rom.0))??;
         self.load(py, &powered)?;

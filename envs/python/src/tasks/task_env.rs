@@ -2,6 +2,10 @@ use rl_env::{Action, Env, EnvError, Space, Step, snapshot};
 
 use super::details::{Details, Reported};
 
+/// The first bytes of a snapshot: a mark, and the number of its format. The first format had no mark; it began with a
+/// number of steps, whose encoding never begins with these bytes.
+const FORMAT: [u8; 6] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2];
+
 /// An environment whose type is chosen at run time, with an optional step limit.
 pub(crate) struct TaskEnv(Box<dyn Env<Info = Details>>);
 
@@ -161,11 +165,15 @@ impl<E: Env<Info: Reported>> Env for Limited<E> {
 
     fn snapshot(&self) -> Vec<u8> {
         let has_terminated = self.progress.has_terminated || self.terminated;
-        snapshot::encode(&(self.progress.elapsed, has_terminated, self.env.snapshot()))
+        let state = snapshot::encode(&(self.progress.elapsed, has_terminated, self.env.snapshot()));
+        [FORMAT.as_slice(), &state].concat()
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        let (elapsed, has_terminated, env): (u32, bool, Vec<u8>) = snapshot::decode(snapshot)?;
+        let Some(state) = snapshot.strip_prefix(&FORMAT) else {
+            return Err(EnvError::BadSnapshot("it was saved by another version of ale-train".to_owned()));
+        };
+        let (elapsed, has_terminated, env): (u32, bool, Vec<u8>) = snapshot::decode(state)?;
         self.env.restore(&env)?;
         self.begin();
         self.progress = Progress { elapsed, has_terminated };

@@ -1,8 +1,10 @@
 use std::error::Error;
+use std::iter;
+use std::num::NonZeroUsize;
 
 use rl_env::{BoxedEnv, Env, Registry, RegistryError, interrupt};
 
-use super::PoolVectorEnv;
+use super::{PoolVectorEnv, check_memory};
 use crate::options::check_num_envs;
 use crate::{BuildError, PoolOptions};
 
@@ -30,11 +32,16 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         pool: PoolOptions,
     ) -> Result<Self, BuildError> {
         check_num_envs(num_envs)?;
-        let copies = (0..num_envs).map(|env| match factory(env) {
+        let at_least_one = NonZeroUsize::new(num_envs).ok_or(BuildError::NoEnvironments)?;
+        let batch_size = pool.batch_size_for(at_least_one)?;
+        let mut create = |env| match factory(env) {
             _ if interrupt::poll() => Err(BuildError::Interrupted),
             Ok(copy) => Ok((task.to_owned(), copy)),
             Err(source) => Err(BuildError::Factory { env, task: task.to_owned(), source: source.into() }),
-        });
+        };
+        let first = create(0)?;
+        check_memory::<E>(num_envs, batch_size, first.1.observation_space(), pool.autoreset_mode)?;
+        let copies = iter::once(Ok(first)).chain((1..num_envs).map(create));
         Self::new(copies.collect::<Result<_, _>>()?, pool)
     }
 }

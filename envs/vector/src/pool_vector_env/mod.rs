@@ -45,8 +45,9 @@ enum Phase {
 ///   thread `send` only records the actions; with more, the other threads start at `send`.
 /// * **No allocation** after the first steps, unless an environment allocates or something fails.
 /// * **Failures** are returned by `recv` as soon as they happen. After an environment returns an error, the vector
-///   environment must be reset or restored; the same applies to an [interruption](rl_env::interrupt). After a panic it can no longer be used: every call repeats the error, and
-///   [`is_usable`](Self::is_usable) returns false. Panics are reported before other failures.
+///   environment must be reset or restored; the same applies to an [interruption](rl_env::interrupt). After a panic it
+///   can no longer be used: every call repeats the error, and [`is_usable`](Self::is_usable) returns false. Panics are
+///   reported before other failures.
 ///
 /// Call `reset` (or `restore`) first, then `send` and `recv` in turn. A call that would block forever, or that sends to an
 /// environment twice, returns an error immediately. Dropping the vector environment waits only for the environments that
@@ -104,13 +105,10 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         let action_spaces: Vec<Space> = envs.iter().map(|(_, env)| env.action_space().clone()).collect();
         let (tasks, task_ids) = index_tasks(&envs);
         let mode = options.autoreset_mode;
-        let rows = rows_of_ring(envs.len(), batch_size);
-        memory::check_available([
-            (envs.len(), size_of::<Slot<E>>()),
-            (rows, row_memory(&observation_space, mode)),
-        ])?;
+        check_memory::<E>(envs.len(), batch_size, &observation_space, mode)?;
         let batch = || Batch::new(batch_size, observation_space.byte_len(), mode == AutoresetMode::SameStep);
-        let mut batches: Box<[Batch]> = std::iter::repeat_with(batch).take(rows / batch_size).collect();
+        let num_batches = rows_of_ring(envs.len(), batch_size) / batch_size;
+        let mut batches: Box<[Batch]> = std::iter::repeat_with(batch).take(num_batches).collect();
         let slots = Slots::new(envs.into_iter().map(|(_, env)| env), mode, options.batch_order, &mut batches);
         slots.seek(0, 0);
         let caller = if slots.is_ordered() { Caller::Participates } else { Caller::Waits };
@@ -294,8 +292,19 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
 impl<E: Env + 'static> Drop for PoolVectorEnv<E> {
     /// Ends the environments in flight early.
     fn drop(&mut self) {
-        self.pool.task().arrivals.interrupt();
+        self.pool.task().arrivals.stop();
     }
+}
+
+/// Returns an error if there is too little memory for environments of this type and their batches.
+fn check_memory<E: Env>(
+    num_envs: usize,
+    batch_size: usize,
+    observation_space: &Space,
+    mode: AutoresetMode,
+) -> Result<(), BuildError> {
+    let rows = rows_of_ring(num_envs, batch_size);
+    memory::check_available([(num_envs, size_of::<Slot<E>>()), (rows, row_memory(observation_space, mode))])
 }
 
 /// Returns the number of rows of all batches in the ring: those of the batch being read, and one for each environment.

@@ -1,6 +1,6 @@
 //! Resetting environments, and dropping the results that are in flight.
 
-use rl_env::{Batch, Env, ResetSeeds, VectorEnv, VectorError};
+use rl_env::{Batch, Env, ResetSeeds, VectorEnv, VectorError, interrupt};
 
 use super::{Phase, PoolVectorEnv, check_len};
 use crate::slot::Command;
@@ -57,6 +57,11 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Like [`discard`](Self::discard). If groups take turns, the group of `first_env` is next.
     pub(super) fn discard_from(&mut self, first_env: usize) -> Result<(), VectorError> {
         self.wait_unless_panicked()?;
+        if interrupt::is_requested() {
+            // The environments in flight have ended early. Clearing the arrivals would lose the request.
+            self.phase = Phase::Failed;
+            return Err(VectorError::Interrupted);
+        }
         let slots = self.pool.task();
         slots.arrivals.clear();
         slots.seek(self.received * self.batch_size, first_env);

@@ -374,6 +374,24 @@ fn an_interruption_ends_a_wait_for_other_threads() {
 }
 
 #[test]
+fn an_interruption_ends_a_reset_that_waits_for_environments_in_flight() {
+    let stub = |_| {
+        let mut stub = Stub::new(3);
+        stub.on_step = wait_in_first_step;
+        ("stub".to_owned(), stub)
+    };
+    let options = PoolOptions { batch_size: 2, num_threads: 2, ..PoolOptions::default() };
+    let mut env = PoolVectorEnv::new((0..4).map(stub).collect(), options).unwrap();
+    env.reset(ResetSeeds::From(1)).unwrap();
+    env.send(Actions::Discrete(&[0; 2])).unwrap();
+    let reset = interrupt::with_check(|| true, || env.reset(ResetSeeds::From(1)).map(drop));
+    assert_eq!(reset, Err(VectorError::Interrupted));
+    assert!(env.is_usable());
+    assert!(matches!(env.recv(), Err(VectorError::OutOfOrder(_))));
+    env.reset(ResetSeeds::From(1)).unwrap();
+}
+
+#[test]
 fn an_interruption_ends_snapshots_and_restores_and_changes_nothing() {
     let mut env = build((0..6).map(|_| Stub::new(3)), 2, AutoresetMode::NextStep);
     env.reset(ResetSeeds::From(1)).unwrap();

@@ -47,10 +47,19 @@ fn request(run_dir: &Path, timeout: Duration) -> Result<PathBuf> {
     if let Some(last) = before.clone().filter(|_| is_complete(run_dir)) {
         return Ok(last);
     }
-    checkpoint::request(run_dir)?;
+    let mut was_requested = checkpoint::request(run_dir)?;
     let began = Instant::now();
     let mut seen = before.clone();
-    while checkpoint::is_requested(run_dir) {
+    loop {
+        if !checkpoint::is_requested(run_dir) {
+            let written = newest(run_dir).filter(|newest| before.as_ref() != Some(newest));
+            if written.is_some() || !was_requested {
+                return written.ok_or_else(|| failed(run_dir));
+            }
+            // The run has answered the earlier request with a checkpoint that was already there, or failed to write it.
+            checkpoint::request(run_dir)?;
+            was_requested = false;
+        }
         // The order matters: a run that ends writes its last checkpoint before it releases the lock.
         let is_training = checkpoint::may_be_locked(run_dir);
         let newest = newest(run_dir);
@@ -69,12 +78,6 @@ fn request(run_dir: &Path, timeout: Duration) -> Result<PathBuf> {
         }
         thread::sleep(PERIOD);
     }
-    let written = newest(run_dir).filter(|newest| before.as_ref() != Some(newest));
-    let failed = || {
-        anyhow!("the run {} could not write it; its own output has the reason", run_dir.display())
-            .context(AtWork { doing: "no checkpoint was written" })
-    };
-    written.ok_or_else(failed)
 }
 
 fn newest(run_dir: &Path) -> Option<PathBuf> {
@@ -87,6 +90,11 @@ fn is_complete(run_dir: &Path) -> bool {
     let Ok(Some(summary)) = checkpoint::summary_of_newest(run_dir) else { return false };
     let experiment = config::from_toml(&summary.config).and_then(Config::resolve);
     experiment.is_ok_and(|experiment| experiment.is_complete(&summary.progress.moment))
+}
+
+fn failed(run_dir: &Path) -> anyhow::Error {
+    anyhow!("the run {} could not write it; its own output has the reason", run_dir.display())
+        .context(AtWork { doing: "no checkpoint was written" })
 }
 
 fn ended(run_dir: &Path, last: Option<&Path>) -> anyhow::Error {
