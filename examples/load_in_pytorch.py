@@ -8,7 +8,7 @@ python examples/load_in_pytorch.py agent.safetensors [GAME ...]
 
 import sys
 
-from ale_train.torch import load
+from ale_train.pytorch import load
 
 
 def play(agent):

@@ -5,7 +5,7 @@
     python tests/data/record_torch.py target/debug/ale-train
 
 Trains small agents for a few updates, so that no bias is 0, exports them and loads the files with
-envs/python/python/ale_train/torch.py. For each agent, tests/data/torch/NAME.state is its state in the checkpoint, and
+envs/python/python/ale_train/pytorch.py. For each agent, tests/data/torch/NAME.state is its state in the checkpoint, and
 tests/data/torch/outputs.json has the digest of the exported weights and PyTorch's outputs for fixed observations.
 """
 
@@ -122,7 +122,7 @@ def outputs(loader, path, shape):
 
 
 def main(program):
-    spec = importlib.util.spec_from_file_location("loader", ROOT / "envs/python/python/ale_train/torch.py")
+    spec = importlib.util.spec_from_file_location("loader", ROOT / "envs/python/python/ale_train/pytorch.py")
     loader = sys.modules["loader"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loader)
     DATA.mkdir(exist_ok=True)

@@ -52,7 +52,7 @@ ZOO = Path(__file__).parents[3] / "checkpoints" / "zoo"
 @pytest.fixture
 def agents():
     pytest.importorskip("safetensors")
-    return pytest.importorskip("ale_train.torch", exc_type=ImportError)
+    return pytest.importorskip("ale_train.pytorch", exc_type=ImportError)
 
 
 def test_an_agent_plays_with_the_settings_of_its_training(agents) -> None:

@@ -55,7 +55,9 @@ impl Ale {
     pub(super) fn average_screens(&mut self) {
         let console = &self.state.console;
         let averages = Averages::of(self.powered.tv());
-        averages.write(console.previous_screen(), console.screen(), &mut self.averaged);
+        let replaced = self.replaced.take().filter(|_| self.settings.frame_skip == 1);
+        let previous = replaced.as_deref().unwrap_or_else(|| console.previous_screen());
+        averages.write(previous, console.screen(), &mut self.averaged);
     }
 
     fn act_in(&mut self, action: Action, strength: f32, rendering: Rendering) -> i32 {

@@ -56,6 +56,8 @@ pub struct Ale {
     state: State,
     /// The average of the last two frames with [`color_averaging`](AleSettings::color_averaging), otherwise empty.
     averaged: Vec<u8>,
+    /// The screen from before a restored state, with `color_averaging`. The first frame after it is averaged with this.
+    replaced: Option<Vec<u8>>,
 }
 
 /// Everything that changes while a game runs.
@@ -90,7 +92,8 @@ impl Ale {
             frame_number: 0,
             episode_frame_number: 0,
         };
-        let mut ale = Self { powered: powered.clone(), settings, state, averaged: Vec::new() };
+        let mut ale =
+            Self { powered: powered.clone(), settings, state, averaged: Vec::new(), replaced: None };
         ale.load(seed);
         Ok(ale)
     }
@@ -293,6 +296,7 @@ impl Ale {
             restored.console.set_former_screens(former).map_err(|_| bad)?;
         }
         self.state = restored;
+        self.replaced = None;
         if self.settings.color_averaging {
             self.average_screens();
         }

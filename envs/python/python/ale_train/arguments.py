@@ -149,7 +149,7 @@ def _variants_by_game(name: str, values: Mapping[str, Any], games: Sequence[str]
 
 def _integers(name: str, values: Any) -> list[int]:
     """Returns one value or several as a list."""
-    several = values if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else [values]
+    several: Any = values if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str) else [values]
     return [integer(name, value, 0) for value in several]
 
 

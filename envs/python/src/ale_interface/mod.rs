@@ -382,9 +382,11 @@ impl AleInterface {
         self.cloneState(py, true)
     }
 
-    /// Restores a saved state. The screen does not change until the next frame, which shows the old screen where it draws
-    /// nothing, and a sticky frame repeats the last action performed before the call. From the second frame on, screens
-    /// are those of the saved game.
+    /// Restores a saved state.
+    ///
+    /// As in ale-py, the screen does not change until the next frame, which shows the old screen where it draws nothing, and a
+    /// sticky frame repeats the last action performed before the call. From the second frame on, screens are those of the
+    /// saved game.
     fn restoreState(&self, py: Python<'_>, state: PyRef<'_, AleState>) -> PyResult<()> {
         let state = state.state()?;
         self.change(py, |game| game.restore_state(&state))

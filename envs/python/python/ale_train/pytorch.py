@@ -161,7 +161,6 @@ class Agent(nn.Module):  # type: ignore[misc]
             return self._actions.values(self._actions.centred(advantages) + self._select(self.value_head(x), 1))
         return self._actions.values(self._select(x, columns))
 
-    @torch.no_grad()
     def act(self, observations: Any, state: Any = None, *, greedy: bool = True) -> tuple[np.ndarray, Any]:
         """Chooses actions.
 
@@ -176,7 +175,8 @@ class Agent(nn.Module):  # type: ignore[misc]
             choices; and the new state, None unless the network is recurrent.
         """
         device = next(self.parameters()).device
-        outputs = self(torch.as_tensor(observations, device=device), state)
+        with torch.no_grad():
+            outputs = self(torch.as_tensor(observations, device=device), state)
         scores = outputs[0] if self._is_ppo else self._means(outputs)
         parts = [scores] if self._actions.factors is not None else scores.split(self._actions.choices, 1)
         if self._is_ppo and not greedy:
