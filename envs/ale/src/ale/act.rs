@@ -55,8 +55,10 @@ impl Ale {
     pub(super) fn average_screens(&mut self) {
         let console = &self.state.console;
         let averages = Averages::of(self.powered.tv());
-        let replaced = self.replaced.take().filter(|_| self.settings.frame_skip == 1);
-        let previous = replaced.as_deref().unwrap_or_else(|| console.previous_screen());
+        let previous = match &self.replaced {
+            Some((screen, frame)) if self.state.frame_number == frame.wrapping_add(1) => screen.as_slice(),
+            _ => console.previous_screen(),
+        };
         averages.write(previous, console.screen(), &mut self.averaged);
     }
 

@@ -56,8 +56,9 @@ pub struct Ale {
     state: State,
     /// The average of the last two frames with [`color_averaging`](AleSettings::color_averaging), otherwise empty.
     averaged: Vec<u8>,
-    /// The screen from before a restored state, with `color_averaging`. The first frame after it is averaged with this.
-    replaced: Option<Vec<u8>>,
+    /// The screen from before a restored state, and the number of that state's frame, with `color_averaging`. The next frame
+    /// is averaged with this screen.
+    replaced: Option<(Vec<u8>, u32)>,
 }
 
 /// Everything that changes while a game runs.

@@ -14,7 +14,6 @@ const SOFT_RESET_FRAMES: u32 = 4;
 impl Ale {
     /// Starts a new episode. The console's random generator continues, so that episodes differ.
     pub fn reset_game(&mut self) {
-        self.replaced = None;
         let game = self.game();
         self.state.episode_frame_number = 0;
         self.state.paddles.centre(self.paddle_range());

@@ -158,9 +158,9 @@ impl Ale {
         if saved.game != game.id || !game.rules.accepts(&saved.variables) {
             return Err(bad);
         }
-        let replaced = self.settings.color_averaging.then(|| self.state.console.screen().to_vec());
+        let screen = self.settings.color_averaging.then(|| self.state.console.screen().to_vec());
         self.state.console.restore_saved(saved.console.clone(), screens).map_err(|_| bad)?;
-        self.replaced = replaced;
+        self.replaced = screen.map(|screen| (screen, saved.frame_number));
         let State { random, variables, paddles, .. } = &mut self.state;
         if let Some(saved) = &saved.random {
             random.clone_from(saved);
