@@ -329,7 +329,7 @@ fn all_differences_are_found_at_once_with_their_settings() {
     assert_eq!(settings(other.clone(), images()), expected);
     // Actions of a common task that differ do not hide the others.
     let mut changed = images();
-    changed.tasks[0] = Task::new("two", 30);
+    changed.tasks[0] = Task::new("two", 3);
     assert_eq!(settings(other, changed), expected);
 }
 
