@@ -31,7 +31,7 @@ pub(crate) fn request(run_dir: &Path) -> Result<bool> {
     }
 }
 
-/// Returns true if the run in a directory has not answered a request yet.
+/// Returns true while a request for a checkpoint waits for an answer from the run.
 pub(crate) fn is_requested(run_dir: &Path) -> bool {
     is_file(&run_dir.join(FILE))
 }
