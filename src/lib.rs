@@ -42,6 +42,7 @@ mod plot;
 mod presets;
 mod provenance;
 mod quantity;
+mod recent_returns;
 mod record;
 mod report;
 mod roms;

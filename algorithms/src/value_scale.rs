@@ -28,6 +28,17 @@ choices! {
 /// The linear part of [`ValueScale::H`], which makes its inverse continuous.
 const H_EPSILON: f64 = 1e-2;
 
+/// The least standard deviation by which returns are divided, unless another floor is configured. It bounds only rounding
+/// errors.
+pub(crate) const LEAST_DEVIATION: f64 = 1e-4;
+
+/// The largest standard deviation by which returns are divided.
+const LARGEST_DEVIATION: f64 = 1e6;
+
+fn least_deviation() -> f64 {
+    LEAST_DEVIATION
+}
+
 impl ValueScale {
     /// Scales a return. Identity if the scale depends on the game.
     ///
@@ -67,6 +78,9 @@ pub struct TaskScales {
     kind: ValueScale,
     /// The weight of a new return in the statistics.
     beta: f64,
+    /// The least standard deviation by which returns are divided.
+    #[serde(default = "least_deviation")]
+    floor: f64,
     /// One for each task if the scale depends on it, else empty.
     statistics: Vec<Statistics>,
 }
@@ -122,9 +136,9 @@ impl Statistics {
         self.second_moment - self.mean * self.mean
     }
 
-    /// Returns the standard deviation, clamped to keep gradients within a reasonable range.
-    fn deviation(&self) -> f64 {
-        self.variance().max(0.0).sqrt().clamp(1e-4, 1e6)
+    /// Returns the standard deviation, at least `floor`.
+    fn deviation(&self, floor: f64) -> f64 {
+        self.variance().max(0.0).sqrt().clamp(floor, LARGEST_DEVIATION)
     }
 
     /// Returns true if returns differ by more than rounding errors.
@@ -155,9 +169,10 @@ impl Statistics {
 }
 
 impl TaskScales {
-    pub(crate) fn new(kind: ValueScale, beta: f64, num_tasks: usize) -> Self {
+    /// Creates the scales before the first return. `floor` is the least standard deviation by which returns are divided.
+    pub(crate) fn new(kind: ValueScale, beta: f64, floor: f64, num_tasks: usize) -> Self {
         let count = if kind == ValueScale::PopArt { num_tasks } else { 0 };
-        Self { kind, beta, statistics: vec![Statistics::NONE; count] }
+        Self { kind, beta, floor, statistics: vec![Statistics::NONE; count] }
     }
 
     /// Returns true if the scales depend on returns.
@@ -168,7 +183,7 @@ impl TaskScales {
     /// Scales a return of a task.
     pub(crate) fn squash(&self, task: usize, value: f32) -> f32 {
         match self.statistics.get(task) {
-            Some(of_task) => ((f64::from(value) - of_task.mean) / of_task.deviation()) as f32,
+            Some(of_task) => ((f64::from(value) - of_task.mean) / of_task.deviation(self.floor)) as f32,
             None => self.kind.squash(value),
         }
     }
@@ -176,7 +191,7 @@ impl TaskScales {
     /// Inverts [`squash`](Self::squash).
     pub(crate) fn expand(&self, task: usize, scaled: f32) -> f32 {
         match self.statistics.get(task) {
-            Some(of_task) => (f64::from(scaled) * of_task.deviation() + of_task.mean) as f32,
+            Some(of_task) => (f64::from(scaled) * of_task.deviation(self.floor) + of_task.mean) as f32,
             None => self.kind.expand(scaled),
         }
     }
@@ -184,7 +199,7 @@ impl TaskScales {
     /// Returns the standard deviation of a task's returns, by which its advantages are divided. `None` if the scale
     /// does not depend on the task.
     pub(crate) fn deviation(&self, task: usize) -> Option<f32> {
-        self.statistics.get(task).map(|of_task| of_task.deviation() as f32)
+        self.statistics.get(task).map(|of_task| of_task.deviation(self.floor) as f32)
     }
 
     /// Updates the statistics with returns. Returns the change that the value head of each task needs. Empty if the
@@ -194,7 +209,7 @@ impl TaskScales {
     /// from the mean. Nor is it changed as long as all returns were equal: the standard deviation has its minimum then, and
     /// the change would be so large that the head would recover slowly.
     pub(crate) fn observe(&mut self, returns: &[TaskReturn]) -> Vec<Rescaling> {
-        let beta = self.beta;
+        let Self { beta, floor, .. } = *self;
         let update = |(task, of_task): (usize, &mut Statistics)| {
             // Non-finite returns would stay in the statistics forever. The loss reports them.
             let own = returns.iter().filter(|of| of.task == task && of.value.is_finite());
@@ -205,30 +220,34 @@ impl TaskScales {
                 return Rescaling::NONE;
             }
             Rescaling {
-                factor: (before.deviation() / of_task.deviation()) as f32,
-                shift: ((before.mean - of_task.mean) / of_task.deviation()) as f32,
+                factor: (before.deviation(floor) / of_task.deviation(floor)) as f32,
+                shift: ((before.mean - of_task.mean) / of_task.deviation(self.floor)) as f32,
             }
         };
         self.statistics.iter_mut().enumerate().map(update).collect()
     }
 
-    /// Returns the scales of `tasks`. Tasks that `other` also has continue with its statistics.
-    #[must_use]
-    pub(crate) fn with_known(&self, tasks: &[Task], other: &Self, theirs: &[Task]) -> Self {
-        let mut scales = self.clone();
-        for (own, task) in scales.statistics.iter_mut().zip(tasks) {
+    /// Continues with the statistics of `other` for those of `tasks` that it also has. Returns the change that the value
+    /// head of each task needs if the head is that of `other`, whose floor may differ. Empty if the scale does not depend on
+    /// returns.
+    pub(crate) fn adopt(&mut self, tasks: &[Task], other: &Self, theirs: &[Task]) -> Vec<Rescaling> {
+        let adopt = |(own, task): (&mut Statistics, &Task)| {
             let known = theirs.iter().position(|known| known.name == task.name);
-            if let Some(known) = known.and_then(|index| other.statistics.get(index)) {
-                *own = *known;
-            }
-        }
-        scales
+            let Some(known) = known.and_then(|index| other.statistics.get(index)) else {
+                return Rescaling::NONE;
+            };
+            *own = *known;
+            let factor = known.deviation(other.floor) / known.deviation(self.floor);
+            Rescaling { factor: factor as f32, shift: 0.0 }
+        };
+        self.statistics.iter_mut().zip(tasks).map(adopt).collect()
     }
 
-    /// Restores the statistics of a checkpoint, which continue with the current beta. They must have the same scale and
-    /// number of tasks.
+    /// Restores the statistics of a checkpoint, which continue with the current beta. They must have the same scale, floor
+    /// and number of tasks.
     pub(crate) fn restore(&mut self, saved: Self) -> Result<(), LearnerError> {
-        if saved.kind != self.kind || saved.statistics.len() != self.statistics.len() {
+        let (ours, theirs) = (self.statistics.len(), saved.statistics.len());
+        if (saved.kind, saved.floor, theirs) != (self.kind, self.floor, ours) {
             return Err(bad("the value scales do not match the configuration"));
         }
         self.statistics = saved.statistics;
@@ -271,7 +290,7 @@ mod tests {
 
     #[test]
     fn statistics_by_hand() {
-        let mut scales = TaskScales::new(ValueScale::PopArt, 0.5, 2);
+        let mut scales = TaskScales::new(ValueScale::PopArt, 0.5, LEAST_DEVIATION, 2);
         assert_eq!(scales.expand(1, 3.0), 3.0);
         // The first returns count in full: mean 3, second moment (1 + 25) / 2 = 13, deviation 2.
         let change = scales.observe(&of_task(0, [1.0, 5.0]));
@@ -292,7 +311,7 @@ mod tests {
     #[test]
     fn equal_returns_do_not_change_the_head() {
         for first in [3.0, 100_000.0] {
-            let mut scales = TaskScales::new(ValueScale::PopArt, 1e-3, 1);
+            let mut scales = TaskScales::new(ValueScale::PopArt, 1e-3, LEAST_DEVIATION, 1);
             for _ in 0..3 {
                 assert_eq!(scales.observe(&of_task(0, [first])), [Rescaling::NONE]);
             }
@@ -307,7 +326,7 @@ mod tests {
     #[test]
     fn the_rate_counts_samples_not_updates() {
         let ended = |parts: &[Vec<f32>]| {
-            let mut scales = TaskScales::new(ValueScale::PopArt, 0.01, 1);
+            let mut scales = TaskScales::new(ValueScale::PopArt, 0.01, LEAST_DEVIATION, 1);
             scales.observe(&of_task(0, [0.0; 100]));
             for part in parts {
                 let returns: Vec<_> = part.iter().map(|&value| TaskReturn::new(0, value)).collect();
@@ -325,7 +344,7 @@ mod tests {
     #[test]
     fn a_return_counts_as_many_samples_as_its_weight() {
         let after = |returns: &[TaskReturn]| {
-            let mut scales = TaskScales::new(ValueScale::PopArt, 0.1, 1);
+            let mut scales = TaskScales::new(ValueScale::PopArt, 0.1, LEAST_DEVIATION, 1);
             scales.observe(&of_task(0, [-3.0, 2.0]));
             scales.observe(returns);
             (scales.expand(0, 0.0), scales.deviation(0).unwrap())
@@ -338,8 +357,43 @@ mod tests {
     }
 
     #[test]
+    fn returns_that_hardly_differ_are_divided_by_the_floor() {
+        let mut scales = TaskScales::new(ValueScale::PopArt, 0.5, 1.0, 1);
+        // Mean 2 and deviation 0.5.
+        scales.observe(&of_task(0, [1.5, 2.5]));
+        assert_eq!(
+            (scales.squash(0, 5.0), scales.expand(0, 3.0), scales.deviation(0)),
+            (3.0, 5.0, Some(1.0))
+        );
+        // With every step towards equal returns, the deviation itself falls, and without a floor the head would grow.
+        let changes: Vec<f32> = (0..50).map(|_| scales.observe(&of_task(0, [2.0]))[0].factor).collect();
+        assert_eq!(changes, [1.0; 50]);
+        let mut without = TaskScales::new(ValueScale::PopArt, 0.5, LEAST_DEVIATION, 1);
+        without.observe(&of_task(0, [1.5, 2.5]));
+        let growth: f32 = (0..50).map(|_| without.observe(&of_task(0, [2.0]))[0].factor).product();
+        assert!((growth - 5000.0).abs() < 1.0, "{growth}");
+    }
+
+    #[test]
+    fn scales_with_another_floor_are_adopted_with_the_same_predictions() {
+        let tasks = ["a", "b", "c"].map(|name| Task::new(name.to_owned(), 2));
+        let mut theirs = TaskScales::new(ValueScale::PopArt, 0.5, LEAST_DEVIATION, 2);
+        theirs.observe(&[TaskReturn::new(0, 1.9), TaskReturn::new(0, 2.1), TaskReturn::new(1, 40.0)]);
+        theirs.observe(&[TaskReturn::new(1, 60.0)]);
+        let mut ours = TaskScales::new(ValueScale::PopArt, 0.5, 1.0, 3);
+        let changes = ours.adopt(&tasks, &theirs, &tasks[..2]);
+        for (task, change) in changes.iter().enumerate().take(2) {
+            let (before, after) = (theirs.expand(task, 0.7), ours.expand(task, change.apply(0.7)));
+            assert!((before - after).abs() < 1e-5 * before, "{before} {after}");
+        }
+        assert!((changes[0].factor - 0.1).abs() < 1e-6, "{changes:?}");
+        assert_eq!((changes[1], changes[2]), (Rescaling::NONE, Rescaling::NONE));
+        assert_eq!(ours.expand(2, 3.0), 3.0);
+    }
+
+    #[test]
     fn rescaling_preserves_the_represented_return() {
-        let mut scales = TaskScales::new(ValueScale::PopArt, 1e-2, 1);
+        let mut scales = TaskScales::new(ValueScale::PopArt, 1e-2, LEAST_DEVIATION, 1);
         scales.observe(&of_task(0, [4.0, -2.0]));
         for (update, returns) in
             [[1.0f32, 2.0], [-500.0, 700.0], [0.1, 0.1], [1e5, -3e5]].into_iter().enumerate()

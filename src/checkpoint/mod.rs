@@ -21,6 +21,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::recent_returns::RecentReturns;
 use crate::telemetry::{FilePositions, Moment};
 
 use manifest::Manifest;
@@ -55,8 +56,8 @@ pub(crate) struct Checkpoint<L = Vec<u8>> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Progress {
     pub(crate) moment: Moment,
-    /// Returns of the last episodes of each task, the newest last.
-    pub(crate) recent_returns: Vec<Vec<f64>>,
+    /// Returns of the last episodes of each task.
+    pub(crate) recent_returns: Vec<RecentReturns>,
     /// The score of the agent (`Games::score`), which determines the best checkpoint of a run: that of the recent returns
     /// or, with evaluations during training, of the newest evaluation. Absent until every task has completed an episode, or
     /// until the first evaluation.

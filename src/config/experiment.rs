@@ -1,5 +1,6 @@
 use std::mem;
 
+use algorithms::ValueScale;
 use algorithms::networks::PolicyConfig;
 use anyhow::{Result, bail, ensure};
 use settings::Settings;
@@ -87,6 +88,14 @@ impl Experiment {
         self.environments.halves.get_or_insert(is_alone && is_possible && !self.device.is_cpu());
     }
 
+    /// Decides by how much at least the returns of a new run are divided with `popart`, unless this is configured: clipped
+    /// rewards need no scaling up.
+    pub(crate) fn settle_popart_floor(&mut self) {
+        if self.policy.value_scale == ValueScale::PopArt && self.clips_rewards() {
+            self.policy.popart_floor.get_or_insert(1.0);
+        }
+    }
+
     /// Returns the experiment as TOML, with every key that it uses. Reading it gives the same experiment.
     pub(crate) fn to_toml(&self) -> Result<String> {
         let sections = Sections {
@@ -149,6 +158,11 @@ impl Experiment {
     /// Returns the number of emulated frames per step.
     pub(crate) fn frames_per_step(&self) -> u64 {
         u64::from(self.environments.frame_skip)
+    }
+
+    /// Returns true if every reward of training is clipped to -1, 0 or 1. Only Atari games have this option.
+    pub(crate) fn clips_rewards(&self) -> bool {
+        self.environments.reward_clipping && matches!(self.games, Games::Atari(_))
     }
 
     /// Returns the number of environments of all games.

@@ -14,6 +14,7 @@ use toml::{Table, Value};
 use super::algorithm::{ActionKind, AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
 use super::on_policy::{self, Rollouts};
 use super::player::{Player, Reading};
+use crate::statistics::median;
 use crate::telemetry::{Metric, Sample};
 
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
@@ -222,11 +223,22 @@ fn samples(metrics: &PpoMetrics) -> impl Iterator<Item = Sample> {
         (Metric::OldApproxKl, f64::from(metrics.old_approx_kl)),
         (Metric::ApproxKl, f64::from(metrics.approx_kl)),
         (Metric::Clipfrac, f64::from(metrics.clipfrac)),
-        (Metric::ExplainedVariance, f64::from(metrics.explained_variance)),
+        (Metric::ExplainedVariance, explained_variance(metrics)),
         (Metric::GradientNorm, f64::from(metrics.grad_norm)),
         (Metric::DeadUnits, f64::from(metrics.dead_units)),
     ];
     values.into_iter().map(|(metric, value)| Sample::new(metric, value))
+}
+
+/// Returns the explained variance of the returns. With several games, the median over those whose returns differ: over the
+/// returns of all games together, one with large returns would hide the others.
+fn explained_variance(metrics: &PpoMetrics) -> f64 {
+    if metrics.tasks.is_empty() {
+        return f64::from(metrics.explained_variance);
+    }
+    let of_games = metrics.tasks.iter().map(|task| f64::from(task.explained_variance));
+    let known: Vec<f64> = of_games.filter(|variance| !variance.is_nan()).collect();
+    if known.is_empty() { f64::NAN } else { median(known) }
 }
 
 fn samples_of_tasks(metrics: &PpoMetrics, spec: &VectorSpec) -> impl Iterator<Item = Sample> {
@@ -248,9 +260,47 @@ fn samples_of_tasks(metrics: &PpoMetrics, spec: &VectorSpec) -> impl Iterator<It
 #[cfg(test)]
 mod tests {
     use algorithms::Task;
+    use algorithms::ppo::TaskMetrics;
     use rl_env::{AutoresetMode, Space};
 
     use super::*;
+
+    /// The metrics of an update in which the values explained shares of the returns of several games.
+    fn metrics(explained: &[f32]) -> PpoMetrics {
+        let of_task = |&explained_variance: &f32| TaskMetrics {
+            value_loss: 0.0,
+            entropy: 0.0,
+            approx_kl: 0.0,
+            clipfrac: 0.0,
+            explained_variance,
+            gradient_share: 0.0,
+        };
+        PpoMetrics {
+            policy_loss: 0.0,
+            value_loss: 0.0,
+            entropy: 0.0,
+            old_approx_kl: 0.0,
+            approx_kl: 0.0,
+            clipfrac: 0.0,
+            explained_variance: 0.997,
+            learning_rate: 0.0,
+            grad_norm: 0.0,
+            dead_units: 0.0,
+            epochs: 1,
+            transitions: 1,
+            tasks: explained.iter().map(of_task).collect(),
+        }
+    }
+
+    #[test]
+    fn the_explained_variance_of_several_games_is_their_median() {
+        let of = |explained: &[f32]| explained_variance(&metrics(explained)) as f32;
+        assert_eq!(of(&[]), 0.997);
+        assert_eq!(of(&[0.999, 0.25, -26.0]), 0.25);
+        // A game whose returns are all equal has none.
+        assert_eq!(of(&[0.5, f32::NAN, 0.25]), 0.375);
+        assert!(of(&[f32::NAN; 2]).is_nan());
+    }
 
     #[test]
     fn readings_of_a_recurrent_agent_belong_to_the_next_action() {

@@ -3,7 +3,7 @@ use serde::Serialize;
 use super::curves::Curves;
 use crate::checkpoint::{Evaluated, Progress};
 use crate::config::Games;
-use crate::statistics::mean;
+use crate::recent_returns::RecentReturns;
 use crate::telemetry::Metric;
 
 /// The episodes that a score comes from.
@@ -34,9 +34,7 @@ impl Score {
         let of = |origin, returns: Vec<f64>| Self::of(games, origin, &returns);
         let evaluated = curves.newest(Metric::EvaluationReturn, &names);
         let recent = || {
-            let saved = progress?.recent_returns.iter();
-            let means: Option<Vec<f64>> =
-                saved.map(|returns| (!returns.is_empty()).then(|| mean(returns.iter().copied()))).collect();
+            let means: Option<Vec<f64>> = progress?.recent_returns.iter().map(RecentReturns::mean).collect();
             means.filter(|means| means.len() == names.len())
         };
         // The end of long curves may lie after the newest evaluation.
@@ -109,7 +107,9 @@ mod tests {
         for (ids, returns, value, human_normalised) in cases {
             let games = Games::resolve(&ids.iter().map(|&id| id.to_owned()).collect::<Vec<_>>()).unwrap();
             let evaluation = Some(Evaluated { frames: 8, score: 0.75, returns: returns.to_vec() });
-            let progress = Progress { evaluation, recent_returns: vec![vec![9.0]; 2], ..Progress::default() };
+            let mut recent = RecentReturns::default();
+            recent.push(0, 9.0, 1);
+            let progress = Progress { evaluation, recent_returns: vec![recent; 2], ..Progress::default() };
             let score = Score::newest(&games, &Curves::default(), Some(&progress)).unwrap();
             assert!((score.value - value).abs() < 1e-9, "{ids:?} {returns:?}: {score:?}");
             assert_eq!((score.origin, score.human_normalised), (Origin::Evaluation, human_normalised));

@@ -5,7 +5,7 @@ pub(crate) enum Metric {
     EpisodicReturn,
     /// Length of a finished episode in steps (agent decisions).
     EpisodicLength,
-    /// Mean return of the last 100 episodes.
+    /// Mean return of the last 100 episodes, or of more if a game has more environments.
     RecentReturn,
     /// Steps per second over all environments, including learning.
     Sps,
@@ -65,6 +65,10 @@ pub(crate) enum Metric {
     HealthEntropy,
     /// The gradient norm is near zero.
     HealthGradientNorm,
+    /// The gradient norm is far above the norm to which it is clipped.
+    HealthGradientLimit,
+    /// A game has more than half of the gradient of a network for several games.
+    HealthGradientShare,
     /// A layer has no unit left that an observation activates.
     HealthDeadUnits,
     /// Updates move the policy too far.
@@ -138,6 +142,8 @@ impl Metric {
             Self::DeadUnits => ("losses/dead_units", ""),
             Self::HealthEntropy => ("health/entropy", ""),
             Self::HealthGradientNorm => ("health/gradient_norm", ""),
+            Self::HealthGradientLimit => ("health/gradient_limit", ""),
+            Self::HealthGradientShare => ("health/gradient_share", ""),
             Self::HealthDeadUnits => ("health/dead_units", ""),
             Self::HealthApproxKl => ("health/approx_kl", ""),
             Self::HealthClipfrac => ("health/clipfrac", ""),

@@ -1,21 +1,18 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use rl_env::{Batch, EpisodeStats};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Games;
+use crate::recent_returns::RecentReturns;
 use crate::statistics::{interquartile_mean, median};
 use crate::telemetry::{Metric, Sample};
-
-/// The number of episodes in a recent return.
-const RECENT: usize = 100;
 
 /// Episode statistics and step counts of each task.
 pub(super) struct Tally {
     tasks: Vec<String>,
     task_ids: Vec<usize>,
-    /// Returns of the last episodes of each task, the newest last.
-    recent: Vec<VecDeque<f64>>,
+    recent: Vec<RecentReturns>,
     /// Steps of each task so far.
     steps: Vec<u64>,
 }
@@ -26,17 +23,13 @@ impl Tally {
     pub(super) fn new(
         tasks: &[String],
         task_ids: &[usize],
-        recent: &[Vec<f64>],
+        recent: &[RecentReturns],
         steps: impl Iterator<Item = u64>,
     ) -> Self {
-        let recent_of = |task: usize| {
-            let returns = recent.get(task).map_or(&[][..], Vec::as_slice);
-            returns[returns.len().saturating_sub(RECENT)..].iter().copied().collect::<VecDeque<f64>>()
-        };
         Self {
             tasks: tasks.to_vec(),
             task_ids: task_ids.to_vec(),
-            recent: (0..tasks.len()).map(recent_of).collect(),
+            recent: (0..tasks.len()).map(|task| recent.get(task).cloned().unwrap_or_default()).collect(),
             steps: steps.collect(),
         }
     }
@@ -53,17 +46,15 @@ impl Tally {
         for (&env, steps) in &log.steps {
             self.steps[self.task_ids[env]] += steps;
         }
-        let ended = |ended: &Ended| self.end_episode(self.task_ids[ended.env], &ended.episode);
+        let ended = |ended: &Ended| self.end_episode(ended);
         let samples = log.episodes.iter().flat_map(ended).collect();
         (log.steps(), samples)
     }
 
-    fn end_episode(&mut self, task: usize, episode: &EpisodeStats) -> Vec<Sample> {
-        let recent = &mut self.recent[task];
-        recent.push_back(episode.total_reward);
-        if recent.len() > RECENT {
-            recent.pop_front();
-        }
+    fn end_episode(&mut self, &Ended { env, ref episode, .. }: &Ended) -> Vec<Sample> {
+        let task = self.task_ids[env];
+        let num_envs = self.task_ids.iter().filter(|&&of| of == task).count();
+        self.recent[task].push(env, episode.total_reward, num_envs);
         let values =
             [(Metric::EpisodicReturn, episode.total_reward), (Metric::EpisodicLength, episode.length as f64)];
         values.into_iter().map(|(metric, value)| self.sample(metric, task, value)).collect()
@@ -71,10 +62,10 @@ impl Tally {
 
     /// Returns the mean return of the last episodes of each task that has completed any.
     pub(super) fn recent_samples(&self, games: &Games) -> Vec<Sample> {
-        let with_episodes = self.recent.iter().enumerate().filter(|(_, recent)| !recent.is_empty());
-        let of_task =
-            |(task, recent): (usize, &VecDeque<f64>)| self.sample(Metric::RecentReturn, task, mean(recent));
-        with_episodes.map(of_task).chain(self.aggregates(games)).collect()
+        let of_task = |(task, recent): (usize, &RecentReturns)| {
+            Some(self.sample(Metric::RecentReturn, task, recent.mean()?))
+        };
+        self.recent.iter().enumerate().filter_map(of_task).chain(self.aggregates(games)).collect()
     }
 
     /// Returns the emulated frames of each task, if there are several.
@@ -97,14 +88,8 @@ impl Tally {
             .iter()
             .zip(&self.recent)
             .filter(|(task, _)| games.human_normalised(task, 0.0).is_some());
-        let scores: Option<Vec<f64>> = normalisable
-            .map(
-                |(task, recent)| {
-                    if recent.is_empty() { None } else { games.human_normalised(task, mean(recent)) }
-                },
-            )
-            .collect();
-        match scores {
+        let scores = normalisable.map(|(task, recent)| games.human_normalised(task, recent.mean()?));
+        match scores.collect::<Option<Vec<f64>>>() {
             Some(scores) if scores.len() > 1 => vec![
                 Sample::new(Metric::HumanNormalisedMedian, median(scores.clone())),
                 Sample::new(Metric::HumanNormalisedIqm, interquartile_mean(scores)),
@@ -116,9 +101,9 @@ impl Tally {
     /// Returns the [score](Games::score) of the agent from the recent return of each task. None until every task has
     /// completed an episode.
     pub(super) fn score(&self, games: &Games) -> Option<f64> {
-        let is_complete = self.recent.iter().all(|recent| !recent.is_empty());
-        let means = self.tasks.iter().zip(&self.recent).map(|(task, recent)| (task.as_str(), mean(recent)));
-        is_complete.then(|| games.score(means))
+        let means =
+            self.tasks.iter().zip(&self.recent).map(|(task, recent)| Some((task.as_str(), recent.mean()?)));
+        Some(games.score(means.collect::<Option<Vec<_>>>()?))
     }
 
     /// Returns a sample of a task. Returns and lengths of different games cannot be compared, so several games never share
@@ -131,8 +116,8 @@ impl Tally {
     }
 
     /// Returns the returns of the last episodes of each task, for a checkpoint.
-    pub(super) fn recent_returns(&self) -> Vec<Vec<f64>> {
-        self.recent.iter().map(|recent| recent.iter().copied().collect()).collect()
+    pub(super) fn recent_returns(&self) -> Vec<RecentReturns> {
+        self.recent.clone()
     }
 }
 
@@ -190,10 +175,6 @@ impl Log {
         all.episodes.sort_by_key(|ended| (ended.batch, ended.env));
         all
     }
-}
-
-fn mean(values: &VecDeque<f64>) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 #[cfg(test)]
@@ -293,10 +274,10 @@ mod tests {
         let tasks = ["pong".to_owned()];
         let mut tally = Tally::new(&tasks, &[0, 0], &[], [0].into_iter());
         for total in 1..=150 {
-            tally.observe(&batch([Some(f64::from(total)), None]));
+            tally.observe(&batch([Some(f64::from(total)), Some(0.0)]));
         }
-        // The mean of 51 to 150.
-        let expected = [Sample::new(Metric::RecentReturn, 100.5)];
+        // The mean of 101 to 150, and of 50 zeros.
+        let expected = [Sample::new(Metric::RecentReturn, 62.75)];
         assert_eq!(tally.recent_samples(&atari(&tasks)), expected);
         let resumed = Tally::new(&tasks, &[0, 0], &tally.recent_returns(), [300].into_iter());
         assert_eq!(resumed.recent_samples(&atari(&tasks)), expected);

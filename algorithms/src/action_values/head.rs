@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
     use crate::ValueScale;
-    use crate::value_scale::TaskReturn;
+    use crate::value_scale::{LEAST_DEVIATION, TaskReturn};
 
     const RETURN: NStepReturn = NStepReturn { rewards: 1.0, discount: 0.5, steps: 1 };
 
@@ -180,11 +180,11 @@ mod tests {
     }
 
     fn plain() -> TaskScales {
-        TaskScales::new(ValueScale::None, 1.0, 1)
+        TaskScales::new(ValueScale::None, 1.0, LEAST_DEVIATION, 1)
     }
 
     fn symlog() -> TaskScales {
-        TaskScales::new(ValueScale::Symlog, 1.0, 1)
+        TaskScales::new(ValueScale::Symlog, 1.0, LEAST_DEVIATION, 1)
     }
 
     /// Targets for a return of the first task.
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn targets_in_the_scale_of_a_task_by_hand() {
         // Returns 1 and 5 of the second task: mean 3, deviation 2.
-        let mut scales = TaskScales::new(ValueScale::PopArt, 0.1, 2);
+        let mut scales = TaskScales::new(ValueScale::PopArt, 0.1, LEAST_DEVIATION, 2);
         scales.observe(&[1.0, 5.0].map(|value| TaskReturn::new(1, value)));
         let mean = Head::new(ReturnModel::Mean(LossKind::Mse), scales);
         // 4 represents 11; half of that plus 1 is 6.5, which is 1.75 deviations above the mean.

@@ -15,8 +15,8 @@ use crate::cluster::Cluster;
 use crate::gradient::{Gradient, ShardGradient};
 use crate::halt;
 use crate::networks::{
-    NamedWeights, NetworkDescription, Noise, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions,
-    TrainedNetwork, TransferError, Transferred, soft_update, transfer,
+    NamedWeights, NetworkDescription, NewScales, Noise, ObservationLayout, PolicyConfig, QNetwork,
+    QNetworkOptions, TrainedNetwork, TransferError, Transferred, soft_update, transfer,
 };
 use crate::off_policy::OffPolicy;
 use crate::optimizer_step::StepResult;
@@ -433,7 +433,9 @@ impl Learner for Dqn {
 
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
         let network = self.training.network.clone();
-        let (network, scales, transferred) = transfer(network, &self.description(), source)?;
+        let (network, NewScales { scales, changes }, transferred) =
+            transfer(network, &self.description(), source)?;
+        let network = if changes.is_empty() { network } else { network.rescale_values(&changes) };
         self.actor.set_network(network.valid());
         *self.actor.scales_mut() = scales;
         self.target = network.valid();

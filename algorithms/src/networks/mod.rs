@@ -53,6 +53,7 @@ pub use q_network::{Noise, QNetwork, QNetworkOptions};
 pub use row_tasks::RowTasks;
 pub use soft_actor_critic::{SoftActorCritic, SquashedActor, SquashedOutputs, TwinCritic};
 pub use soft_update::soft_update;
+pub(crate) use transfer::NewScales;
 pub use transfer::{Difference, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 pub(crate) use transfer::{TEMPERATURE, of_known_tasks, transfer};
 pub use weights::{NamedWeights, load_weights, weights};

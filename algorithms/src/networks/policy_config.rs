@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use settings::{Settings, above, between, choices, settings};
 
 use super::{ObservationLayout, Precision};
-use crate::value_scale::TaskScales;
+use crate::value_scale::{LEAST_DEVIATION, TaskScales};
 use crate::{ConfigError, ValueScale};
 
 choices! {
@@ -90,6 +90,10 @@ settings! {
         /// Weight of one sample in the moving statistics of `value_scale = "popart"`. The statistics of a game cover
         /// about its last `1 / popart_beta` samples. Before there are that many, all samples count about the same.
         pub popart_beta: f64 = 3e-4 => above(0.0).up_to(1.0),
+        /// The least standard deviation by which `value_scale = "popart"` divides the returns of a game. Without a floor,
+        /// the values of a game that never scores are scaled up until their errors are most of the gradient. If absent in
+        /// a new run: 1 with clipped rewards, whose returns need no scaling up, else 0.0001.
+        pub popart_floor: Option<f64> = None => above(0.0).up_to(1e6); fixed "the network learned its values in this scale",
         /// Floating-point format of the layers that process images, on a GPU; parameters, normalisations, heads and
         /// losses keep 32 bits. `wgpu` and `vulkan` support `f16`, `cuda` supports `f16` and `bf16`, the CPU only
         /// `f32`.
@@ -150,7 +154,8 @@ impl PolicyConfig {
 
     /// Returns the value scales of `num_tasks` tasks.
     pub(crate) fn scales(&self, num_tasks: usize) -> TaskScales {
-        TaskScales::new(self.value_scale, self.popart_beta, num_tasks)
+        let floor = self.popart_floor.unwrap_or(LEAST_DEVIATION);
+        TaskScales::new(self.value_scale, self.popart_beta, floor, num_tasks)
     }
 
     /// Returns the published number of channels times the width, but at least 1.

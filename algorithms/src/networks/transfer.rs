@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::torch::{TorchNames, is_of_tasks, with_torch_values};
 use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
-use crate::value_scale::TaskScales;
+use crate::value_scale::{Rescaling, TaskScales};
 use crate::vector_spec::{max_components, max_outputs};
 use crate::{LearnerError, Task, VectorSpec};
 
@@ -196,14 +196,20 @@ pub(crate) enum Rows {
     OfComponents,
 }
 
-/// Returns `network` with the weights of `source`, and the resulting value scales. `own` describes `network`. If
-/// another algorithm trained the source, its heads are left out, and normalisations that it lacks keep their initial
+/// The value scales after a transfer.
+pub(crate) struct NewScales {
+    pub(crate) scales: TaskScales,
+    /// The changes that the value heads need. Empty if there are none.
+    pub(crate) changes: Vec<Rescaling>,
+}
+
+/// Returns `network` with the weights of `source`, and the resulting value scales. `own` describes `network`. If another algorithm trained the source, its heads are left out, and normalisations that it lacks keep their initial
 /// weights.
 pub(crate) fn transfer<N: Module + TorchNames>(
     network: N,
     own: &NetworkDescription,
     source: &TrainedNetwork,
-) -> Result<(N, TaskScales, Transferred), TransferError> {
+) -> Result<(N, NewScales, Transferred), TransferError> {
     let from = &source.description;
     let is_same = own.algorithm == from.algorithm;
     let mut differences = differences(own, from, is_same);
@@ -263,12 +269,10 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     let is_fresh = |task: &&Task| !is_same || (has_task_heads && !is_known(task));
     let fresh_heads = own.tasks.iter().filter(is_fresh).map(|task| task.name.clone()).collect();
     let of = merged.len();
-    let scales = if is_same {
-        own.scales.with_known(&own.tasks, &from.scales, &from.tasks)
-    } else {
-        own.scales.clone()
-    };
-    Ok((load_weights(network, merged)?, scales, Transferred { tensors, of, fresh_heads }))
+    let mut scales = own.scales.clone();
+    let changes = if is_same { scales.adopt(&own.tasks, &from.scales, &from.tasks) } else { Vec::new() };
+    let network = load_weights(network, merged)?;
+    Ok((network, NewScales { scales, changes }, Transferred { tensors, of, fresh_heads }))
 }
 
 /// The name of SAC's temperatures in an export: a parameter that belongs to no layer.

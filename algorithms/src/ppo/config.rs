@@ -43,6 +43,9 @@ settings! {
         /// The set of advantages that are normalised to mean 0 and standard deviation 1 together: those of each
         /// minibatch, those of each game within a rollout, or none. `true` stands for `batch`, `false` for `none`.
         pub norm_adv: NormAdv = NormAdv::Batch,
+        /// The least standard deviation by which normalised advantages are divided. Without a floor, the advantages of a
+        /// game that never scores, which are errors of its values, weigh as much as those of any other game.
+        pub norm_adv_floor: f32 = 0.0 => at_least(0.0),
         /// The change of an action's probability ratio at which the surrogate objective is clipped. Also the clipping
         /// range of values with `clip_vloss`.
         pub clip_coef: f32 = 0.1 => above(0.0),

@@ -34,7 +34,7 @@ impl Ppo {
         let rollout = &self.on_policy.rollout;
         let transitions: Vec<usize> =
             rows.iter().copied().filter(|&entry| rollout.is_transition(entry)).collect();
-        let advantages = targets.advantages_of(&transitions, self.config.norm_adv);
+        let advantages = targets.advantages_of(&transitions, &self.config);
         let gradient = |part: &[usize], rows: &[usize], weight| {
             halt_if(stop)?;
             let sequences = self.recurrent.sequences(part, &self.on_policy.training.device);

@@ -18,8 +18,8 @@ use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::cluster::Cluster;
 use crate::halt::{self, Halt};
 use crate::networks::{
-    ActorCritic, NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork,
-    TransferError, Transferred, transfer,
+    ActorCritic, NamedWeights, NetworkDescription, NewScales, ObservationLayout, PolicyConfig,
+    TrainedNetwork, TransferError, Transferred, transfer,
 };
 use crate::observation_statistics::ObservationStatistics;
 use crate::on_policy::OnPolicy;
@@ -306,7 +306,7 @@ impl Ppo {
         }
         all.for_each(|entry| returns[entry] = scales.squash(task(entry), returns[entry]));
         let entries: Vec<(usize, usize)> = entries.iter().map(|&entry| (entry, task(entry))).collect();
-        scale_by_task(&mut advantages, &entries, spec.tasks.len(), self.config.norm_adv, scales);
+        scale_by_task(&mut advantages, &entries, spec.tasks.len(), &self.config, scales);
         let on_device = self.on_policy.uploaded().map(|uploaded| {
             DeviceTargets::new(&self.on_policy, uploaded, (&returns, &values), self.config.norm_ent)
         });
@@ -487,7 +487,8 @@ impl Learner for Ppo {
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
         let network = self.on_policy.training.network.clone();
         let own = self.description();
-        let (network, scales, transferred) = transfer(network, &own, source)?;
+        let (network, NewScales { scales, changes }, transferred) = transfer(network, &own, source)?;
+        let network = if changes.is_empty() { network } else { network.rescale_values(&changes) };
         let statistics = self.statistics.clone();
         let statistics = statistics.map(|statistics| statistics.started_from(source, &own.tasks));
         self.set_statistics(statistics.transpose()?);

@@ -23,7 +23,8 @@ pub struct PpoMetrics {
     /// The fraction of samples whose probability ratio was clipped, averaged over all minibatches.
     pub clipfrac: f32,
     /// The fraction of the returns' variance that the values explained before the update: 1 is perfect, 0 is
-    /// as good as a constant, NaN if all returns are equal.
+    /// as good as a constant, NaN if all returns are equal. Over all tasks together: a task with large returns hides the
+    /// others.
     pub explained_variance: f32,
     /// The learning rate of this update.
     pub learning_rate: f64,

@@ -24,12 +24,12 @@ pub(super) struct Targets {
 
 impl Targets {
     /// Returns the advantages, entry by entry. Those of the entries in `minibatch` are normalised if configured.
-    pub(super) fn advantages_of(&self, minibatch: &[usize], norm_adv: NormAdv) -> Cow<'_, [f32]> {
-        if norm_adv != NormAdv::Batch {
+    pub(super) fn advantages_of(&self, minibatch: &[usize], config: &PpoConfig) -> Cow<'_, [f32]> {
+        if config.norm_adv != NormAdv::Batch {
             return Cow::Borrowed(&self.advantages);
         }
         let mut own: Vec<f32> = minibatch.iter().map(|&entry| self.advantages[entry]).collect();
-        normalize(&mut own);
+        normalize(&mut own, config.norm_adv_floor);
         let mut all = self.advantages.clone();
         minibatch.iter().zip(own).for_each(|(&entry, advantage)| all[entry] = advantage);
         Cow::Owned(all)
@@ -141,7 +141,7 @@ pub(super) fn scale_by_task(
     advantages: &mut [f32],
     entries: &[(usize, usize)],
     num_tasks: usize,
-    norm_adv: NormAdv,
+    config: &PpoConfig,
     scales: &TaskScales,
 ) {
     for task in 0..num_tasks {
@@ -149,8 +149,8 @@ pub(super) fn scale_by_task(
             entries.iter().filter(|&&(_, of)| of == task).map(|&(entry, _)| entry).collect();
         let deviation = scales.deviation(task).unwrap_or(1.0);
         let mut values: Vec<f32> = own.iter().map(|&entry| advantages[entry] / deviation).collect();
-        if norm_adv == NormAdv::Game {
-            normalize(&mut values);
+        if config.norm_adv == NormAdv::Game {
+            normalize(&mut values, config.norm_adv_floor);
         }
         for (entry, value) in own.into_iter().zip(values) {
             advantages[entry] = value;
@@ -158,15 +158,16 @@ pub(super) fn scale_by_task(
     }
 }
 
-/// Shifts to mean 0 and scales to (unbiased) standard deviation 1. A single value is left unchanged.
-fn normalize(values: &mut [f32]) {
+/// Shifts to mean 0, and divides by the (unbiased) standard deviation, but at least by `floor`. A single value is left
+/// unchanged.
+fn normalize(values: &mut [f32], floor: f32) {
     if values.len() < 2 {
         return;
     }
     let count = values.len() as f64;
     let mean = values.iter().map(|&value| f64::from(value)).sum::<f64>() / count;
     let squares: f64 = values.iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
-    let deviation = (squares / (count - 1.0)).sqrt();
+    let deviation = (squares / (count - 1.0)).sqrt().max(f64::from(floor));
     for value in values {
         *value = ((f64::from(*value) - mean) / (deviation + 1e-8)) as f32;
     }
@@ -175,7 +176,7 @@ fn normalize(values: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value_scale::TaskReturn;
+    use crate::value_scale::{LEAST_DEVIATION, TaskReturn};
     use crate::{JointActions, ValueScale};
 
     #[test]
@@ -186,10 +187,11 @@ mod tests {
         let entries = [(0, 1), (1, 0), (3, 1), (4, 0), (5, 1)];
         let scaled = |norm_adv, scales: &TaskScales| {
             let mut values = advantages;
-            scale_by_task(&mut values, &entries, 2, norm_adv, scales);
+            let config = PpoConfig { norm_adv, ..PpoConfig::default() };
+            scale_by_task(&mut values, &entries, 2, &config, scales);
             values
         };
-        let plain = TaskScales::new(ValueScale::H, 0.1, 2);
+        let plain = TaskScales::new(ValueScale::H, 0.1, LEAST_DEVIATION, 2);
         assert_eq!(scaled(NormAdv::None, &plain), advantages);
         assert_eq!(scaled(NormAdv::Batch, &plain), advantages);
         let half = 0.5f32.sqrt();
@@ -199,7 +201,7 @@ mod tests {
             assert!((value - expected).abs() < 1e-6, "{value} and {expected}");
         }
         // Returns 0 and 100: deviation 50.
-        let mut popart = TaskScales::new(ValueScale::PopArt, 0.1, 2);
+        let mut popart = TaskScales::new(ValueScale::PopArt, 0.1, LEAST_DEVIATION, 2);
         popart.observe(&[0.0, 100.0].map(|value| TaskReturn::new(1, value)));
         assert_eq!(scaled(NormAdv::None, &popart), [2.0, 1.0, -9.0, 4.0, 3.0, 6.0]);
     }
@@ -217,15 +219,21 @@ mod tests {
     fn normalisation_by_hand() {
         // Mean 3, unbiased variance (4 + 0 + 4) / 2 = 4.
         let mut values = [1.0, 3.0, 5.0];
-        normalize(&mut values);
+        normalize(&mut values, 0.0);
         for (value, expected) in values.iter().zip([-1.0, 0.0, 1.0]) {
             assert!((value - expected).abs() < 1e-6, "{values:?}");
         }
+        // The floor counts only above the deviation.
+        let mut floored = [1.0, 3.0, 5.0];
+        normalize(&mut floored, 4.0);
+        assert_eq!(floored, [-0.5, 0.0, 0.5]);
+        normalize(&mut floored, 0.4);
+        assert_eq!(floored, [-1.0, 0.0, 1.0]);
         let mut single = [7.0];
-        normalize(&mut single);
+        normalize(&mut single, 0.0);
         assert_eq!(single, [7.0]);
         let mut equal = [2.0, 2.0];
-        normalize(&mut equal);
+        normalize(&mut equal, 0.0);
         assert_eq!(equal, [0.0, 0.0]);
     }
 }

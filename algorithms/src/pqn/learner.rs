@@ -17,8 +17,8 @@ use crate::gradient::{Gradient, ShardGradient};
 use crate::halt::{self, Halt, halt_if};
 use crate::host::floats;
 use crate::networks::{
-    NamedWeights, NetworkDescription, ObservationLayout, PackedRows, PolicyConfig, QNetwork, QNetworkOptions,
-    RowTasks, TrainedNetwork, TransferError, Transferred, transfer,
+    NamedWeights, NetworkDescription, NewScales, ObservationLayout, PackedRows, PolicyConfig, QNetwork,
+    QNetworkOptions, RowTasks, TrainedNetwork, TransferError, Transferred, transfer,
 };
 use crate::on_policy::OnPolicy;
 use crate::optimizer_step::{OptimizerStep, StepResult};
@@ -434,7 +434,9 @@ impl Learner for Pqn {
 
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
         let network = self.on_policy.training.network.clone();
-        let (network, scales, transferred) = transfer(network, &self.description(), source)?;
+        let (network, NewScales { scales, changes }, transferred) =
+            transfer(network, &self.description(), source)?;
+        let network = if changes.is_empty() { network } else { network.rescale_values(&changes) };
         self.actor.set_network(network.valid());
         *self.actor.scales_mut() = scales;
         self.on_policy.training.network = network;

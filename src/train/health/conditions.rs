@@ -23,6 +23,8 @@ pub(super) enum Bad {
     Exploded,
     /// Above every return that is possible with clipped rewards, in absolute value.
     BeyondReturns,
+    /// Far above the norm to which gradients are clipped.
+    BeyondLimit,
 }
 
 /// A loss below this has not exploded: unclipped rewards lead to losses of this size.
@@ -32,7 +34,23 @@ pub(super) const EXPLOSION: f64 = 1000.0;
 /// The ratio of impossible action values to the largest discounted return of rewards of 1.
 pub(super) const OVERESTIMATION: f64 = 10.0;
 
-/// All conditions. A test replays recorded curves of successful runs, which stay well within the bounds: their minimum
+/// The ratio of a gradient norm to its limit above which clipping leaves little of a step.
+pub(super) const BEYOND_LIMIT: f64 = 10.0;
+/// The least number of games in which a share of more than half is a symptom.
+pub(super) const GAMES_WITH_SHARES: usize = 4;
+
+/// The conditions of each game in a network for several games.
+pub(super) const CONDITIONS_OF_GAMES: &[Condition] = &[Condition {
+    flag: Metric::HealthGradientShare,
+    watched: Metric::GradientShare,
+    bad: Bad::Above(0.5),
+    patience: 10,
+    name: "share of the gradient",
+    suspect: "the shared layers learn little from the other games",
+    remedy: "raise policy.popart_floor and ALGORITHM.norm_adv_floor, or leave this game out",
+}];
+
+/// All other conditions. A test replays recorded curves of successful runs, which stay well within the bounds: their minimum
 /// entropy is 0.028, their minimum gradient norm 0.03 and their maximum KL divergence 0.06.
 pub(super) const CONDITIONS: &[Condition] = &[
     Condition {
@@ -52,6 +70,15 @@ pub(super) const CONDITIONS: &[Condition] = &[
         name: "gradient norm",
         suspect: "the agent no longer learns",
         remedy: "lower RATE or set policy.layer_norm = true",
+    },
+    Condition {
+        flag: Metric::HealthGradientLimit,
+        watched: Metric::GradientNorm,
+        bad: Bad::BeyondLimit,
+        patience: 10,
+        name: "gradient norm",
+        suspect: "it is more than ten times ALGORITHM.max_grad_norm, so that every step is scaled down",
+        remedy: "lower RATE, or scale returns with policy.value_scale = \"popart\"",
     },
     Condition {
         flag: Metric::HealthDeadUnits,

@@ -16,9 +16,9 @@ use crate::files::limit;
 use crate::learner::Algorithm;
 use crate::telemetry::{METRICS_FILE, Metric, Printer, Sample};
 
-use conditions::CONDITIONS;
+use conditions::{CONDITIONS, CONDITIONS_OF_GAMES, GAMES_WITH_SHARES};
 use silence::Silence;
-use watch::Watch;
+use watch::{Bounds, Watch};
 
 /// The health of a run.
 pub(super) struct Health {
@@ -38,14 +38,20 @@ pub(super) struct Findings {
 
 impl Health {
     pub(super) fn new(experiment: &Experiment, printer: Printer) -> Self {
-        let largest_return = largest_return(experiment);
         // The entropy of a continuous policy has no lower bound.
         let is_continuous = experiment.games.have_continuous_actions();
         let conditions =
             CONDITIONS.iter().filter(|condition| !is_continuous || condition.watched != Metric::Entropy);
+        let bounds = bounds(experiment);
+        let watches = conditions.map(|condition| Watch::new(condition, None, bounds));
+        let games = Some(experiment.games.names()).filter(|games| games.len() >= GAMES_WITH_SHARES);
+        let of_game = |game: &str| {
+            CONDITIONS_OF_GAMES.iter().map(|of| Watch::new(of, Some(game.to_owned()), bounds)).collect()
+        };
+        let of_games = games.into_iter().flatten().flat_map::<Vec<Watch>, _>(of_game);
         Self {
             algorithm: experiment.run.algorithm,
-            watches: conditions.map(|condition| Watch::new(condition, largest_return)).collect(),
+            watches: watches.chain(of_games).collect(),
             silences: silences(experiment),
             frames_per_step: experiment.frames_per_step() as f64,
             printer,
@@ -82,11 +88,11 @@ impl Health {
         let mut findings = Findings::default();
         let flag = |holds: bool| if holds { 1.0 } else { 0.0 };
         for watch in &mut self.watches {
-            let Some(value) = value(watch.condition.watched, None).filter(|value| value.is_finite()) else {
-                continue;
-            };
+            let value = value(watch.condition.watched, watch.game.as_deref());
+            let Some(value) = value.filter(|value| value.is_finite()) else { continue };
             let holds = watch.observe(value, updates);
-            findings.flags.push(Sample::new(watch.condition.flag, flag(holds)));
+            let (metric, task) = (watch.condition.flag, watch.game.clone());
+            findings.flags.push(Sample { metric, task, value: flag(holds) });
             findings.warnings.extend(watch.warning(value, self.algorithm));
         }
         let several = self.silences.len() > 1;
@@ -105,13 +111,15 @@ impl Health {
     }
 }
 
-/// Returns the discounted return of endless rewards of 1, if rewards are clipped to that.
-fn largest_return(experiment: &Experiment) -> Option<f64> {
-    let is_clipped = experiment.environments.reward_clipping
-        && experiment.games.names().iter().all(|id| ale::game(id).is_ok());
-    let settings = experiment.algorithm.to_toml().ok()?;
-    let gamma = settings.get(experiment.run.algorithm.name())?.get("gamma")?.as_float()?;
-    is_clipped.then(|| 1.0 / (1.0 - gamma).max(1e-3))
+/// Returns the bounds of an experiment. The largest return is that of endless rewards of 1, if rewards are clipped.
+fn bounds(experiment: &Experiment) -> Bounds {
+    let settings = experiment.algorithm.to_toml().ok();
+    let setting = |key: &str| settings.as_ref()?.get(experiment.run.algorithm.name())?.get(key)?.as_float();
+    let gamma = setting("gamma").filter(|_| experiment.clips_rewards());
+    Bounds {
+        largest_return: gamma.map(|gamma| 1.0 / (1.0 - gamma).max(1e-3)),
+        max_grad_norm: setting("max_grad_norm"),
+    }
 }
 
 /// Returns a watch for each emulated game. The episodes of other tasks are short.
@@ -202,6 +210,34 @@ mod tests {
             let rate = if algorithm == "sac" { "sac.q_lr" } else { &format!("{algorithm}.learning_rate") };
             assert!(warning.contains(rate), "{warning}");
         }
+    }
+
+    #[test]
+    fn gradients_far_above_their_limit_are_reported() {
+        let mut health = health("ppo.max_grad_norm = 0.5");
+        assert_eq!(warnings(&mut health, Metric::GradientNorm, &[4.9; 30]), []);
+        let found = warnings(&mut health, Metric::GradientNorm, &[24.0; 30]);
+        let text =
+            "gradient norm is 24.000, a problem since update 1: it is more than ten times ppo.max_grad_norm";
+        assert!(found.len() == 1 && found[0].0 == 10 && found[0].1.starts_with(text), "{found:?}");
+    }
+
+    #[test]
+    fn a_game_with_most_of_the_gradient_is_reported() {
+        let observed = |games: &str, share: f64| {
+            let mut health = health(&format!("environments.games = {games}"));
+            let of = |asked: Metric, task: Option<&str>| {
+                (asked == Metric::GradientShare && task == Some("venture")).then_some(share)
+            };
+            (1..=20).flat_map(|updates| health.observe(updates, &of).warnings).collect::<Vec<_>>()
+        };
+        let four = "['pong', 'qbert', 'breakout', 'venture']";
+        assert_eq!(observed(four, 0.5), Vec::<String>::new());
+        let found = observed(four, 0.9);
+        let text = "share of the gradient of venture is 0.900, a problem since update 1";
+        assert!(found.len() == 1 && found[0].starts_with(text), "{found:?}");
+        // With three games, one of them may well have more than half.
+        assert_eq!(observed("['pong', 'qbert', 'venture']", 0.9), Vec::<String>::new());
     }
 
     #[test]

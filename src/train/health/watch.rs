@@ -1,15 +1,25 @@
 use crate::learner::Algorithm;
 
-use super::conditions::{Bad, Condition, EXPLOSION, LARGE_LOSS, OVERESTIMATION};
+use super::conditions::{BEYOND_LIMIT, Bad, Condition, EXPLOSION, LARGE_LOSS, OVERESTIMATION};
 
 /// Weight of a report in the usual value of a metric.
 const WEIGHT: f64 = 0.02;
 
+/// Bounds of metrics that depend on the experiment. `None` if there are none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bounds {
+    /// The largest return that is possible.
+    pub(super) largest_return: Option<f64>,
+    /// The norm to which gradients are clipped.
+    pub(super) max_grad_norm: Option<f64>,
+}
+
 /// A condition, and its state in a run.
 pub(super) struct Watch {
     pub(super) condition: &'static Condition,
-    /// The largest return that is possible, if it is known.
-    largest_return: Option<f64>,
+    /// The game whose metric is watched, if it has its own.
+    pub(super) game: Option<String>,
+    bounds: Bounds,
     /// The logarithm of the usual value of the metric.
     usual: Option<f64>,
     streak: Streak,
@@ -48,8 +58,8 @@ impl Streak {
 }
 
 impl Watch {
-    pub(super) fn new(condition: &'static Condition, largest_return: Option<f64>) -> Self {
-        Self { condition, largest_return, usual: None, streak: Streak::default() }
+    pub(super) fn new(condition: &'static Condition, game: Option<String>, bounds: Bounds) -> Self {
+        Self { condition, game, bounds, usual: None, streak: Streak::default() }
     }
 
     /// Counts a value of the metric. Returns true while the condition holds.
@@ -70,8 +80,9 @@ impl Watch {
                 value > LARGE_LOSS && self.usual.is_some_and(|usual| value > EXPLOSION * usual.exp())
             }
             Bad::BeyondReturns => {
-                self.largest_return.is_some_and(|largest| value.abs() > OVERESTIMATION * largest)
+                self.bounds.largest_return.is_some_and(|largest| value.abs() > OVERESTIMATION * largest)
             }
+            Bad::BeyondLimit => self.bounds.max_grad_norm.is_some_and(|limit| value > BEYOND_LIMIT * limit),
         }
     }
 
@@ -81,8 +92,10 @@ impl Watch {
         self.streak.begins(*patience).then(|| {
             let since = self.streak.since();
             let rate = format!("{algorithm}.{}", algorithm.descriptor().learning_rate);
-            let remedy = remedy.replace("ALGORITHM", algorithm.name()).replace("RATE", &rate);
-            format!("{name} is {}, a problem since update {since}: {suspect}; {remedy}", short(value))
+            let of = self.game.as_ref().map_or(String::new(), |game| format!(" of {game}"));
+            let advice = format!("{suspect}; {remedy}");
+            let advice = advice.replace("ALGORITHM", algorithm.name()).replace("RATE", &rate);
+            format!("{name}{of} is {}, a problem since update {since}: {advice}", short(value))
         })
     }
 }
