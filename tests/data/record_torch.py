@@ -85,7 +85,7 @@ def train(program, algorithm, observation, settings, directory):
         command += ["--set", setting]
     for arguments in (command, [program, "export", run, "--out", export]):
         subprocess.run([str(argument) for argument in arguments], check=True, stdout=subprocess.DEVNULL)
-    (checkpoint,) = (run / "checkpoints").iterdir()
+    checkpoint = max((run / "checkpoints").iterdir())
     return (checkpoint / "learner.bin").read_bytes(), export
 
 

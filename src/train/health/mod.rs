@@ -8,6 +8,7 @@ mod watch;
 
 use std::path::Path;
 
+use algorithms::ValueScale;
 use serde_json::{Map, Value};
 
 use crate::config::Experiment;
@@ -111,14 +112,16 @@ impl Health {
     }
 }
 
-/// Returns the bounds of an experiment. The largest return is that of endless rewards of 1, if rewards are clipped.
+/// Returns the bounds of an experiment. The largest return is that of endless rewards of 1, if rewards are clipped. Without
+/// clipping or a scale, values and their gradients may be of any size.
 fn bounds(experiment: &Experiment) -> Bounds {
     let settings = experiment.algorithm.to_toml().ok();
     let setting = |key: &str| settings.as_ref()?.get(experiment.run.algorithm.name())?.get(key)?.as_float();
+    let has_scale = experiment.clips_rewards() || experiment.policy.value_scale != ValueScale::None;
     let gamma = setting("gamma").filter(|_| experiment.clips_rewards());
     Bounds {
         largest_return: gamma.map(|gamma| 1.0 / (1.0 - gamma).max(1e-3)),
-        max_grad_norm: setting("max_grad_norm"),
+        max_grad_norm: setting("max_grad_norm").filter(|_| has_scale),
     }
 }
 
@@ -220,6 +223,9 @@ mod tests {
         let text =
             "gradient norm is 24.000, a problem since update 1: it is more than ten times ppo.max_grad_norm";
         assert!(found.len() == 1 && found[0].0 == 10 && found[0].1.starts_with(text), "{found:?}");
+        // Returns of hundreds, whose values have large gradients until they are learned.
+        let mut unscaled = self::health("environments.games = ['CartPole-v1']");
+        assert_eq!(warnings(&mut unscaled, Metric::GradientNorm, &[24.0; 30]), []);
     }
 
     #[test]
