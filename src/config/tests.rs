@@ -667,3 +667,18 @@ fn accepts_whole_numbers_with_separators_exponents_and_suffixes() {
     // Numbers that are not valid TOML.
     assert_eq!(value(&self::experiment(&["--set", "ppo.gamma=.5"]).unwrap(), "ppo.gamma"), Value::Float(0.5));
 }
+
+#[test]
+fn new_runs_with_clipped_rewards_divide_returns_by_at_least_1() {
+    let floor = |text: &str| {
+        let mut experiment = from_toml(text).unwrap().resolve().unwrap();
+        experiment.settle_popart_floor();
+        experiment.policy.popart_floor
+    };
+    let popart = |keys: &str| format!("policy.value_scale = 'popart'\n{keys}");
+    assert_eq!(floor(&popart("")), Some(1.0));
+    assert_eq!(floor(&popart("policy.popart_floor = 0.25")), Some(0.25));
+    assert_eq!(floor(&popart("environments.reward_clipping = false")), None);
+    assert_eq!(floor(&popart("environments.games = ['CartPole-v1']")), None);
+    assert_eq!(floor(""), None);
+}

@@ -203,7 +203,8 @@ pub(crate) struct NewScales {
     pub(crate) changes: Vec<Rescaling>,
 }
 
-/// Returns `network` with the weights of `source`, and the resulting value scales. `own` describes `network`. If another algorithm trained the source, its heads are left out, and normalisations that it lacks keep their initial
+/// Returns `network` with the weights of `source`, and the resulting value scales. `own` describes `network`. If
+/// another algorithm trained the source, its heads are left out, and normalisations that it lacks keep their initial
 /// weights.
 pub(crate) fn transfer<N: Module + TorchNames>(
     network: N,
