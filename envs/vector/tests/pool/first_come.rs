@@ -341,19 +341,20 @@ fn a_snapshot_keeps_results_that_were_not_received() {
         // Two batches without a send between them, then steps of all environments.
         let run = |env: &mut PoolVectorEnv<Stub>| {
             let mut traces = vec![Vec::new(); NUM_ENVS];
-            let mut note = |env: &PoolVectorEnv<Stub>| {
+            let note = |env: &PoolVectorEnv<Stub>, traces: &mut [Vec<_>]| {
                 for (row, &id) in env.batch().env_ids.iter().enumerate() {
                     traces[id].push(row_of(env.batch(), row, &env.infos()[row]));
                 }
             };
-            note(env);
+            note(env, &mut traces);
             let first = env.batch().env_ids.clone();
             env.recv().unwrap();
-            note(env);
+            note(env, &mut traces);
             env.send_to(Actions::Discrete(&[0; 3]), &first).unwrap();
-            for _ in 0..60 {
+            // Some environments may be much slower than others, such as with valgrind, which runs one thread at a time.
+            while traces.iter().any(|trace| trace.len() < 20) {
                 env.step(Actions::Discrete(&[1; 3])).unwrap();
-                note(env);
+                note(env, &mut traces);
             }
             (first, traces)
         };
@@ -366,7 +367,6 @@ fn a_snapshot_keeps_results_that_were_not_received() {
             assert_eq!(first_again, first);
             for (trace, again) in there.iter().zip(&again) {
                 let both = trace.len().min(again.len());
-                assert!(both > 5, "{both}");
                 assert!(trace[..both] == again[..both]);
             }
         }
