@@ -341,8 +341,7 @@ mod tests {
     fn checkpoint(updates: u64) -> Checkpoint {
         let moment = Moment { updates, steps: 10 * updates, frames: 40 * updates, seconds: 0.1 };
         let mut recent = RecentReturns::default();
-        // A number that needs 17 digits.
-        recent.push(0, 2f64.sqrt(), 1);
+        recent.push(0, 1.5, 1);
         Checkpoint {
             config: "a = 1\n".to_owned(),
             progress: Progress { moment, recent_returns: vec![recent], ..Progress::default() },
@@ -370,6 +369,18 @@ mod tests {
             4,
             "a temporary directory remains"
         );
+    }
+
+    #[test]
+    fn returns_are_restored_bit_for_bit() {
+        let run = TempDir::new().unwrap();
+        let mut checkpoint = checkpoint(1);
+        let mut recent = RecentReturns::default();
+        // Numbers that need 17 digits.
+        (1..1000_u16).for_each(|number| recent.push(number.into(), 1e3 * f64::from(number).sqrt(), 1000));
+        checkpoint.progress.recent_returns = vec![recent];
+        let saved = save(run.path(), &checkpoint).unwrap();
+        assert_eq!(load(&saved).unwrap(), checkpoint);
     }
 
     #[test]

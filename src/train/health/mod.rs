@@ -39,20 +39,9 @@ pub(super) struct Findings {
 
 impl Health {
     pub(super) fn new(experiment: &Experiment, printer: Printer) -> Self {
-        // The entropy of a continuous policy has no lower bound.
-        let is_continuous = experiment.games.have_continuous_actions();
-        let conditions =
-            CONDITIONS.iter().filter(|condition| !is_continuous || condition.watched != Metric::Entropy);
-        let bounds = bounds(experiment);
-        let watches = conditions.map(|condition| Watch::new(condition, None, bounds));
-        let games = Some(experiment.games.names()).filter(|games| games.len() >= GAMES_WITH_SHARES);
-        let of_game = |game: &str| {
-            CONDITIONS_OF_GAMES.iter().map(|of| Watch::new(of, Some(game.to_owned()), bounds)).collect()
-        };
-        let of_games = games.into_iter().flatten().flat_map::<Vec<Watch>, _>(of_game);
         Self {
             algorithm: experiment.run.algorithm,
-            watches: watches.chain(of_games).collect(),
+            watches: watches(experiment),
             silences: silences(experiment),
             frames_per_step: experiment.frames_per_step() as f64,
             printer,
@@ -110,6 +99,24 @@ impl Health {
         }
         findings
     }
+}
+
+/// Returns a watch for each condition. Those of games are watched game by game, if there are enough of them.
+fn watches(experiment: &Experiment) -> Vec<Watch> {
+    let bounds = bounds(experiment);
+    // The entropy of a continuous policy has no lower bound.
+    let is_continuous = experiment.games.have_continuous_actions();
+    let conditions =
+        CONDITIONS.iter().filter(|condition| !is_continuous || condition.watched != Metric::Entropy);
+    let mut watches: Vec<Watch> = conditions.map(|condition| Watch::new(condition, None, bounds)).collect();
+    let games = experiment.games.names();
+    if games.len() >= GAMES_WITH_SHARES {
+        for game in games {
+            let of_game = |condition| Watch::new(condition, Some(game.to_owned()), bounds);
+            watches.extend(CONDITIONS_OF_GAMES.iter().map(of_game));
+        }
+    }
+    watches
 }
 
 /// Returns the bounds of an experiment. The largest return is that of endless rewards of 1, if rewards are clipped. Without
