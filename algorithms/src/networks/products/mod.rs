@@ -5,6 +5,7 @@
 //! * `affine`: the same with all panels of a layer's weights and its biases
 //! * `outer_product`: sums of outer products, the gradients of weights
 //! * `rectifier`: the gradient before a ReLU
+//! * `half`: products of 16-bit numbers
 
 #![allow(
     clippy::inline_always,
@@ -12,6 +13,7 @@
 )]
 
 mod affine;
+pub(in crate::networks) mod half;
 mod outer_product;
 mod panel;
 mod product;

@@ -26,18 +26,18 @@ pub(in crate::networks) fn tiles<S: Simd>(rows: usize) -> impl Iterator<Item = R
 
 /// Calls a function with the number of rows of a tile as a constant.
 macro_rules! with_rows {
-    ($rows:expr, $function:ident::<$simd:ident>($($argument:expr),*)) => {
+    ($rows:expr, $function:ident::<$($simd:ident)?>($($argument:expr),*)) => {
         match $rows {
-            1 => $function::<$simd, 1>($($argument),*),
-            2 => $function::<$simd, 2>($($argument),*),
-            3 => $function::<$simd, 3>($($argument),*),
-            4 => $function::<$simd, 4>($($argument),*),
-            5 => $function::<$simd, 5>($($argument),*),
-            6 => $function::<$simd, 6>($($argument),*),
-            7 => $function::<$simd, 7>($($argument),*),
-            8 => $function::<$simd, 8>($($argument),*),
-            9 => $function::<$simd, 9>($($argument),*),
-            10 => $function::<$simd, 10>($($argument),*),
+            1 => $function::<$($simd,)? 1>($($argument),*),
+            2 => $function::<$($simd,)? 2>($($argument),*),
+            3 => $function::<$($simd,)? 3>($($argument),*),
+            4 => $function::<$($simd,)? 4>($($argument),*),
+            5 => $function::<$($simd,)? 5>($($argument),*),
+            6 => $function::<$($simd,)? 6>($($argument),*),
+            7 => $function::<$($simd,)? 7>($($argument),*),
+            8 => $function::<$($simd,)? 8>($($argument),*),
+            9 => $function::<$($simd,)? 9>($($argument),*),
+            10 => $function::<$($simd,)? 10>($($argument),*),
             rows => unreachable!("a tile of {rows} rows"),
         }
     };

@@ -1,0 +1,84 @@
+//! Both arithmetics with ordinary instructions.
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::arithmetic::Arithmetic;
+use super::number::{flush, lower, upper};
+use super::panels::{BLOCK, COLUMNS, PAIRS, TILE, WORDS};
+use super::product::HalfProduct;
+
+/// Computes a product whose sizes have been checked.
+pub(super) fn multiply(product: &mut HalfProduct<'_>, arithmetic: Arithmetic) {
+    Arch::new().dispatch(Multiply { product, arithmetic });
+}
+
+struct Multiply<'a, 'b> {
+    product: &'a mut HalfProduct<'b>,
+    arithmetic: Arithmetic,
+}
+
+impl WithSimd for Multiply<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { product, arithmetic } = self;
+        let (left, right) = (product.left, product.right);
+        for panel in 0..right.count() {
+            for row in 0..left.count {
+                let mut sums = [0.0; COLUMNS];
+                let mut blocks = right.panel(panel).chunks_exact(WORDS);
+                for run in left.runs {
+                    let values = &left.values[run + row * left.step..];
+                    for (values, block) in values.chunks_exact(BLOCK).zip(blocks.by_ref().take(right.blocks())) {
+                        match arithmetic {
+                            Arithmetic::Tiles => add_sums(values, block, &mut sums),
+                            Arithmetic::Dots => add_pairs(values, block, &mut sums),
+                        }
+                    }
+                }
+                product.write(row, panel, &[sums]);
+            }
+        }
+    }
+}
+
+/// Adds a block in the order of [`Arithmetic::Tiles`].
+#[inline(always)]
+fn add_sums(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
+    let (mut even, mut odd) = ([0.0; COLUMNS], [0.0; COLUMNS]);
+    each_pair(values, block, |column, [first, second], word| {
+        even[column] = flush(even[column] + first * lower(word));
+        odd[column] = flush(odd[column] + second * upper(word));
+    });
+    for ((sum, even), odd) in sums.iter_mut().zip(even).zip(odd) {
+        *sum = flush(*sum + flush(even + odd));
+    }
+}
+
+/// Adds a block in the order of [`Arithmetic::Dots`].
+#[inline(always)]
+fn add_pairs(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
+    each_pair(values, block, |column, [first, second], word| {
+        let with_second = flush(sums[column] + second * upper(word));
+        sums[column] = flush(with_second + first * lower(word));
+    });
+}
+
+/// Calls `add` for each pair of values and each column, with the pair of the column. The product of two `bf16` is exact in
+/// 32 bits, so that a multiplication and an addition round like a fused one.
+#[inline(always)]
+fn each_pair(values: &[u16], block: &[u32], mut add: impl FnMut(usize, [f32; 2], u32)) {
+    let (pairs, _) = values.as_chunks::<2>();
+    let (left, right) = block.split_at(PAIRS * TILE);
+    let lines = left.as_chunks::<TILE>().0.iter().zip(right.as_chunks::<TILE>().0);
+    for (pair, (left, right)) in pairs.iter().zip(lines) {
+        let pair = pair.map(|number| lower(u32::from(number)));
+        for (column, &word) in left.iter().enumerate() {
+            add(column, pair, word);
+        }
+        for (column, &word) in right.iter().enumerate() {
+            add(TILE + column, pair, word);
+        }
+    }
+}

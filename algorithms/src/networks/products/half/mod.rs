@@ -1,0 +1,26 @@
+//! Products of `bf16` matrices with 32-bit sums, for processors that have instructions for them.
+//!
+//! Two families of processors compute such products several times as fast as those of `f32`, and each adds in its own
+//! order: Intel's tiles (AMX, since Sapphire Rapids) and AMD's dot products (AVX-512 BF16, since Zen 4). Both orders are
+//! also computed by ordinary instructions, bit for bit, so that a run can continue on any processor.
+//!
+//! * `arithmetic`: the two orders of a sum
+//! * `number`: conversion to `bf16`
+//! * `panels`: the layout of the right factor
+//! * `product`: rows that are read in place, times all panels
+//! * `tiles`, `dots`, `emulated`: the instructions
+
+mod arithmetic;
+#[cfg(target_arch = "x86_64")]
+mod dots;
+mod emulated;
+mod number;
+mod panels;
+mod product;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod tiles;
+
+pub(in crate::networks) use arithmetic::Arithmetic;
+pub(in crate::networks) use number::round_all;
+pub(in crate::networks) use panels::HalfPanels;
+pub(in crate::networks) use product::{HalfProduct, HalfRows};

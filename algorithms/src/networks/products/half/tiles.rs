@@ -1,0 +1,237 @@
+//! Products by AMX. Rust has no stable intrinsics for tiles, hence the assembly.
+
+use std::arch::asm;
+use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::sync::LazyLock;
+
+use super::panels::COLUMNS;
+use super::product::HalfProduct;
+
+/// Rows of a tile.
+const ROWS: usize = 16;
+
+/// The registers of all tiles. Their shapes are set before a product and released after it, so that the system need not
+/// save them when it switches threads.
+struct Shapes;
+
+/// The format in which the shapes of tiles are loaded.
+#[repr(C, align(64))]
+struct Configuration {
+    palette: u8,
+    start_row: u8,
+    reserved: [u8; 14],
+    row_bytes: [u16; 16],
+    rows: [u8; 16],
+}
+
+/// Returns true if the processor has tiles and the system allows their use.
+pub(super) fn are_available() -> bool {
+    static AVAILABLE: LazyLock<bool> = LazyLock::new(|| has_tiles() && request_tiles());
+    *AVAILABLE
+}
+
+/// Returns true if the processor has tiles of `bf16`.
+fn has_tiles() -> bool {
+    const BF16_AND_TILES: u32 = 1 << 22 | 1 << 24;
+    __cpuid(0).eax >= 7 && __cpuid_count(7, 0).edx & BF16_AND_TILES == BF16_AND_TILES
+}
+
+/// Asks Linux for the registers, whose size it accounts for in signal handlers. Returns true if it grants them.
+#[allow(unsafe_code)]
+fn request_tiles() -> bool {
+    const ARCH_PRCTL: i64 = 158;
+    const ARCH_REQ_XCOMP_PERM: i64 = 0x1023;
+    const XTILEDATA: i64 = 18;
+    let result: i64;
+    // SAFETY: the system call reads and writes no memory of this process. A kernel that does not know it returns an error.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") ARCH_PRCTL => result,
+            in("rdi") ARCH_REQ_XCOMP_PERM,
+            in("rsi") XTILEDATA,
+            out("rcx") _,
+            out("r11") _,
+            options(nostack),
+        );
+    }
+    result == 0
+}
+
+impl Shapes {
+    /// Sets the shapes: `rows` rows in the left factor and in the sums.
+    #[allow(unsafe_code)]
+    fn new(rows: usize) -> Self {
+        let mut configuration =
+            Configuration { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
+        // Tiles 0 to 3 are sums, 4 and 5 are of the left factor, 6 and 7 of the right one.
+        for tile in 0..8 {
+            configuration.row_bytes[tile] = 64;
+            configuration.rows[tile] = if tile < 6 { rows as u8 } else { ROWS as u8 };
+        }
+        // SAFETY: `multiply` has checked that there are tiles. The configuration is valid.
+        unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const configuration, options(nostack, readonly)) };
+        Self
+    }
+}
+
+impl Drop for Shapes {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: `new` has set the shapes on this thread.
+        unsafe { asm!("tilerelease", options(nostack, nomem)) };
+    }
+}
+
+/// Computes a product whose sizes have been checked.
+pub(super) fn multiply(product: &mut HalfProduct<'_>) {
+    assert!(are_available());
+    let count = product.left.count;
+    // Tiles of equal height. The last one may overlap with the one before, whose rows it computes again.
+    let height = count.div_ceil(count.div_ceil(ROWS));
+    let firsts: Vec<usize> =
+        (0..count.div_ceil(height)).map(|tile| (tile * height).min(count - height)).collect();
+    let addresses: Vec<*const u16> =
+        product.left.runs.iter().map(|&run| product.left.values[run..].as_ptr()).collect();
+    let shapes = Shapes::new(height);
+    let mut sums = Sums([[0.0; COLUMNS]; 2 * ROWS]);
+    for panel in 0..product.right.count() {
+        for firsts in firsts.chunks(2) {
+            let block = Block { product, addresses: &addresses, panel, first: firsts[0] };
+            block.multiply(firsts.get(1).copied(), &mut sums);
+            for (&first, sums) in firsts.iter().zip(sums.0.chunks_exact(ROWS)) {
+                product.write(first, panel, &sums[..height]);
+            }
+        }
+    }
+    drop(shapes);
+}
+
+/// The sums of two tiles of rows.
+#[repr(align(64))]
+struct Sums([[f32; COLUMNS]; 2 * ROWS]);
+
+/// A tile of rows, times a panel.
+struct Block<'a, 'b> {
+    product: &'a HalfProduct<'b>,
+    /// The address of the first row of each run.
+    addresses: &'a [*const u16],
+    panel: usize,
+    /// The first row.
+    first: usize,
+}
+
+/// What the loops over blocks read from memory, because there are too few registers.
+#[repr(C)]
+struct Loop {
+    /// Blocks of each run.
+    blocks: usize,
+    /// The bytes from the first tile of rows to the second one.
+    second: usize,
+    sums: *mut f32,
+}
+
+impl Block<'_, '_> {
+    /// Computes the sums of this tile of rows, and of the one that begins at the row `second`.
+    #[allow(unsafe_code)]
+    fn multiply(&self, second: Option<usize>, sums: &mut Sums) {
+        let (left, right) = (self.product.left, self.product.right);
+        let values = |row: usize| row * left.step * size_of::<u16>();
+        let rows = Loop {
+            blocks: right.blocks(),
+            second: second.map_or(0, |second| values(second) - values(self.first)),
+            sums: sums.0.as_mut_ptr().cast(),
+        };
+        // SAFETY: `HalfProduct::check` has checked that whole blocks of each row are within the values, and that the panel
+        // has as many blocks of `2 * ROWS * COLUMNS` words. The shapes of the tiles are set. Sums have 128 bytes per row.
+        unsafe {
+            if second.is_some() {
+                asm!(
+                    "tilezero tmm0",
+                    "tilezero tmm1",
+                    "tilezero tmm2",
+                    "tilezero tmm3",
+                    "2:",
+                    "mov {left}, [{runs}]",
+                    "add {left}, {first}",
+                    "mov {other}, {left}",
+                    "add {other}, [{rows} + 8]",
+                    "mov {blocks}, [{rows}]",
+                    "3:",
+                    "tileloadd tmm4, [{left} + {step} * 1]",
+                    "tileloadd tmm6, [{right} + {line} * 1]",
+                    "tileloadd tmm7, [{right} + {line} * 1 + 1024]",
+                    "tileloadd tmm5, [{other} + {step} * 1]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tdpbf16ps tmm3, tmm5, tmm7",
+                    "add {left}, 64",
+                    "add {other}, 64",
+                    "add {right}, 2048",
+                    "dec {blocks}",
+                    "jnz 3b",
+                    "add {runs}, 8",
+                    "cmp {runs}, {end}",
+                    "jne 2b",
+                    "mov {blocks}, [{rows} + 16]",
+                    "mov {line}, 128",
+                    "tilestored [{blocks} + {line} * 1], tmm0",
+                    "tilestored [{blocks} + {line} * 1 + 64], tmm1",
+                    "tilestored [{blocks} + {line} * 1 + 2048], tmm2",
+                    "tilestored [{blocks} + {line} * 1 + 2112], tmm3",
+                    rows = in(reg) &raw const rows,
+                    runs = inout(reg) self.addresses.as_ptr() => _,
+                    end = in(reg) self.addresses.as_ptr_range().end,
+                    first = in(reg) values(self.first),
+                    step = in(reg) left.step * size_of::<u16>(),
+                    right = inout(reg) right.panel(self.panel).as_ptr() => _,
+                    line = inout(reg) 64usize => _,
+                    left = out(reg) _,
+                    other = out(reg) _,
+                    blocks = out(reg) _,
+                    out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                    out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                    options(nostack),
+                );
+            } else {
+                asm!(
+                    "tilezero tmm0",
+                    "tilezero tmm1",
+                    "2:",
+                    "mov {left}, [{runs}]",
+                    "add {left}, {first}",
+                    "mov {blocks}, [{rows}]",
+                    "3:",
+                    "tileloadd tmm4, [{left} + {step} * 1]",
+                    "tileloadd tmm6, [{right} + {line} * 1]",
+                    "tileloadd tmm7, [{right} + {line} * 1 + 1024]",
+                    "tdpbf16ps tmm0, tmm4, tmm6",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "add {left}, 64",
+                    "add {right}, 2048",
+                    "dec {blocks}",
+                    "jnz 3b",
+                    "add {runs}, 8",
+                    "cmp {runs}, {end}",
+                    "jne 2b",
+                    "mov {blocks}, [{rows} + 16]",
+                    "mov {line}, 128",
+                    "tilestored [{blocks} + {line} * 1], tmm0",
+                    "tilestored [{blocks} + {line} * 1 + 64], tmm1",
+                    rows = in(reg) &raw const rows,
+                    runs = inout(reg) self.addresses.as_ptr() => _,
+                    end = in(reg) self.addresses.as_ptr_range().end,
+                    first = in(reg) values(self.first),
+                    step = in(reg) left.step * size_of::<u16>(),
+                    right = inout(reg) right.panel(self.panel).as_ptr() => _,
+                    line = inout(reg) 64usize => _,
+                    left = out(reg) _,
+                    blocks = out(reg) _,
+                    out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
+                    options(nostack),
+                );
+            }
+        }
+    }
+}
