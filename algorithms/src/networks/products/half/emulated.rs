@@ -4,6 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::arithmetic::Arithmetic;
 use super::number::{flush, lower, upper};
+use super::outer_products::HalfOuterProducts;
 use super::panels::{BLOCK, COLUMNS, PAIRS, TILE, WORDS};
 use super::product::HalfProduct;
 
@@ -38,6 +39,46 @@ impl WithSimd for Multiply<'_, '_> {
                     }
                 }
                 product.write(row, panel, &[sums]);
+            }
+        }
+    }
+}
+
+/// Adds outer products whose sizes have been checked.
+pub(super) fn add(products: &mut HalfOuterProducts<'_>, arithmetic: Arithmetic) {
+    Arch::new().dispatch(Add { products, arithmetic });
+}
+
+struct Add<'a, 'b> {
+    products: &'a mut HalfOuterProducts<'b>,
+    arithmetic: Arithmetic,
+}
+
+impl WithSimd for Add<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { products, arithmetic } = self;
+        let HalfOuterProducts { left, left_row, left_step, right, right_pair, right_step, .. } = *products;
+        let (pairs, height, columns) = (products.pairs, products.height, products.columns);
+        let mut block = [0; WORDS];
+        for y in 0..height {
+            for column in (0..columns).step_by(COLUMNS) {
+                for pair in 0..pairs {
+                    let words = &right[y * right_step + pair * right_pair + column..][..COLUMNS];
+                    block[pair * TILE..][..TILE].copy_from_slice(&words[..TILE]);
+                    block[(PAIRS + pair) * TILE..][..TILE].copy_from_slice(&words[TILE..]);
+                }
+                for row in 0..products.rows() {
+                    let values = &left[row * left_row + y * left_step..][..2 * pairs];
+                    let sums = &mut products.sums[row * columns + column..][..COLUMNS];
+                    let sums: &mut [f32; COLUMNS] = sums.try_into().expect("the columns of a panel");
+                    match arithmetic {
+                        Arithmetic::Tiles => add_sums(values, &block, sums),
+                        Arithmetic::Dots => add_pairs(values, &block, sums),
+                    }
+                }
             }
         }
     }

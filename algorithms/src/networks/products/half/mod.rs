@@ -8,6 +8,7 @@
 //! * `number`: conversion to `bf16`
 //! * `panels`: the layout of the right factor
 //! * `product`: rows that are read in place, times all panels
+//! * `outer_products`: sums of outer products, the gradients of weights
 //! * `tiles`, `dots`, `emulated`: the instructions
 
 mod arithmetic;
@@ -15,6 +16,7 @@ mod arithmetic;
 mod dots;
 mod emulated;
 mod number;
+mod outer_products;
 mod panels;
 mod product;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -22,5 +24,6 @@ mod tiles;
 
 pub(in crate::networks) use arithmetic::Arithmetic;
 pub(in crate::networks) use number::round_all;
+pub(in crate::networks) use outer_products::HalfOuterProducts;
 pub(in crate::networks) use panels::HalfPanels;
 pub(in crate::networks) use product::{HalfProduct, HalfRows};

@@ -4,11 +4,9 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::sync::LazyLock;
 
-use super::panels::COLUMNS;
+use super::outer_products::{HalfOuterProducts, ROWS};
+use super::panels::{COLUMNS, PAIRS};
 use super::product::HalfProduct;
-
-/// Rows of a tile.
-const ROWS: usize = 16;
 
 /// The registers of all tiles. Their shapes are set before a product and released after it, so that the system need not
 /// save them when it switches threads.
@@ -59,15 +57,17 @@ fn request_tiles() -> bool {
 }
 
 impl Shapes {
-    /// Sets the shapes: `rows` rows in the left factor and in the sums.
+    /// Sets the shapes: `rows` rows in the left factor and in the sums, and `pairs` pairs in a row of the left factor and in
+    /// a column of the right one.
     #[allow(unsafe_code)]
-    fn new(rows: usize) -> Self {
+    fn new(rows: usize, pairs: usize) -> Self {
         let mut configuration =
             Configuration { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
         // Tiles 0 to 3 are sums, 4 and 5 are of the left factor, 6 and 7 of the right one.
-        for tile in 0..8 {
-            configuration.row_bytes[tile] = 64;
-            configuration.rows[tile] = if tile < 6 { rows as u8 } else { ROWS as u8 };
+        let shapes = [[rows, 64]; 4].into_iter().chain([[rows, 4 * pairs]; 2]).chain([[pairs, 64]; 2]);
+        for (tile, [rows, row_bytes]) in shapes.enumerate() {
+            configuration.rows[tile] = rows as u8;
+            configuration.row_bytes[tile] = row_bytes as u16;
         }
         // SAFETY: `multiply` has checked that there are tiles. The configuration is valid.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const configuration, options(nostack, readonly)) };
@@ -93,7 +93,7 @@ pub(super) fn multiply(product: &mut HalfProduct<'_>) {
         (0..count.div_ceil(height)).map(|tile| (tile * height).min(count - height)).collect();
     let addresses: Vec<*const u16> =
         product.left.runs.iter().map(|&run| product.left.values[run..].as_ptr()).collect();
-    let shapes = Shapes::new(height);
+    let shapes = Shapes::new(height, PAIRS);
     let mut sums = Sums([[0.0; COLUMNS]; 2 * ROWS]);
     for panel in 0..product.right.count() {
         for firsts in firsts.chunks(2) {
@@ -232,6 +232,103 @@ impl Block<'_, '_> {
                     options(nostack),
                 );
             }
+        }
+    }
+}
+
+/// Adds outer products whose sizes have been checked.
+pub(super) fn add(products: &mut HalfOuterProducts<'_>) {
+    assert!(are_available());
+    let rows: Vec<usize> = (0..products.rows()).step_by(ROWS).collect();
+    let shapes = Shapes::new(ROWS, products.pairs);
+    for column in (0..products.columns).step_by(COLUMNS) {
+        for rows in rows.chunks(2) {
+            add_tiles(products, rows[0], rows.len() == 2, column);
+        }
+    }
+    drop(shapes);
+}
+
+/// Adds to the sums of one or two tiles of rows, from `first` on, in two tiles of columns.
+#[allow(unsafe_code)]
+fn add_tiles(products: &mut HalfOuterProducts<'_>, first: usize, are_two: bool, column: usize) {
+    let bytes_of_value = size_of::<u16>();
+    let left = products.left[first * products.left_row..].as_ptr();
+    let right = products.right[column..].as_ptr();
+    let sums = products.sums[first * products.columns + column..].as_mut_ptr();
+    let (left_row, left_step) = (products.left_row * bytes_of_value, products.left_step * bytes_of_value);
+    let [right_pair, right_step, sums_row] =
+        [products.right_pair, products.right_step, products.columns].map(|words| words * size_of::<u32>());
+    // SAFETY: `HalfOuterProducts::check` has checked that 16 rows of each tile are within the values and the sums, and 32
+    // columns of each pair within the words. The shapes of the tiles are set.
+    unsafe {
+        if are_two {
+            asm!(
+                "tileloadd tmm0, [{sums} + {sums_row} * 1]",
+                "tileloadd tmm1, [{sums} + {sums_row} * 1 + 64]",
+                "tileloadd tmm2, [{other_sums} + {sums_row} * 1]",
+                "tileloadd tmm3, [{other_sums} + {sums_row} * 1 + 64]",
+                "2:",
+                "tileloadd tmm4, [{left} + {left_row} * 1]",
+                "tileloadd tmm6, [{right} + {right_pair} * 1]",
+                "tileloadd tmm7, [{right} + {right_pair} * 1 + 64]",
+                "tileloadd tmm5, [{other} + {left_row} * 1]",
+                "tdpbf16ps tmm0, tmm4, tmm6",
+                "tdpbf16ps tmm1, tmm4, tmm7",
+                "tdpbf16ps tmm2, tmm5, tmm6",
+                "tdpbf16ps tmm3, tmm5, tmm7",
+                "add {left}, {left_step}",
+                "add {other}, {left_step}",
+                "add {right}, {right_step}",
+                "dec {height}",
+                "jnz 2b",
+                "tilestored [{sums} + {sums_row} * 1], tmm0",
+                "tilestored [{sums} + {sums_row} * 1 + 64], tmm1",
+                "tilestored [{other_sums} + {sums_row} * 1], tmm2",
+                "tilestored [{other_sums} + {sums_row} * 1 + 64], tmm3",
+                sums = in(reg) sums,
+                other_sums = in(reg) sums.wrapping_add(ROWS * products.columns),
+                sums_row = in(reg) sums_row,
+                left = inout(reg) left => _,
+                other = inout(reg) left.wrapping_add(ROWS * products.left_row) => _,
+                left_row = in(reg) left_row,
+                left_step = in(reg) left_step,
+                right = inout(reg) right => _,
+                right_pair = in(reg) right_pair,
+                right_step = in(reg) right_step,
+                height = inout(reg) products.height => _,
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack),
+            );
+        } else {
+            asm!(
+                "tileloadd tmm0, [{sums} + {sums_row} * 1]",
+                "tileloadd tmm1, [{sums} + {sums_row} * 1 + 64]",
+                "2:",
+                "tileloadd tmm4, [{left} + {left_row} * 1]",
+                "tileloadd tmm6, [{right} + {right_pair} * 1]",
+                "tileloadd tmm7, [{right} + {right_pair} * 1 + 64]",
+                "tdpbf16ps tmm0, tmm4, tmm6",
+                "tdpbf16ps tmm1, tmm4, tmm7",
+                "add {left}, {left_step}",
+                "add {right}, {right_step}",
+                "dec {height}",
+                "jnz 2b",
+                "tilestored [{sums} + {sums_row} * 1], tmm0",
+                "tilestored [{sums} + {sums_row} * 1 + 64], tmm1",
+                sums = in(reg) sums,
+                sums_row = in(reg) sums_row,
+                left = inout(reg) left => _,
+                left_row = in(reg) left_row,
+                left_step = in(reg) left_step,
+                right = inout(reg) right => _,
+                right_pair = in(reg) right_pair,
+                right_step = in(reg) right_step,
+                height = inout(reg) products.height => _,
+                out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
+                options(nostack),
+            );
         }
     }
 }
