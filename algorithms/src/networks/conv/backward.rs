@@ -17,7 +17,7 @@ use crate::networks::products::{
 };
 
 /// Number of images whose weight gradients one thread sums.
-const PART_IMAGES: usize = 16;
+pub(super) const PART_IMAGES: usize = 16;
 
 /// The largest number of values in two rows of positions, so that a block of them stays in the first-level cache while
 /// the tiles of a kernel row pass over it.
@@ -130,7 +130,7 @@ pub(super) struct OutputGradient {
 }
 
 impl OutputGradient {
-    fn new(geometry: Geometry) -> Self {
+    pub(super) fn new(geometry: Geometry) -> Self {
         let border = geometry.border();
         let [height, width] =
             [geometry.output_height(), geometry.output_width()].map(|side| side + 2 * border);
@@ -153,7 +153,7 @@ impl OutputGradient {
     }
 
     /// Reads the gradient of an output. `rectified` is the output itself if it was rectified.
-    fn read(&mut self, gradient: &[f32], rectified: Option<&[f32]>) {
+    pub(super) fn read(&mut self, gradient: &[f32], rectified: Option<&[f32]>) {
         let length = self.geometry.output_width() * self.geometry.outputs;
         let arch = Arch::new();
         for (y, gradient) in gradient.chunks_exact(length).enumerate() {
@@ -176,8 +176,31 @@ impl OutputGradient {
         }
     }
 
+    /// Appends the values without the zeros around them. `rounded` are all values, rounded.
+    pub(super) fn append_rounded(&self, rounded: &[u16], values: &mut Vec<u16>) {
+        let length = self.geometry.output_width() * self.geometry.outputs;
+        for y in 0..self.geometry.output_height() {
+            values.extend_from_slice(&rounded[self.start(y)..][..length]);
+        }
+    }
+
+    /// Writes the values with positions last: `[rows, height, width]`, padded with zeros. `rounded` are all values, rounded.
+    pub(super) fn transpose(&self, rounded: &[u16], rows: usize, width: usize, values: &mut Vec<u16>) {
+        let (height, outputs) = (self.geometry.output_height(), self.geometry.outputs);
+        // The zeros of the previous image are still in place.
+        values.resize(rows * height * width, 0);
+        for y in 0..height {
+            let row = &rounded[self.start(y)..][..self.geometry.output_width() * outputs];
+            for (x, position) in row.chunks_exact(outputs).enumerate() {
+                for (output, &value) in position.iter().enumerate() {
+                    values[(output * height + y) * width + x] = value;
+                }
+            }
+        }
+    }
+
     /// Returns the positions of some rows, and their values starting at the first column of a panel.
-    fn rows(&self, first: usize, height: usize, column: usize) -> (&[f32], Grid) {
+    pub(super) fn rows(&self, first: usize, height: usize, column: usize) -> (&[f32], Grid) {
         let width = self.geometry.output_width();
         let grid = Grid { height, width, row_step: self.row(), step: self.geometry.outputs };
         (&self.values.values()[self.start(first) + column..], grid)

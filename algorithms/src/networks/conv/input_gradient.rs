@@ -16,44 +16,121 @@ use crate::networks::products::{MAX_COLUMNS, Panels, Product, Rows};
 /// The weights of a convolution, packed for the gradient of its input.
 pub(super) struct InputGradient {
     geometry: Geometry,
-    phases: Vec<Phase>,
+    /// The weights of each phase: `[taps, taps, outputs, inputs]`, both taps in reverse order.
+    phases: Vec<(Phase, Panels)>,
 }
 
 /// The pixels whose coordinates in the padded image are `y` and `x` modulo the stride.
-struct Phase {
+#[derive(Clone, Copy)]
+pub(super) struct Phase {
+    geometry: Geometry,
     y: usize,
     x: usize,
-    /// `[taps, taps, outputs, inputs]`, both taps in reverse order.
-    weight: Panels,
+}
+
+/// The pixels of a phase in a row of an image.
+pub(super) struct PhaseRow {
+    /// The kernel rows that cover the pixels begin with this one.
+    pub(super) first_tap: usize,
+    /// The value of the output's gradient under the first pixel in each of these kernel rows.
+    pub(super) runs: Vec<usize>,
+    /// The first value of the first pixel.
+    pub(super) start: usize,
+    /// The number of pixels that the kernel covers.
+    pub(super) covered: usize,
+    /// The values of the other pixels begin here, one pixel after the other.
+    uncovered: Vec<usize>,
+}
+
+impl PhaseRow {
+    /// Writes zeros to the pixels that the kernel does not cover.
+    pub(super) fn fill_uncovered(&self, inputs: usize, result: &mut [MaybeUninit<f32>]) {
+        for &pixel in &self.uncovered {
+            result[pixel..pixel + inputs].fill(MaybeUninit::new(0.0));
+        }
+    }
 }
 
 impl InputGradient {
     /// Packs `[kernel, kernel, inputs, outputs]`.
     pub(super) fn new(geometry: Geometry, weight: &[f32]) -> Self {
-        let stride = geometry.stride;
-        let phases =
-            (0..stride * stride).map(|phase| Phase::new(geometry, weight, phase / stride, phase % stride));
-        Self { geometry, phases: phases.collect() }
+        let rows = geometry.taps() * geometry.taps() * geometry.outputs;
+        let pack = |phase: Phase| {
+            (phase, Panels::pack(rows, geometry.inputs, |row, input| phase.weight(weight, row, input)))
+        };
+        Self { geometry, phases: Phase::all(geometry).map(pack).collect() }
     }
 
     /// Writes the gradient of every pixel of one image, without padding.
     pub(super) fn run(&self, output: &OutputGradient, result: &mut [MaybeUninit<f32>]) {
-        let Geometry { height, padding, stride, .. } = self.geometry;
-        for phase in &self.phases {
-            // Rows of the padded image: the first one of the phase in the image itself, and those after it.
-            let first = phase.y + padding.saturating_sub(phase.y).next_multiple_of(stride);
-            for y in (first..padding + height).step_by(stride) {
-                self.run_row(phase, y, output, result);
+        let Geometry { inputs, stride, outputs, .. } = self.geometry;
+        let length = self.geometry.taps() * outputs;
+        for (phase, weight) in &self.phases {
+            for row in phase.rows(output.row()) {
+                row.fill_uncovered(inputs, result);
+                if row.covered == 0 {
+                    continue;
+                }
+                for panel in 0..weight.count() {
+                    let panel_width = weight.width();
+                    Arch::new().dispatch(Product {
+                        left: Rows {
+                            values: output.values(),
+                            count: row.covered,
+                            step: outputs,
+                            runs: &row.runs,
+                            length,
+                            element_step: 1,
+                        },
+                        right: &weight.panel(panel)[row.first_tap * length * panel_width..],
+                        right_step: panel_width,
+                        bias: &[0.0; MAX_COLUMNS],
+                        least: f32::NEG_INFINITY,
+                        result: &mut result[row.start + panel * panel_width..],
+                        result_step: stride * inputs,
+                        columns: weight.shown_columns(panel),
+                    });
+                }
             }
         }
     }
+}
 
-    /// Writes the gradient of the pixels of a phase in row `y` of the padded image.
-    fn run_row(&self, phase: &Phase, y: usize, output: &OutputGradient, result: &mut [MaybeUninit<f32>]) {
+impl Phase {
+    /// Returns all phases.
+    pub(super) fn all(geometry: Geometry) -> impl Iterator<Item = Self> {
+        let stride = geometry.stride;
+        (0..stride * stride).map(move |phase| Self { geometry, y: phase / stride, x: phase % stride })
+    }
+
+    /// Returns an element of the phase's weights, `[taps * taps * outputs, inputs]`, given all weights.
+    pub(super) fn weight(self, weight: &[f32], row: usize, input: usize) -> f32 {
+        let Geometry { inputs, kernel, stride, outputs, .. } = self.geometry;
+        let taps = self.geometry.taps();
+        let (tap, output) = (row / outputs, row % outputs);
+        let offset = |phase: usize, tap: usize| phase + stride * (taps - 1 - tap);
+        let (y, x) = (offset(self.y, tap / taps), offset(self.x, tap % taps));
+        if y < kernel && x < kernel {
+            weight[((y * kernel + x) * inputs + input) * outputs + output]
+        } else {
+            0.0
+        }
+    }
+
+    /// Returns the phase's pixels row by row. A row of the output's gradient has `gradient_row` values.
+    pub(super) fn rows(self, gradient_row: usize) -> impl Iterator<Item = PhaseRow> {
+        let Geometry { height, padding, stride, .. } = self.geometry;
+        // Rows of the padded image: the first one of the phase in the image itself, and those after it.
+        let first = self.y + padding.saturating_sub(self.y).next_multiple_of(stride);
+        (first..padding + height).step_by(stride).map(move |y| self.row(y, gradient_row))
+    }
+
+    /// Returns the phase's pixels in row `y` of the padded image.
+    fn row(self, y: usize, gradient_row: usize) -> PhaseRow {
         let Geometry { width, inputs, padding, stride, outputs, .. } = self.geometry;
         let (taps, border) = (self.geometry.taps(), self.geometry.border());
-        let first_x = phase.x + padding.saturating_sub(phase.x).next_multiple_of(stride);
-        let end_x = (padding + width).min(phase.x + (self.geometry.output_width() + border) * stride);
+        let first_x = self.x + padding.saturating_sub(self.x).next_multiple_of(stride);
+        let end_x = (padding + width).min(self.x + (self.geometry.output_width() + border) * stride);
         let position = y / stride;
         // Rows of the output's gradient, without those that are zeros.
         let rows = border.saturating_sub(position)
@@ -62,53 +139,15 @@ impl InputGradient {
         let end_x = if rows.is_empty() { first_x } else { end_x.max(first_x) };
         let pixel = |x: usize| ((y - padding) * width + x - padding) * inputs;
         let covered = (end_x - first_x).div_ceil(stride);
-        for x in (first_x + covered * stride..padding + width).step_by(stride) {
-            result[pixel(x)..][..inputs].fill(MaybeUninit::new(0.0));
-        }
-        if covered == 0 {
-            return;
-        }
+        let uncovered = (first_x + covered * stride..padding + width).step_by(stride).map(pixel).collect();
         let first = (first_x / stride) * outputs;
-        let runs: Vec<usize> = rows.clone().map(|tap| (position + tap) * output.row() + first).collect();
-        let length = taps * outputs;
-        let start = pixel(first_x);
-        for panel in 0..phase.weight.count() {
-            let panel_width = phase.weight.width();
-            Arch::new().dispatch(Product {
-                left: Rows {
-                    values: output.values(),
-                    count: covered,
-                    step: outputs,
-                    runs: &runs,
-                    length,
-                    element_step: 1,
-                },
-                right: &phase.weight.panel(panel)[rows.start * length * panel_width..],
-                right_step: panel_width,
-                bias: &[0.0; MAX_COLUMNS],
-                least: f32::NEG_INFINITY,
-                result: &mut result[start + panel * panel_width..],
-                result_step: stride * inputs,
-                columns: phase.weight.shown_columns(panel),
-            });
+        PhaseRow {
+            first_tap: rows.start,
+            runs: rows.map(|tap| (position + tap) * gradient_row + first).collect(),
+            // There may be no pixel.
+            start: if covered == 0 { 0 } else { pixel(first_x) },
+            covered,
+            uncovered,
         }
-    }
-}
-
-impl Phase {
-    fn new(geometry: Geometry, weight: &[f32], y: usize, x: usize) -> Self {
-        let Geometry { inputs, kernel, stride, outputs, .. } = geometry;
-        let taps = geometry.taps();
-        let at = |row: usize, input: usize| {
-            let (tap, output) = (row / outputs, row % outputs);
-            let offset = |phase: usize, tap: usize| phase + stride * (taps - 1 - tap);
-            let (y, x) = (offset(y, tap / taps), offset(x, tap % taps));
-            if y < kernel && x < kernel {
-                weight[((y * kernel + x) * inputs + input) * outputs + output]
-            } else {
-                0.0
-            }
-        };
-        Self { y, x, weight: Panels::pack(taps * taps * outputs, inputs, at) }
     }
 }

@@ -21,6 +21,7 @@ mod device;
 mod extension;
 mod forward;
 mod geometry;
+mod half;
 mod input_gradient;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod kernels;

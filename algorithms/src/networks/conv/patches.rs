@@ -20,7 +20,7 @@ pub(super) fn images_at_once(geometry: Geometry) -> Option<usize> {
 }
 
 /// Appends the patches of a padded image: `[positions, patch]`.
-pub(super) fn append_patches(geometry: Geometry, image: &[f32], patches: &mut Vec<f32>) {
+pub(super) fn append_patches<T: Copy>(geometry: Geometry, image: &[T], patches: &mut Vec<T>) {
     let Geometry { inputs, kernel, stride, .. } = geometry;
     let (row, length) = (geometry.padded_width() * inputs, kernel * inputs);
     for y in 0..geometry.output_height() {

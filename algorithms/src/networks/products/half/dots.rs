@@ -48,7 +48,7 @@ fn multiply_here(product: &mut HalfProduct<'_>) {
 fn multiply_rows<const ROWS: usize>(product: &mut HalfProduct<'_>, first: usize, panel: usize) {
     let (left, right) = (product.left, product.right);
     let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
-    let mut words = right.panel(panel).as_ptr();
+    let mut words = product.panel(panel).as_ptr();
     for run in left.runs {
         let mut values = left.values[run + first * left.step..].as_ptr();
         for _ in 0..right.blocks() {

@@ -28,7 +28,7 @@ impl WithSimd for Multiply<'_, '_> {
         for panel in 0..right.count() {
             for row in 0..left.count {
                 let mut sums = [0.0; COLUMNS];
-                let mut blocks = right.panel(panel).chunks_exact(WORDS);
+                let mut blocks = product.panel(panel).chunks_exact(WORDS);
                 for run in left.runs {
                     let values = &left.values[run + row * left.step..];
                     for (values, block) in values.chunks_exact(BLOCK).zip(blocks.by_ref().take(right.blocks())) {

@@ -24,6 +24,6 @@ mod tiles;
 
 pub(in crate::networks) use arithmetic::Arithmetic;
 pub(in crate::networks) use number::round_all;
-pub(in crate::networks) use outer_products::HalfOuterProducts;
-pub(in crate::networks) use panels::HalfPanels;
+pub(in crate::networks) use outer_products::{HalfOuterProducts, ROWS};
+pub(in crate::networks) use panels::{BLOCK, COLUMNS, HalfPanels, PAIRS};
 pub(in crate::networks) use product::{HalfProduct, HalfRows};

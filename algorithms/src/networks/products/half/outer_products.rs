@@ -3,7 +3,7 @@ use super::emulated;
 use super::panels::{COLUMNS, TILE};
 
 /// Rows of the sums that are computed together.
-pub(super) const ROWS: usize = 16;
+pub(in crate::networks) const ROWS: usize = 16;
 
 /// Operation that adds the outer products of two lists of positions to `sums`: position `i` of `left` has a value for each
 /// row, and position `i` of `right` one for each column. Positions form an image, whose rows have up to 32 of them. They are

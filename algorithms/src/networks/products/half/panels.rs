@@ -6,16 +6,16 @@ use pulp::{Arch, Simd, WithSimd};
 use super::number::pair;
 
 /// Columns of a panel: two tiles.
-pub(super) const COLUMNS: usize = 32;
+pub(in crate::networks) const COLUMNS: usize = 32;
 
 /// Columns of a tile.
 pub(super) const TILE: usize = 16;
 
 /// Values of a row, and rows of a panel, that are multiplied together.
-pub(super) const BLOCK: usize = 32;
+pub(in crate::networks) const BLOCK: usize = 32;
 
 /// Pairs of rows in a block.
-pub(super) const PAIRS: usize = BLOCK / 2;
+pub(in crate::networks) const PAIRS: usize = BLOCK / 2;
 
 /// Words of a block.
 pub(super) const WORDS: usize = PAIRS * COLUMNS;

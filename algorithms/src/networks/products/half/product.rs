@@ -2,7 +2,7 @@ use std::mem::MaybeUninit;
 
 use super::arithmetic::Arithmetic;
 use super::emulated;
-use super::panels::{BLOCK, COLUMNS, HalfPanels};
+use super::panels::{BLOCK, COLUMNS, HalfPanels, WORDS};
 
 /// A matrix of `bf16` that is read in place, such as the patches of an image: row `i` consists of the `length` values from
 /// `values[run + i * step]` on, for each of `runs`. Up to 31 values after each run are read too, and multiplied by 0.
@@ -20,8 +20,10 @@ pub(in crate::networks) struct HalfRows<'a> {
 /// NaN.
 pub(in crate::networks) struct HalfProduct<'a> {
     pub(in crate::networks) left: HalfRows<'a>,
-    /// A matrix with the runs of `left`.
+    /// A matrix that has the runs of `left`, and perhaps others before and after them.
     pub(in crate::networks) right: &'a HalfPanels,
+    /// The first of these runs in `right`.
+    pub(in crate::networks) first_run: usize,
     /// One value per column, or none for zeros.
     pub(in crate::networks) bias: &'a [f32],
     pub(in crate::networks) least: f32,
@@ -55,10 +57,17 @@ impl HalfProduct<'_> {
         let HalfRows { values, count, step, runs, length } = self.left;
         let last = (count - 1) * step + length.next_multiple_of(BLOCK);
         assert!(length > 0 && runs.iter().all(|run| run + last <= values.len()));
-        assert_eq!((runs.len(), length.div_ceil(BLOCK)), (self.right.runs(), self.right.blocks()));
+        assert!(!runs.is_empty() && self.first_run + runs.len() <= self.right.runs());
+        assert_eq!(length.div_ceil(BLOCK), self.right.blocks());
         let columns = self.right.columns();
         assert!(self.bias.is_empty() || self.bias.len() == columns);
         assert!((count - 1) * self.result_step + columns <= self.result.len());
+    }
+
+    /// Returns the words of the runs in a panel.
+    #[inline(always)]
+    pub(super) fn panel(&self, panel: usize) -> &[u32] {
+        &self.right.panel(panel)[self.first_run * self.right.blocks() * WORDS..]
     }
 
     /// Writes the sums of some rows from `first` on in the columns of a panel.
@@ -99,7 +108,7 @@ mod tests {
     ) -> Vec<f32> {
         let result_step = right.columns() + 3;
         let mut result = vec![MaybeUninit::new(-7.0); left.count * result_step];
-        let mut product = HalfProduct { left, right, bias, least, result: &mut result, result_step };
+        let mut product = HalfProduct { left, right, first_run: 0, bias, least, result: &mut result, result_step };
         if is_emulated {
             product.check();
             emulated::multiply(&mut product, arithmetic);
