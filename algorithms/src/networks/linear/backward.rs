@@ -63,16 +63,22 @@ impl<'a> Backward<'a> {
             return (vec![0.0; inputs * outputs], vec![0.0; outputs]);
         }
         let gradient = Panels::of(gradient, outputs);
-        let mut bias = Panels::zeros(1, outputs);
-        for index in 0..gradient.count() {
-            let grid = Grid { height: 1, width: rows, row_step: 0, step: gradient.width() };
-            let (values, sums) = (gradient.panel(index), bias.panel_mut(index));
-            Arch::new().dispatch(PositionSums { values, grid, sums });
-        }
+        let bias = sums_of_rows(&gradient, rows);
         let affine = Affine::new(gradient, &vec![0.0; outputs], false);
         let weight = multiply(&affine, inputs, |some| Rows::of_columns(self.input, inputs, some));
-        (weight, bias.into_matrix())
+        (weight, bias)
     }
+}
+
+/// Sums the rows of a matrix.
+pub(super) fn sums_of_rows(matrix: &Panels, rows: usize) -> Vec<f32> {
+    let mut result = Panels::zeros(1, matrix.columns());
+    for index in 0..matrix.count() {
+        let grid = Grid { height: 1, width: rows, row_step: 0, step: matrix.width() };
+        let (values, sums) = (matrix.panel(index), result.panel_mut(index));
+        Arch::new().dispatch(PositionSums { values, grid, sums });
+    }
+    result.into_matrix()
 }
 
 /// Transposes a matrix in row-major order.

@@ -12,6 +12,7 @@ mod backward;
 mod device;
 mod extension;
 mod forward;
+mod half;
 #[cfg(test)]
 mod tests;
 

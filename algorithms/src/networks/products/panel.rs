@@ -144,6 +144,11 @@ impl Panels {
         self.columns.div_ceil(self.width)
     }
 
+    /// Returns the number of columns.
+    pub(in crate::networks) fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// Returns the number of columns of a panel.
     pub(in crate::networks) fn width(&self) -> usize {
         self.width
