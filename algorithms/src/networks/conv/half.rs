@@ -75,7 +75,10 @@ impl Layer<'_> {
                 *run = (y * stride + kernel_row) * row;
             }
             let (count, length) = (self.geometry.output_width(), kernel * inputs);
-            self.multiply(HalfRows { values: image, count, step: stride * inputs, runs: &runs, length }, output);
+            self.multiply(
+                HalfRows { values: image, count, step: stride * inputs, runs: &runs, length },
+                output,
+            );
         }
     }
 
@@ -165,7 +168,8 @@ struct Part {
 
 impl Part {
     fn new(geometry: Geometry, arithmetic: Arithmetic) -> Self {
-        let mut part = Self { geometry, arithmetic, weight: Vec::new(), bias: Panels::zeros(1, geometry.outputs) };
+        let mut part =
+            Self { geometry, arithmetic, weight: Vec::new(), bias: Panels::zeros(1, geometry.outputs) };
         let kernel_rows = geometry.patch() / part.length();
         part.weight = vec![0.0; kernel_rows * part.outputs() * part.columns()];
         part
@@ -237,7 +241,13 @@ impl Part {
     }
 
     /// Adds the gradients of one padded image.
-    fn add_image(&mut self, image: &[u16], gradient: &OutputGradient, rounded: &[u16], positions: &mut Positions) {
+    fn add_image(
+        &mut self,
+        image: &[u16],
+        gradient: &OutputGradient,
+        rounded: &[u16],
+        positions: &mut Positions,
+    ) {
         let Geometry { inputs, stride, kernel, .. } = self.geometry;
         let (height, width) = (self.geometry.output_height(), self.geometry.output_width());
         // Rows are cut into chunks of at most 16 pairs.
@@ -275,7 +285,9 @@ impl Part {
         let blocks = count.div_ceil(BLOCK);
         positions.words.clear();
         positions.words.resize(blocks * PAIRS * columns, 0);
-        for (words, values) in positions.words.chunks_exact_mut(columns).zip(positions.values.chunks(2 * length)) {
+        for (words, values) in
+            positions.words.chunks_exact_mut(columns).zip(positions.values.chunks(2 * length))
+        {
             let (first, second) = values.split_at(length);
             for (index, word) in words[..length].iter_mut().enumerate() {
                 let second = second.get(index).copied().unwrap_or(0);
@@ -340,7 +352,9 @@ fn pair_values(image: &[u16], step: usize, beyond: usize, words: &mut Vec<u32>) 
     words.clear();
     let (paired, last) = image.split_at(image.len() - step);
     let seconds = image[step..].iter();
-    words.extend(paired.iter().zip(seconds).map(|(&first, &second)| u32::from(first) | u32::from(second) << 16));
+    words.extend(
+        paired.iter().zip(seconds).map(|(&first, &second)| u32::from(first) | u32::from(second) << 16),
+    );
     words.extend(last.iter().map(|&first| u32::from(first)));
     words.resize(words.len() + beyond, 0);
 }

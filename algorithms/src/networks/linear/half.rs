@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use super::Sizes;
 use super::backward::sums_of_rows;
-use crate::networks::products::half::{Arithmetic, BLOCK, HalfPanels, HalfProduct, HalfRows, round_all};
 use crate::networks::products::Panels;
+use crate::networks::products::half::{Arithmetic, BLOCK, HalfPanels, HalfProduct, HalfRows, round_all};
 
 /// Rows of the left factor that a thread multiplies at once.
 const PART_ROWS: usize = 64;

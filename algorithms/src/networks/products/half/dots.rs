@@ -1,7 +1,8 @@
 //! Products by AVX-512 BF16.
 
 use std::arch::x86_64::{
-    __m512bh, _mm512_dpbf16_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_set1_epi32, _mm512_setzero_ps, _mm512_storeu_ps,
+    __m512bh, _mm512_dpbf16_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_set1_epi32, _mm512_setzero_ps,
+    _mm512_storeu_ps,
 };
 use std::mem;
 
@@ -36,7 +37,7 @@ fn multiply_here(product: &mut HalfProduct<'_>) {
     for panel in 0..product.right.count() {
         for tile in 0..tiles {
             let (first, end) = (tile * count / tiles, (tile + 1) * count / tiles);
-            with_rows!(end - first, multiply_rows::<>(product, first, panel));
+            with_rows!(end - first, multiply_rows(product, first, panel));
         }
     }
 }
@@ -97,7 +98,7 @@ fn add_here(products: &mut HalfOuterProducts<'_>) {
     for column in (0..products.columns).step_by(COLUMNS) {
         for tile in 0..tiles {
             let (first, end) = (tile * count / tiles, (tile + 1) * count / tiles);
-            with_rows!(end - first, add_rows::<>(products, first, column));
+            with_rows!(end - first, add_rows(products, first, column));
         }
     }
 }

@@ -31,7 +31,9 @@ impl WithSimd for Multiply<'_, '_> {
                 let mut blocks = product.panel(panel).chunks_exact(WORDS);
                 for run in left.runs {
                     let values = &left.values[run + row * left.step..];
-                    for (values, block) in values.chunks_exact(BLOCK).zip(blocks.by_ref().take(right.blocks())) {
+                    for (values, block) in
+                        values.chunks_exact(BLOCK).zip(blocks.by_ref().take(right.blocks()))
+                    {
                         match arithmetic {
                             Arithmetic::Tiles => add_sums(values, block, &mut sums),
                             Arithmetic::Dots => add_pairs(values, block, &mut sums),

@@ -102,7 +102,8 @@ mod tests {
                 if x < width { self.right[(y * width + x) * columns + column] } else { 7.0 }
             };
             let word = |place: usize| {
-                let (column, pair_of_row, y) = (place % columns, place / columns % pairs, place / columns / pairs);
+                let (column, pair_of_row, y) =
+                    (place % columns, place / columns % pairs, place / columns / pairs);
                 pair(at(y, 2 * pair_of_row, column), at(y, 2 * pair_of_row + 1, column))
             };
             let right: Vec<u32> = (0..height * pairs * columns).map(word).collect();
@@ -144,7 +145,8 @@ mod tests {
                     for (place, sum) in case.sums(arithmetic, is_emulated).into_iter().enumerate() {
                         let (row, column) = (place / columns, place % columns);
                         let of_position = |position: usize| {
-                            case.left[row * height * width + position] * case.right[position * columns + column]
+                            case.left[row * height * width + position]
+                                * case.right[position * columns + column]
                         };
                         let expected = 2.0 + (0..height * width).map(of_position).sum::<f32>();
                         assert_eq!(sum, expected, "{sizes:?}, {arithmetic:?}, row {row}, column {column}");

@@ -2,6 +2,7 @@ use std::ops::Range;
 use std::slice;
 
 use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
 
 use super::number::pair;
 
@@ -57,7 +58,7 @@ impl HalfPanels {
                 *word = pair(upper, lower);
             }
         };
-        Arch::new().dispatch(Fill { panels: &mut panels, length, write });
+        panels.fill(length, write);
         panels
     }
 
@@ -71,7 +72,7 @@ impl HalfPanels {
                 *word = pair(values[0], values.get(1).copied().unwrap_or(0.0));
             }
         };
-        Arch::new().dispatch(Fill { panels: &mut panels, length, write });
+        panels.fill(length, write);
         panels
     }
 
@@ -79,6 +80,22 @@ impl HalfPanels {
         let blocks = length.div_ceil(BLOCK);
         let lines = columns.div_ceil(COLUMNS) * runs * blocks * WORDS / TILE;
         Self { lines: vec![Line([0; TILE]); lines], runs, blocks, columns }
+    }
+
+    /// Calls `write` for each line that holds values of the matrix.
+    fn fill(&mut self, length: usize, write: impl Fn(Place, &mut [u32; TILE]) + Sync) {
+        let (runs, blocks, columns, write) = (self.runs, self.blocks, self.columns, &write);
+        let lines = self.lines.par_chunks_mut(runs * blocks * WORDS / TILE);
+        lines.enumerate().for_each(|(panel, lines)| {
+            let first = panel * COLUMNS;
+            Arch::new().dispatch(FillPanel {
+                lines,
+                columns: first..(first + COLUMNS).min(columns),
+                blocks,
+                length,
+                write,
+            });
+        });
     }
 
     /// Returns the number of panels.
@@ -119,30 +136,34 @@ struct Place {
     columns: Range<usize>,
 }
 
-/// Operation that calls `write` for each line that holds values of the matrix.
-struct Fill<'a, W> {
-    panels: &'a mut HalfPanels,
+/// Operation that calls `write` for each line of a panel that holds values of the matrix.
+struct FillPanel<'a, W> {
+    lines: &'a mut [Line],
+    /// The columns of the matrix in this panel.
+    columns: Range<usize>,
+    /// Blocks of each run.
+    blocks: usize,
+    /// Rows of each run.
     length: usize,
-    write: W,
+    write: &'a W,
 }
 
-impl<W: Fn(Place, &mut [u32; TILE])> WithSimd for Fill<'_, W> {
+impl<W: Fn(Place, &mut [u32; TILE])> WithSimd for FillPanel<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { panels, length, write } = self;
-        let HalfPanels { runs, blocks, columns, .. } = *panels;
-        let mut lines = panels.lines.iter_mut();
-        for panel in 0..columns.div_ceil(COLUMNS) {
-            for (run, block) in (0..runs).flat_map(|run| (0..blocks).map(move |block| (run, block))) {
-                for (tile, pair) in (0..2).flat_map(|tile| (0..PAIRS).map(move |pair| (tile, pair))) {
-                    let line = lines.next().expect("as many lines as were allocated");
-                    let first = panel * COLUMNS + tile * TILE;
-                    let row = block * BLOCK + 2 * pair;
-                    if first < columns && row < length {
-                        write(Place { run, row, columns: first..(first + TILE).min(columns) }, &mut line.0);
-                    }
+        let Self { lines, columns, blocks, length, write } = self;
+        for (index, block) in lines.chunks_exact_mut(WORDS / TILE).enumerate() {
+            let (run, first_row) = (index / blocks, index % blocks * BLOCK);
+            for (tile, lines) in block.chunks_exact_mut(PAIRS).enumerate() {
+                let first = columns.start + tile * TILE;
+                if first >= columns.end {
+                    continue;
+                }
+                let columns = first..(first + TILE).min(columns.end);
+                for (row, line) in (first_row..length).step_by(2).zip(lines) {
+                    write(Place { run, row, columns: columns.clone() }, &mut line.0);
                 }
             }
         }

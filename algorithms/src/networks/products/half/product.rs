@@ -108,7 +108,8 @@ mod tests {
     ) -> Vec<f32> {
         let result_step = right.columns() + 3;
         let mut result = vec![MaybeUninit::new(-7.0); left.count * result_step];
-        let mut product = HalfProduct { left, right, first_run: 0, bias, least, result: &mut result, result_step };
+        let mut product =
+            HalfProduct { left, right, first_run: 0, bias, least, result: &mut result, result_step };
         if is_emulated {
             product.check();
             emulated::multiply(&mut product, arithmetic);
@@ -128,7 +129,8 @@ mod tests {
             for (count, columns) in [(1, 1), (9, 32), (10, 33), (17, 64), (33, 18), (50, 48)] {
                 let at = |row: usize, column: usize| ((row * 31 + column * 17) % 19) as f32 - 9.0;
                 let rows = runs.len() * length;
-                let matrix: Vec<f32> = (0..rows * columns).map(|at_| at(at_ / columns, at_ % columns)).collect();
+                let matrix: Vec<f32> =
+                    (0..rows * columns).map(|at_| at(at_ / columns, at_ % columns)).collect();
                 let right = HalfPanels::of(&matrix, runs.len(), length, columns);
                 let left = HalfRows { values: &values, count, step, runs: &runs, length };
                 let bias: Vec<f32> = (0..columns).map(|column| column as f32).collect();
@@ -162,8 +164,9 @@ mod tests {
                 let values: Vec<u16> = (0..20 * 300 + 32).map(|_| round(draw())).collect();
                 let right = HalfPanels::of(&matrix, 1, 300, 40);
                 let left = HalfRows { values: &values, count: 20, step: 300, runs: &[0], length: 300 };
-                let [ours, theirs] =
-                    [false, true].map(|is_emulated| product(left, &right, (&[], f32::NEG_INFINITY), arithmetic, is_emulated));
+                let [ours, theirs] = [false, true].map(|is_emulated| {
+                    product(left, &right, (&[], f32::NEG_INFINITY), arithmetic, is_emulated)
+                });
                 let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
                 assert_eq!(bits(ours), bits(theirs), "{arithmetic:?}, scale {scale}");
                 compared += 1;
@@ -176,9 +179,12 @@ mod tests {
     fn transposed_matrices_are_packed_alike() {
         let (length, columns) = (75, 40);
         let at = |row: usize, column: usize| (row * 100 + column) as f32;
-        let matrix: Vec<f32> = (0..length * columns).map(|place| at(place / columns, place % columns)).collect();
-        let transposed: Vec<f32> = (0..length * columns).map(|place| at(place % length, place / length)).collect();
-        let [ours, theirs] = [HalfPanels::of(&matrix, 1, length, columns), HalfPanels::of_transposed(&transposed, columns)];
+        let matrix: Vec<f32> =
+            (0..length * columns).map(|place| at(place / columns, place % columns)).collect();
+        let transposed: Vec<f32> =
+            (0..length * columns).map(|place| at(place % length, place / length)).collect();
+        let [ours, theirs] =
+            [HalfPanels::of(&matrix, 1, length, columns), HalfPanels::of_transposed(&transposed, columns)];
         assert!((0..2).all(|panel| ours.panel(panel) == theirs.panel(panel)));
     }
 
