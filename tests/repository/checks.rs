@@ -26,6 +26,25 @@ fn crates_have_few_test_programs() {
     assert!(count <= TEST_PROGRAMS, "{count} test programs: {programs:?}");
 }
 
+/// A dependency that is slow only in release builds, or only in tests, would be hard to explain.
+#[test]
+fn the_same_dependencies_are_unoptimised_in_development_and_in_releases() {
+    let manifest = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).expect("the manifest");
+    let manifest: toml::Table = manifest.parse().expect("TOML");
+    let members: BTreeSet<String> = workspace_packages().into_iter().map(|package| package.name).collect();
+    let unoptimised = |profile: &str| -> BTreeSet<&String> {
+        let packages = manifest["profile"][profile]["package"].as_table().expect("a table of packages");
+        let levels = packages.iter().filter(|(name, _)| !members.contains(*name));
+        levels
+            .filter(|(_, profile)| profile.get("opt-level").and_then(toml::Value::as_integer) == Some(0))
+            .map(|(name, _)| name)
+            .collect()
+    };
+    let release = unoptimised("release");
+    assert!(release.len() > 10, "{release:?}");
+    assert_eq!(unoptimised("dev"), release);
+}
+
 /// `.ci/run` skips the lints for GPUs unless these files have changed.
 #[test]
 fn lints_for_gpus_cover_every_file_with_code_for_a_kind_of_gpu() {
