@@ -22,12 +22,14 @@ The measurements:
   loop THREADS             steps per second of PPO: environments, acting and learning together
   PRESET gradient THREADS  samples per second of gradient steps of 32 samples, with their draws from the replay buffer
 
-There are 8 environments of the game. PyTorch runs eagerly, eagerly with channels last in memory, and compiled with
-channels last. Its environments are ale-py's vector environment. The sides run strictly in turn, each in its own
-process. The first round is discarded; it is short, and fills the caches of the compiler.
+There are 8 environments of the game. ale-train multiplies numbers of 32 or of 16 bits (policy.precision). PyTorch runs
+eagerly, eagerly with channels last in memory, and compiled with channels last. Its environments are ale-py's vector
+environment. The sides run strictly in turn, each in its own process. The first round is discarded; it is short, and
+fills the caches of the compiler.
 """
 
-OURS = report.OURS["rust"]
+# The precisions of ale-train, and the names of its sides.
+OURS = {"f32": report.OURS["rust"], "bf16": f"{report.OURS['rust']}, bf16"}
 NUM_ENVS = 8
 MODES = ["eager", "channels last", "channels last, compiled"]
 # The presets whose gradient steps are measured.
@@ -115,9 +117,9 @@ def run(command, **options):
     return finished.stdout
 
 
-def run_ours(kind, program, directory, game, threads, seconds):
+def run_ours(kind, precision, program, directory, game, threads, seconds):
     size = ["--games", game, "--num-envs", str(NUM_ENVS), "--num-threads", str(threads)]
-    bench = [program, "bench", "learner", *size, "--seconds", str(max(seconds, 0.1)), "--json"]
+    bench = [program, "bench", "learner", *size, "--precision", precision, "--seconds", str(max(seconds, 0.1)), "--json"]
     if kind != "ppo":
         found = json.loads(run([*bench, "--preset", kind, *REPLAY]))
         return {f"{kind} gradient": found["update_samples_per_second"]}
@@ -125,7 +127,7 @@ def run_ours(kind, program, directory, game, threads, seconds):
     return {
         "act": found["act_samples_per_second"],
         "update": found["update_samples_per_second"],
-        "loop": loop(program, directory, size, seconds),
+        "loop": loop(program, directory, [*size, "--set", f"policy.precision={precision}"], seconds),
     }
 
 
@@ -157,6 +159,8 @@ def options():
     parser.add_argument("--game", default="breakout", help="[default: breakout]")
     parser.add_argument("--kinds", type=listed(kinds), default=kinds, help=f"of {', '.join(kinds)} [default: all]")
     parser.add_argument("--threads", type=listed(["1", "2", "4", "8"]), default=["1", "2"], help="[default: 1,2]")
+    precisions = list(OURS)
+    parser.add_argument("--precisions", type=listed(precisions), default=precisions, help="of ale-train [default: f32,bf16]")
     parser.add_argument("--rounds", type=positive(int), default=2, help="rounds after the discarded first one [default: 2]")
     parser.add_argument("--seconds", type=positive(float), default=5.0, help="duration of each measurement [default: 5]")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all measurements to FILE")
@@ -174,7 +178,10 @@ def measure(chosen, directory, rates):
         for kind in chosen.kinds:
             for round_ in range(chosen.rounds + 1):
                 seconds = chosen.seconds if round_ else 0.0
-                found = {OURS: run_ours(kind, chosen.program, directory, chosen.game, threads, seconds)}
+                found = {
+                    OURS[precision]: run_ours(kind, precision, chosen.program, directory, chosen.game, threads, seconds)
+                    for precision in chosen.precisions
+                }
                 found |= {mode: run_theirs(kind, chosen.game, threads, seconds, mode) for mode in MODES}
                 print(f"{threads} threads, round {round_}: {found}", file=sys.stderr, flush=True)
                 for side, measurements in found.items() if round_ else []:
@@ -183,11 +190,17 @@ def measure(chosen, directory, rates):
 
 
 def table(rates):
-    rows = [["", OURS, *(cell for mode in MODES for cell in (mode, "ratio"))]]
+    rows = [["", "ale-train", *(cell for mode in MODES for cell in (mode, "ratio"))]]
     for name, sides in rates.items():
         median = {side: f"{report.Ratio.of(rates).median:,.0f}" for side, rates in sides.items()}
-        ratio = {mode: report.Ratio.of([ours / other for ours, other in zip(sides[OURS], sides[mode])]) for mode in MODES}
-        rows.append([name, median[OURS], *(cell for mode in MODES for cell in (median[mode], str(ratio[mode])))])
+        for precision, side in OURS.items():
+            if side not in sides:
+                continue
+            row = [f"{name}, {precision}", median[side]]
+            for mode in MODES:
+                ratio = report.Ratio.of([ours / theirs for ours, theirs in zip(sides[side], sides[mode])])
+                row += [median[mode], str(ratio)]
+            rows.append(row)
     report.print_columns(rows)
 
 
