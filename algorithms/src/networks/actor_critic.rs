@@ -57,7 +57,9 @@ impl ActorCritic {
             TorsoKind::Impala if images => initializer.uniform_linear(inputs, width),
             _ => initializer.linear(inputs, width, 2f64.sqrt()),
         };
-        let hidden = Hidden::new(linear, Activation::new(width, layer_norm, !images, device));
+        let arithmetic = config.arithmetic_on(device).filter(|_| images);
+        let activation = Activation::new(width, layer_norm, !images, device);
+        let hidden = Hidden::new(linear, activation).with_arithmetic(arithmetic);
         let lstm = (config.lstm > 0).then(|| Lstm::new(width, config.lstm, &mut initializer));
         let features = if config.lstm > 0 { config.lstm } else { width };
         let heads = Heads::new(features, spec, config, &mut initializer);

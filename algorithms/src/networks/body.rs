@@ -7,8 +7,8 @@ use super::impala::Impala;
 use super::init::standard_normal;
 use super::linear::fully_connected;
 use super::norm::Activation;
-use super::precision::cast_like;
-use super::{Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
+use super::precision::{Computation, cast_like};
+use super::{Bf16Arithmetic, Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
 
 /// All layers of a network up to the last hidden one, and the game embedding, which is appended to their
 /// features.
@@ -42,16 +42,27 @@ enum Layers {
 pub(super) struct Hidden {
     linear: Linear,
     activation: Activation,
+    /// The arithmetic of products of 16-bit numbers on the CPU; `None` for 32 bits.
+    #[module(skip)]
+    arithmetic: Option<Bf16Arithmetic>,
 }
 
 impl Hidden {
     pub(super) fn new(linear: Linear, activation: Activation) -> Self {
-        Self { linear, activation }
+        Self { linear, activation, arithmetic: None }
+    }
+
+    /// Multiplies 16-bit numbers if `arithmetic` is given.
+    #[must_use]
+    pub(super) fn with_arithmetic(self, arithmetic: Option<Bf16Arithmetic>) -> Self {
+        Self { arithmetic, ..self }
     }
 
     /// Maps `[rows, inputs]` to `[rows, outputs]`.
     pub(super) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
-        self.activation.after(|rectify| fully_connected(&self.linear, input, rectify))
+        let arithmetic = self.arithmetic;
+        self.activation
+            .after(|rectify| fully_connected(&self.linear, input, Computation { rectify, arithmetic }))
     }
 }
 
@@ -96,7 +107,7 @@ impl Body {
             ObservationLayout::Bytes { length } | ObservationLayout::Floats { length } => {
                 let linear = initializer.linear(length, vector.width, 2f64.sqrt());
                 let activation = Activation::new(vector.width, layer_norm, vector.tanh, initializer.device);
-                (Layers::Vector(Hidden { linear, activation }), [1, 1, length], [1, 1, vector.width])
+                (Layers::Vector(Hidden::new(linear, activation)), [1, 1, length], [1, 1, vector.width])
             }
         };
         let embedding = (config.game_embedding > 0).then(|| {

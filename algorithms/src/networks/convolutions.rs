@@ -46,12 +46,14 @@ impl Convolutions {
         initializer: &mut Initializer<'_>,
     ) -> (Self, [usize; 3]) {
         let [mut height, mut width, mut channels] = image;
+        let arithmetic = config.arithmetic_on(initializer.device);
         let mut norms = Vec::new();
         let convs: Vec<Conv> = layers
             .iter()
             .map(|layer| {
                 let outputs = config.channels(layer.count);
                 let conv = initializer.conv([channels, outputs], layer.side, layer.stride, !layer_norm);
+                let conv = Conv { arithmetic, ..conv };
                 (height, width) = (conv.output_side(height), conv.output_side(width));
                 channels = outputs;
                 if layer_norm {

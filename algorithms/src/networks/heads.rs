@@ -5,6 +5,7 @@ use burn::nn::Linear;
 use burn::tensor::{Tensor, TensorData};
 
 use super::linear::fully_connected;
+use super::precision::Computation;
 use super::rescale::ColumnRescaling;
 use super::{Deviation, HeadKind, Initializer, Outputs, PolicyConfig, RowTasks, mask_logits};
 use crate::VectorSpec;
@@ -50,7 +51,7 @@ impl ActionColumns {
     pub(super) fn forward(&self, layer: &Linear, features: Tensor<2>, rows: &RowTasks) -> Tensor<2> {
         let outputs = match self.grouping(rows) {
             Some(rows) => rows.group(&features).linear(layer),
-            None => fully_connected(layer, features, false),
+            None => fully_connected(layer, features, Computation::plain(false)),
         };
         self.arrange(outputs, 1, rows).squeeze_dim(2)
     }
@@ -127,7 +128,7 @@ impl Heads {
     /// beyond the outputs of a row's task are masked.
     pub fn forward(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         // burn's product with a single column sums in an order that depends on the number of rows.
-        let values = rows.pick(fully_connected(&self.value, features.clone(), false));
+        let values = rows.pick(fully_connected(&self.value, features.clone(), Computation::plain(false)));
         let outputs = self.columns.forward(&self.policy, features.clone(), rows);
         let log_deviations = match (&self.log_deviations, &self.log_deviation) {
             (Some(parameters), _) => Some(rows.embed(parameters.val())),

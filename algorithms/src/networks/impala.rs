@@ -4,7 +4,7 @@ use burn::tensor::activation::relu;
 
 use super::max_pool::{max_pool, pooled_side};
 use super::norm::ImageNorm;
-use super::{Conv, Initializer, PolicyConfig};
+use super::{Bf16Arithmetic, Conv, Initializer, PolicyConfig};
 
 /// The large convolutional network of Espeholt et al. 2018, "IMPALA: Scalable distributed deep-RL with
 /// importance weighted actor-learner architectures" (figure 3): three sections of 16, 32 and 32 channels, and
@@ -45,13 +45,15 @@ impl Impala {
         config: &PolicyConfig,
         initializer: &mut Initializer<'_>,
     ) -> (Self, [usize; 3]) {
+        let arithmetic = config.arithmetic_on(initializer.device);
         let mut image = image;
         let [section0, section1, section2] = [16, 32, 32].map(|of_paper| {
             let outputs = config.channels(of_paper);
             let conv = initializer.uniform_conv([image[2], outputs], false);
+            let conv = Conv { arithmetic, ..conv };
             image = [pooled_side(image[0]), pooled_side(image[1]), outputs];
             let [res_block0, res_block1] =
-                [(); 2].map(|()| ResidualBlock::new(image, layer_norm, initializer));
+                [(); 2].map(|()| ResidualBlock::new(image, layer_norm, arithmetic, initializer));
             Section { conv, res_block0, res_block1 }
         });
         let norm = layer_norm.then(|| ImageNorm::new(image, initializer.device));
@@ -76,13 +78,18 @@ impl Section {
 }
 
 impl ResidualBlock {
-    fn new(image: [usize; 3], layer_norm: bool, initializer: &mut Initializer<'_>) -> Self {
+    fn new(
+        image: [usize; 3],
+        layer_norm: bool,
+        arithmetic: Option<Bf16Arithmetic>,
+        initializer: &mut Initializer<'_>,
+    ) -> Self {
         let channels = [image[2]; 2];
         let norm = || layer_norm.then(|| ImageNorm::new(image, initializer.device));
         let (norm0, norm1) = (norm(), norm());
         Self {
-            conv0: initializer.uniform_conv(channels, !layer_norm),
-            conv1: initializer.uniform_conv(channels, false),
+            conv0: Conv { arithmetic, ..initializer.uniform_conv(channels, !layer_norm) },
+            conv1: Conv { arithmetic, ..initializer.uniform_conv(channels, false) },
             norm0,
             norm1,
         }

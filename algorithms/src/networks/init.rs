@@ -104,6 +104,7 @@ impl Initializer<'_> {
             stride: 1,
             padding: 1,
             rectify,
+            arithmetic: None,
         }
     }
 
@@ -124,6 +125,7 @@ impl Initializer<'_> {
             stride,
             padding: 0,
             rectify,
+            arithmetic: None,
         }
     }
 }

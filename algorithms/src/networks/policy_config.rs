@@ -1,7 +1,8 @@
+use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use settings::{Settings, above, between, choices, settings};
 
-use super::{ObservationLayout, Precision};
+use super::{Bf16Arithmetic, ObservationLayout, Precision, on_cpu};
 use crate::value_scale::{LEAST_DEVIATION, TaskScales};
 use crate::{ConfigError, ValueScale};
 
@@ -94,10 +95,13 @@ settings! {
         /// the values of a game that never scores are scaled up until their errors are most of the gradient. If absent in
         /// a new run: 1 with clipped rewards, whose returns need no scaling up, else 0.0001.
         pub popart_floor: Option<f64> = None => above(0.0).up_to(1e6); fixed "the network learned its values in this scale",
-        /// Floating-point format of the layers that process images, on a GPU; parameters, normalisations, heads and
-        /// losses keep 32 bits. `wgpu` and `vulkan` support `f16`, `cuda` supports `f16` and `bf16`, the CPU only
-        /// `f32`.
+        /// Floating-point format of the layers that process images; parameters, sums, normalisations, heads and losses keep
+        /// 32 bits. `wgpu` and `vulkan` support `f16`, `cuda` supports `f16` and `bf16`, the CPU supports `bf16`.
         pub precision: Precision = Precision::F32,
+        /// The order in which the CPU sums products with `precision = "bf16"`: that of the instructions of AMX, or of those of
+        /// AVX-512 BF16. If absent in a new run: the faster one of this processor. A run keeps its order, so that it continues
+        /// bit for bit on any processor; one without the instructions computes the same more slowly.
+        pub bf16_arithmetic: Option<Bf16Arithmetic> = None,
     }
 }
 
@@ -156,6 +160,11 @@ impl PolicyConfig {
     pub(crate) fn scales(&self, num_tasks: usize) -> TaskScales {
         let floor = self.popart_floor.unwrap_or(LEAST_DEVIATION);
         TaskScales::new(self.value_scale, self.popart_beta, floor, num_tasks)
+    }
+
+    /// Returns the arithmetic of the layers that process images, if `device` is a CPU and they multiply 16-bit numbers.
+    pub(super) fn arithmetic_on(&self, device: &Device) -> Option<Bf16Arithmetic> {
+        self.bf16_arithmetic.filter(|_| self.precision == Precision::Bf16 && on_cpu(device))
     }
 
     /// Returns the published number of channels times the width, but at least 1.

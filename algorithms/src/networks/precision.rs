@@ -9,12 +9,11 @@ use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 use settings::choices;
 
-use super::on_cpu;
+use super::{Bf16Arithmetic, on_cpu};
 use crate::ConfigError;
 
 choices! {
-    /// Floating-point format of the layers that process images, on a device. The CPU always uses `f32`, because 16 bits
-    /// are not faster there.
+    /// Floating-point format of the layers that process images.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Precision {
         /// 32 bits.
@@ -37,7 +36,7 @@ impl Precision {
         ConfigError::unless(works(&self), "precision", &self.name(), allowed)
     }
 
-    /// Returns the format that is used on `device`.
+    /// Returns the format of tensors on `device`. On the CPU tensors have 32 bits; products of 16-bit numbers round them.
     pub(super) fn effective_on(self, device: &Device) -> Self {
         if on_cpu(device) { Self::F32 } else { self }
     }
@@ -58,6 +57,22 @@ impl Precision {
             Self::F16 => 256.0,
             Self::F32 | Self::Bf16 => 1.0,
         }
+    }
+}
+
+/// How a layer computes its outputs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Computation {
+    /// True to set negative outputs to 0.
+    pub rectify: bool,
+    /// The arithmetic of products of 16-bit numbers on the CPU; `None` for 32 bits.
+    pub arithmetic: Option<Bf16Arithmetic>,
+}
+
+impl Computation {
+    /// Returns a computation in the format of the input.
+    pub fn plain(rectify: bool) -> Self {
+        Self { rectify, arithmetic: None }
     }
 }
 

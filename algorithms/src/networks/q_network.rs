@@ -8,8 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use super::body::{Body, VectorLayers};
 use super::heads::ActionColumns;
 use super::norm::Activation;
+use super::precision::Computation;
 use super::rescale::ColumnRescaling;
-use super::{Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, RowTasks};
+use super::{Bf16Arithmetic, Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, RowTasks};
 use crate::VectorSpec;
 use crate::value_scale::Rescaling;
 
@@ -32,6 +33,9 @@ pub(super) struct QHead {
     hidden: Dense,
     activation: Activation,
     output: Dense,
+    /// The arithmetic of the hidden layer's products of 16-bit numbers on the CPU; `None` for 32 bits.
+    #[module(skip)]
+    arithmetic: Option<Bf16Arithmetic>,
 }
 
 /// The noise of the layers of a head.
@@ -95,9 +99,9 @@ impl QNetwork {
         let vector = VectorLayers { width: config.hidden_size.unwrap_or(VECTOR_WIDTH), tanh: false };
         let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
         let features = body.features();
-        let width = match layout {
-            ObservationLayout::Images { .. } => config.image_hidden_size(),
-            ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => vector.width,
+        let (width, arithmetic) = match layout {
+            ObservationLayout::Images { .. } => (config.image_hidden_size(), config.arithmetic_on(device)),
+            ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => (vector.width, None),
         };
         let columns = ActionColumns::new(spec, config.head);
         let (layers, actions) = columns.layers();
@@ -105,6 +109,7 @@ impl QNetwork {
             hidden: Dense::new(features, [width, 1], 2f64.sqrt(), noisy_sigma, &mut initializer),
             activation: Activation::new(width, layer_norm, false, device),
             output: Dense::new(width, [columns * num_atoms, layers], 1.0, noisy_sigma, &mut initializer),
+            arithmetic,
         };
         let advantage = head(actions);
         let value = dueling.then(|| head(1));
@@ -174,10 +179,11 @@ impl QHead {
     ) -> Tensor<2> {
         let layer =
             |layer: fn(&QHeadNoise) -> &Option<LayerNoise>| noise.and_then(|noise| layer(noise).as_ref());
-        let hidden = self
-            .activation
-            .after(|rectify| self.hidden.forward(features, None, layer(|noise| &noise.hidden), rectify));
-        self.output.forward(hidden, tasks, layer(|noise| &noise.output), false)
+        let hidden = self.activation.after(|rectify| {
+            let computation = Computation { rectify, arithmetic: self.arithmetic };
+            self.hidden.forward(features, None, layer(|noise| &noise.hidden), computation)
+        });
+        self.output.forward(hidden, tasks, layer(|noise| &noise.output), Computation::plain(false))
     }
 
     fn rescale(self, change: &ColumnRescaling) -> Self {

@@ -165,3 +165,34 @@ fn an_embedding_distinguishes_games_with_a_shared_head() {
     assert_eq!(says(0, 0)[1], says(0, 1)[3]);
     assert_ne!(says(4, 0)[1], says(4, 1)[3]);
 }
+
+#[test]
+fn only_layers_for_images_multiply_16_bit_numbers_on_the_cpu() {
+    let vectors =
+        (ObservationLayout::Floats { length: 3 }, spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep));
+    let outputs = |(layout, spec): &(ObservationLayout, VectorSpec), config: PolicyConfig| -> Vec<f32> {
+        let network = network(*layout, spec, &config);
+        let rows = RowTasks::new([0, 0, 0].into_iter(), &spec.tasks, &Device::flex().autodiff());
+        let (outputs, _) = network.forward(observations(3, layout.length()), &rows, None);
+        outputs.values.try_into_vec_as().unwrap()
+    };
+    let half = |arithmetic| PolicyConfig {
+        precision: Precision::Bf16,
+        bf16_arithmetic: arithmetic,
+        ..PolicyConfig::default()
+    };
+    for torso in [TorsoKind::Nature, TorsoKind::Impala, TorsoKind::DataEfficient] {
+        let images = images(84, 84);
+        let exact = outputs(&images, PolicyConfig { torso, ..PolicyConfig::default() });
+        // The agent of a GPU.
+        assert_eq!(outputs(&images, PolicyConfig { torso, ..half(None) }), exact, "{torso:?}");
+        for &arithmetic in Bf16Arithmetic::ALL {
+            let found = outputs(&images, PolicyConfig { torso, ..half(Some(arithmetic)) });
+            assert_ne!(found, exact, "{torso:?}");
+            assert!(found.iter().zip(&exact).all(|(a, b)| (a - b).abs() < 0.05), "{found:?}, {exact:?}");
+        }
+    }
+    for &arithmetic in Bf16Arithmetic::ALL {
+        assert_eq!(outputs(&vectors, half(Some(arithmetic))), outputs(&vectors, PolicyConfig::default()));
+    }
+}

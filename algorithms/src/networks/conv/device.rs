@@ -14,6 +14,7 @@ use super::kernels::Sizes;
 use crate::networks::device::{
     Launch, bias_and_relu, empty_like, product, relu_backward, sum_of_rows, transposed_product, vector,
 };
+use crate::networks::precision::Computation;
 
 impl FusedConv for Cube {
     fn fused_conv(
@@ -21,9 +22,9 @@ impl FusedConv for Cube {
         weight: CubeTensor,
         bias: CubeTensor,
         window: Window,
-        rectify: bool,
+        computation: Computation,
     ) -> CubeTensor {
-        Self::forward(input, weight, bias, window, rectify).0
+        Self::forward(input, weight, bias, window, computation).0
     }
 }
 
@@ -36,12 +37,12 @@ impl FusedConvGradients for Cube {
         weight: CubeTensor,
         bias: CubeTensor,
         window: Window,
-        rectify: bool,
+        computation: Computation,
     ) -> (CubeTensor, CubeTensor) {
         let geometry = Geometry::new(input.meta.shape().dims(), weight.meta.shape().dims(), window);
         let patches = patches(into_contiguous(input), geometry);
         let weight = Self::float_reshape(weight, Shape::new([geometry.patch(), geometry.outputs]));
-        let output = bias_and_relu(product(patches.clone(), weight), bias, rectify);
+        let output = bias_and_relu(product(patches.clone(), weight), bias, computation.rectify);
         (Self::float_reshape(output, Shape::new(geometry.output_shape())), patches)
     }
 
@@ -51,14 +52,14 @@ impl FusedConvGradients for Cube {
         output: CubeTensor,
         gradient: CubeTensor,
         geometry: Geometry,
-        rectify: bool,
+        computation: Computation,
         of_input: bool,
     ) -> Results<CubeTensor> {
         let [rows, patch] = patches.meta.shape().dims();
         let Geometry { kernel, inputs, outputs, .. } = geometry;
         let flat = |of_images: CubeTensor| Self::float_reshape(of_images, Shape::new([rows, outputs]));
         let gradient = flat(gradient);
-        let gradient = if rectify { relu_backward(gradient, flat(output)) } else { gradient };
+        let gradient = if computation.rectify { relu_backward(gradient, flat(output)) } else { gradient };
         let of_weight = transposed_product(patches, gradient.clone());
         Results {
             weight: Self::float_reshape(of_weight, Shape::new([kernel, kernel, inputs, outputs])),

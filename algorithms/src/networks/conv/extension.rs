@@ -12,8 +12,9 @@ use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_e
 use burn::tensor::{DType, Device, Tensor};
 
 use super::geometry::{Geometry, Window};
-use super::{backward, forward};
+use super::{backward, forward, half};
 use crate::networks::flex::{slice, tensor};
+use crate::networks::precision::Computation;
 
 /// [`Conv::forward`](super::Conv::forward). Tracks gradients if the arguments do.
 pub(super) fn conv(
@@ -21,16 +22,16 @@ pub(super) fn conv(
     weight: Tensor<4>,
     bias: Tensor<1>,
     window: Window,
-    rectify: bool,
+    computation: Computation,
 ) -> Tensor<4> {
     let dtype = input.dtype();
     // The CPU computes in 32 bits. Only tests use other formats there.
     if input.device() == Device::flex() && dtype != DType::F32 {
         let (input, weight, bias) = (input.cast(DType::F32), weight.cast(DType::F32), bias.cast(DType::F32));
-        return conv(input, weight, bias, window, rectify).cast(dtype);
+        return conv(input, weight, bias, window, computation).cast(dtype);
     }
     let (input, weight, bias) = (input.into_dispatch(), weight.into_dispatch(), bias.into_dispatch());
-    Tensor::from_dispatch(<Dispatch as FusedConv>::fused_conv(input, weight, bias, window, rectify))
+    Tensor::from_dispatch(<Dispatch as FusedConv>::fused_conv(input, weight, bias, window, computation))
 }
 
 /// Backends with a fused convolution.
@@ -43,7 +44,7 @@ pub(super) trait FusedConv: Backend {
         weight: FloatTensor<Self>,
         bias: FloatTensor<Self>,
         window: Window,
-        rectify: bool,
+        computation: Computation,
     ) -> FloatTensor<Self>;
 }
 
@@ -58,7 +59,7 @@ pub(super) trait FusedConvGradients: FusedConv {
         weight: FloatTensor<Self>,
         bias: FloatTensor<Self>,
         window: Window,
-        rectify: bool,
+        computation: Computation,
     ) -> (FloatTensor<Self>, Self::Saved);
 
     /// Computes the gradients of all arguments; that of the input only if `of_input` is true.
@@ -68,7 +69,7 @@ pub(super) trait FusedConvGradients: FusedConv {
         output: FloatTensor<Self>,
         gradient: FloatTensor<Self>,
         geometry: Geometry,
-        rectify: bool,
+        computation: Computation,
         of_input: bool,
     ) -> Results<FloatTensor<Self>>;
 }
@@ -86,9 +87,9 @@ impl FusedConv for Flex {
         weight: FlexTensor,
         bias: FlexTensor,
         window: Window,
-        rectify: bool,
+        computation: Computation,
     ) -> FlexTensor {
-        Self::forward(input, weight, bias, window, rectify).0
+        Self::forward(input, weight, bias, window, computation).0
     }
 }
 
@@ -100,11 +101,17 @@ impl FusedConvGradients for Flex {
         weight: FlexTensor,
         bias: FlexTensor,
         window: Window,
-        rectify: bool,
+        computation: Computation,
     ) -> (FlexTensor, FlexTensor) {
         let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
         let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
-        let output = forward::forward(geometry, slice(&input), slice(&weight), slice(&bias), rectify);
+        let values = (slice(&input), slice(&weight), slice(&bias));
+        let output = match computation.arithmetic {
+            None => forward::forward(geometry, values.0, values.1, values.2, computation.rectify),
+            Some(arithmetic) => {
+                half::forward(geometry, values.0, values.1, values.2, computation.rectify, arithmetic)
+            }
+        };
         (tensor(output, geometry.output_shape()), input)
     }
 
@@ -114,7 +121,7 @@ impl FusedConvGradients for Flex {
         output: FlexTensor,
         gradient: FlexTensor,
         geometry: Geometry,
-        rectify: bool,
+        computation: Computation,
         of_input: bool,
     ) -> Results<FlexTensor> {
         let (input_shape, weight_shape) = (input.shape(), weight.shape());
@@ -124,9 +131,12 @@ impl FusedConvGradients for Flex {
             weight: slice(&weight),
             output: slice(&output),
             gradient: slice(&gradient),
-            rectified: rectify,
+            rectified: computation.rectify,
         };
-        let result = backward.run(geometry, of_input);
+        let result = match computation.arithmetic {
+            None => backward.run(geometry, of_input),
+            Some(arithmetic) => half::backward(backward, geometry, of_input, arithmetic),
+        };
         Results {
             input: result.input.map(|values| tensor(values, input_shape.dims::<4>())),
             weight: tensor(result.weight, weight_shape.dims::<4>()),
@@ -141,17 +151,17 @@ impl<B: FusedConvGradients, C: CheckpointStrategy> FusedConv for Autodiff<B, C> 
         weight: FloatTensor<Self>,
         bias: FloatTensor<Self>,
         window: Window,
-        rectify: bool,
+        computation: Computation,
     ) -> FloatTensor<Self> {
         let (input, input_node) = input.into_parts();
         let (weight, weight_node) = weight.into_parts();
         let (bias, bias_node) = bias.into_parts();
         let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
-        let (output, saved) = B::forward(input, weight.clone(), bias, window, rectify);
+        let (output, saved) = B::forward(input, weight.clone(), bias, window, computation);
         let nodes = [input_node, weight_node, bias_node];
         match FusedConvBackward.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(preparation) => {
-                let forward = Forward { saved, weight, output: output.clone(), geometry, rectify };
+                let forward = Forward { saved, weight, output: output.clone(), geometry, computation };
                 preparation.finish(forward, output)
             }
             OpsKind::UnTracked(preparation) => preparation.finish(output),
@@ -166,7 +176,7 @@ struct Forward<S, T> {
     weight: T,
     output: T,
     geometry: Geometry,
-    rectify: bool,
+    computation: Computation,
 }
 
 #[derive(Debug)]
@@ -177,10 +187,11 @@ impl<B: FusedConvGradients> Backward<B, 3> for FusedConvBackward {
 
     fn backward(self, ops: Ops<Self::State, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let gradient = gradients.consume::<B>(&ops.node);
-        let Forward { saved, weight, output, geometry, rectify } = ops.state;
+        let Forward { saved, weight, output, geometry, computation } = ops.state;
         let [input_node, weight_node, bias_node] = ops.parents.map(|parent| parent.map(|node| node.id));
         // The first layer's input is an observation, which has no gradient.
-        let results = B::gradients(saved, weight, output, gradient, geometry, rectify, input_node.is_some());
+        let results =
+            B::gradients(saved, weight, output, gradient, geometry, computation, input_node.is_some());
         let results = [
             (input_node, results.input),
             (weight_node, Some(results.weight)),

@@ -13,7 +13,8 @@ use super::geometry::Geometry;
 use super::input_gradient::Phase;
 use super::patches::{append_patches, images_at_once};
 use crate::networks::products::half::{
-    Arithmetic, BLOCK, COLUMNS, HalfOuterProducts, HalfPanels, HalfProduct, HalfRows, PAIRS, ROWS, round_all,
+    BLOCK, Bf16Arithmetic, COLUMNS, HalfOuterProducts, HalfPanels, HalfProduct, HalfRows, PAIRS, ROWS,
+    round_all,
 };
 use crate::networks::products::{Panels, PositionSums};
 
@@ -25,7 +26,7 @@ pub(super) fn forward(
     weight: &[f32],
     bias: &[f32],
     rectify: bool,
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
 ) -> Vec<f32> {
     assert_eq!(input.len(), geometry.images * geometry.image());
     let at_once = images_at_once(geometry);
@@ -39,15 +40,15 @@ pub(super) fn forward(
     let images = input.par_chunks(count * geometry.image());
     images.zip(output.par_chunks_mut(count * geometry.output())).for_each_init(
         || (Vec::new(), Vec::new()),
-        |(buffer, patches), (images, output)| match at_once {
-            None => layer.run(padded(geometry, images, buffer), output),
-            Some(_) => {
-                patches.clear();
-                for image in images.chunks_exact(geometry.image()) {
-                    append_patches(geometry, padded(geometry, image, buffer), patches);
-                }
-                layer.run_on_patches(patches, output);
+        |(buffer, patches), (images, output)| {
+            if at_once.is_none() {
+                return layer.run(padded(geometry, images, buffer), output);
             }
+            patches.clear();
+            for image in images.chunks_exact(geometry.image()) {
+                append_patches(geometry, padded(geometry, image, buffer), patches);
+            }
+            layer.run_on_patches(patches, output);
         },
     );
     // SAFETY: the products of each image write one row for each position, in all columns.
@@ -60,7 +61,7 @@ struct Layer<'a> {
     weight: HalfPanels,
     bias: &'a [f32],
     least: f32,
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
 }
 
 impl Layer<'_> {
@@ -123,7 +124,7 @@ pub(super) fn backward(
     backward: Backward<'_>,
     geometry: Geometry,
     with_input: bool,
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
 ) -> Gradients {
     let input_gradient = with_input.then(|| InputGradient::new(geometry, backward.weight, arithmetic));
     let mut input = Box::new_uninit_slice(if with_input { backward.input.len() } else { 0 });
@@ -158,7 +159,7 @@ pub(super) fn backward(
 /// The gradients of weight and bias, summed over some images.
 struct Part {
     geometry: Geometry,
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
     /// `[kernel, outputs, kernel * inputs]` with the outputs padded to whole tiles, and the values of a kernel row too; for
     /// copied patches, `[1, outputs, patch]`.
     weight: Vec<f32>,
@@ -167,7 +168,7 @@ struct Part {
 }
 
 impl Part {
-    fn new(geometry: Geometry, arithmetic: Arithmetic) -> Self {
+    fn new(geometry: Geometry, arithmetic: Bf16Arithmetic) -> Self {
         let mut part =
             Self { geometry, arithmetic, weight: Vec::new(), bias: Panels::zeros(1, geometry.outputs) };
         let kernel_rows = geometry.patch() / part.length();
@@ -362,13 +363,13 @@ fn pair_values(image: &[u16], step: usize, beyond: usize, words: &mut Vec<u32>) 
 /// The weights of a convolution, packed for the gradient of its input.
 struct InputGradient {
     geometry: Geometry,
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
     phases: Vec<(Phase, HalfPanels)>,
 }
 
 impl InputGradient {
     /// Packs `[kernel, kernel, inputs, outputs]`.
-    fn new(geometry: Geometry, weight: &[f32], arithmetic: Arithmetic) -> Self {
+    fn new(geometry: Geometry, weight: &[f32], arithmetic: Bf16Arithmetic) -> Self {
         let Geometry { outputs, inputs, .. } = geometry;
         let taps = geometry.taps();
         let pack = |phase: Phase| {

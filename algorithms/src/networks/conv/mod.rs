@@ -31,7 +31,8 @@ mod patches;
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 
-use super::precision::cast_like;
+use super::Bf16Arithmetic;
+use super::precision::{Computation, cast_like};
 use geometry::Window;
 
 /// A convolution with a bias and an optional ReLU, on images with channels last.
@@ -47,6 +48,9 @@ pub struct Conv {
     pub padding: usize,
     /// True to set negative outputs to 0.
     pub rectify: bool,
+    /// The arithmetic of products of 16-bit numbers on the CPU; `None` for 32 bits.
+    #[module(skip)]
+    pub arithmetic: Option<Bf16Arithmetic>,
 }
 
 impl Conv {
@@ -61,7 +65,8 @@ impl Conv {
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let (weight, bias) = (cast_like(self.weight.val(), &input), cast_like(self.bias.val(), &input));
         let window = Window { stride: self.stride, padding: self.padding };
-        extension::conv(input, weight, bias, window, self.rectify)
+        let computation = Computation { rectify: self.rectify, arithmetic: self.arithmetic };
+        extension::conv(input, weight, bias, window, computation)
     }
 }
 

@@ -47,8 +47,13 @@ const SIZES: [Sizes; 11] = [
 /// Returns an input, a weight and a bias that track gradients.
 fn arguments(sizes: Sizes, device: &Device) -> (Tensor<4>, Tensor<4>, Tensor<1>) {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
+    drawn(sizes, device, || rng.random_range(-1.0..1.0))
+}
+
+/// Returns arguments whose elements `draw` returns.
+fn drawn(sizes: Sizes, device: &Device, mut draw: impl FnMut() -> f32) -> (Tensor<4>, Tensor<4>, Tensor<1>) {
     let device = device.clone().autodiff();
-    let mut values = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-1.0..1.0)).collect() };
+    let mut values = |count: usize| -> Vec<f32> { (0..count).map(|_| draw()).collect() };
     let weight = [sizes.kernel, sizes.kernel, sizes.input[3], sizes.outputs];
     let data = |values, shape: &[usize]| TensorData::new(values, shape.to_vec());
     (
@@ -72,6 +77,23 @@ fn loss(output: Tensor<4>) -> Tensor<1> {
 
 type Operation = fn(Tensor<4>, Tensor<4>, Tensor<1>, Window, bool) -> Tensor<4>;
 
+/// Computes the convolution in 32 bits.
+fn fused(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, rectify: bool) -> Tensor<4> {
+    extension::conv(input, weight, bias, window, Computation::plain(rectify))
+}
+
+/// Computes the convolution with products of 16-bit numbers, in the order of tiles.
+fn tiles(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, rectify: bool) -> Tensor<4> {
+    let computation = Computation { rectify, arithmetic: Some(Bf16Arithmetic::Tiles) };
+    extension::conv(input, weight, bias, window, computation)
+}
+
+/// Computes the convolution with products of 16-bit numbers, in the order of dot products.
+fn dots(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, rectify: bool) -> Tensor<4> {
+    let computation = Computation { rectify, arithmetic: Some(Bf16Arithmetic::Dots) };
+    extension::conv(input, weight, bias, window, computation)
+}
+
 /// Returns the output and the gradients of input, weight and bias on the CPU.
 fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
     run_on(&Device::flex(), sizes, conv, rectify)
@@ -79,7 +101,17 @@ fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
 
 /// Like [`run`] on any device.
 fn run_on(device: &Device, sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
-    let (input, weight, bias) = arguments(sizes, device);
+    results(arguments(sizes, device), sizes, conv, rectify, loss)
+}
+
+/// Returns the output and the gradients of the arguments.
+fn results(
+    (input, weight, bias): (Tensor<4>, Tensor<4>, Tensor<1>),
+    sizes: Sizes,
+    conv: Operation,
+    rectify: bool,
+    loss: fn(Tensor<4>) -> Tensor<1>,
+) -> [Vec<f32>; 4] {
     let output = conv(input.clone(), weight.clone(), bias.clone(), sizes.window(), rectify);
     let gradients = loss(output.clone()).backward();
     let gradient = |tensor: Option<Tensor<4>>| host(tensor.unwrap());
@@ -109,7 +141,7 @@ fn burn_conv(
 /// another order; `tolerance` is relative to the largest value.
 fn check_equal_to_burn(device: &Device, tolerance: f32) {
     for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
-        let found = run_on(device, sizes, extension::conv, rectify);
+        let found = run_on(device, sizes, fused, rectify);
         let expected = run(sizes, burn_conv, rectify);
         for (what, (found, expected)) in
             ["output", "input", "weight", "bias"].iter().zip(found.iter().zip(&expected))
@@ -140,6 +172,50 @@ mod device_tests {
 }
 
 #[test]
+fn products_of_16_bit_numbers_are_exact_for_whole_numbers() {
+    /// Weights every element by a whole number.
+    fn loss(output: Tensor<4>) -> Tensor<1> {
+        let factors: Vec<f32> =
+            (0..output.shape().num_elements()).map(|index| (index * 7 % 9) as f32 - 4.0).collect();
+        let factors = Tensor::from_data(TensorData::new(factors, output.dims()), &output.device());
+        (output * factors).sum()
+    }
+    for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
+        let run = |conv| {
+            let mut rng = ChaCha8Rng::seed_from_u64(3);
+            let arguments = drawn(sizes, &Device::flex(), || rng.random_range(-4..=4) as f32);
+            results(arguments, sizes, conv, rectify, loss)
+        };
+        let expected = run(fused);
+        for conv in [tiles as Operation, dots] {
+            assert_eq!(run(conv), expected, "{sizes:?}, {rectify}");
+        }
+    }
+}
+
+#[test]
+fn products_of_16_bit_numbers_are_near_those_of_32() {
+    for sizes in SIZES {
+        let expected = run(sizes, fused, false);
+        for conv in [tiles as Operation, dots] {
+            let found = run(sizes, conv, false);
+            for (what, (found, expected)) in
+                ["output", "input", "weight", "bias"].iter().zip(found.iter().zip(&expected))
+            {
+                let norm = |values: &[f32]| values.iter().map(|value| value * value).sum::<f32>().sqrt();
+                let errors: Vec<f32> = found.iter().zip(expected).map(|(a, b)| a - b).collect();
+                // Numbers of up to 1 have 8 significant bits.
+                assert!(
+                    norm(&errors) <= 0.01 * norm(expected).max(1.0),
+                    "{sizes:?}, {what}: {}",
+                    norm(&errors)
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn gradients_equal_finite_differences() {
     check_gradients(SIZES[5], true);
     // Without a rectifier the loss is linear in each argument.
@@ -149,9 +225,9 @@ fn gradients_equal_finite_differences() {
 
 fn check_gradients(sizes: Sizes, rectify: bool) {
     let (input, weight, bias) = arguments(sizes, &Device::flex());
-    let [_, of_input, of_weight, of_bias] = run(sizes, extension::conv, rectify);
+    let [_, of_input, of_weight, of_bias] = run(sizes, fused, rectify);
     let value = |input: &Tensor<4>, weight: &Tensor<4>, bias: &Tensor<1>| -> f64 {
-        let output = extension::conv(input.clone(), weight.clone(), bias.clone(), sizes.window(), rectify);
+        let output = fused(input.clone(), weight.clone(), bias.clone(), sizes.window(), rectify);
         f64::from(loss(output).into_scalar::<f32>())
     };
     let check = |gradient: &[f32], value_at: &dyn Fn(usize, f32) -> f64| {
@@ -183,13 +259,13 @@ fn moved<const D: usize>(tensor: &Tensor<D>, index: usize, step: f32) -> Tensor<
 
 #[test]
 fn results_are_bit_identical_on_one_two_and_three_threads() {
-    for sizes in SIZES {
+    for (sizes, conv) in
+        SIZES.into_iter().flat_map(|sizes| [fused as Operation, tiles, dots].map(|conv| (sizes, conv)))
+    {
         let on = |num_threads| {
             let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
-            pool.install(|| {
-                run(sizes, extension::conv, true).map(|values| values.into_iter().map(f32::to_bits))
-            })
-            .map(Iterator::collect::<Vec<u32>>)
+            pool.install(|| run(sizes, conv, true).map(|values| values.into_iter().map(f32::to_bits)))
+                .map(Iterator::collect::<Vec<u32>>)
         };
         let one = on(1);
         assert_eq!(one, on(2));
@@ -201,7 +277,7 @@ fn results_are_bit_identical_on_one_two_and_three_threads() {
 fn no_gradient_is_computed_for_an_untracked_input() {
     let (input, weight, bias) = arguments(SIZES[5], &Device::flex());
     let constant = input.detach().set_require_grad(false);
-    let output = extension::conv(constant.clone(), weight.clone(), bias, SIZES[5].window(), true);
+    let output = fused(constant.clone(), weight.clone(), bias, SIZES[5].window(), true);
     let gradients = loss(output).backward();
     assert!(constant.grad(&gradients).is_none());
     assert!(weight.grad(&gradients).is_some());

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use pulp::Arch;
 
-use super::Sizes;
 use super::forward::multiply;
+use super::{Sizes, half};
+use crate::networks::products::half::Bf16Arithmetic;
 use crate::networks::products::{Affine, Grid, Panels, PositionSums, Rows, Unrectified};
 
 /// The tensors of a forward pass and the gradient of its output.
@@ -22,6 +23,8 @@ pub(super) struct Backward<'a> {
     pub(super) gradient: &'a [f32],
     /// True if the forward pass rectified.
     pub(super) rectified: bool,
+    /// The arithmetic of products of 16-bit numbers; `None` for 32 bits.
+    pub(super) arithmetic: Option<Bf16Arithmetic>,
 }
 
 impl<'a> Backward<'a> {
@@ -42,6 +45,9 @@ impl<'a> Backward<'a> {
         if rows == 0 {
             return Vec::new();
         }
+        if let Some(arithmetic) = self.arithmetic {
+            return half::gradient_of_input(self.sizes, self.weight, gradient, arithmetic);
+        }
         let product = |right, count, left: &[f32]| {
             let affine = Affine::new(transposed(right, outputs), &vec![0.0; right.len() / outputs], false);
             multiply(&affine, count, |rows| Rows::of_matrix(left, outputs, rows))
@@ -61,6 +67,9 @@ impl<'a> Backward<'a> {
         let Sizes { rows, inputs, outputs } = self.sizes;
         if rows == 0 {
             return (vec![0.0; inputs * outputs], vec![0.0; outputs]);
+        }
+        if let Some(arithmetic) = self.arithmetic {
+            return half::gradients_of_parameters(self.sizes, self.input, gradient, arithmetic);
         }
         let gradient = Panels::of(gradient, outputs);
         let bias = sums_of_rows(&gradient, rows);

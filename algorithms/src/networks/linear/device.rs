@@ -6,17 +6,23 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::extension::{Forward, FusedLinear, FusedLinearGradients, Results, Wanted};
 use crate::networks::device::{bias_and_relu, product, relu_backward, sum_of_rows, transposed_product};
+use crate::networks::precision::Computation;
 
 impl FusedLinear for Cube {
-    fn fused_linear(input: CubeTensor, weight: CubeTensor, bias: CubeTensor, rectify: bool) -> CubeTensor {
-        bias_and_relu(product(input, weight), bias, rectify)
+    fn fused_linear(
+        input: CubeTensor,
+        weight: CubeTensor,
+        bias: CubeTensor,
+        computation: Computation,
+    ) -> CubeTensor {
+        bias_and_relu(product(input, weight), bias, computation.rectify)
     }
 }
 
 impl FusedLinearGradients for Cube {
     fn gradients(forward: Forward<CubeTensor>, gradient: CubeTensor, wanted: Wanted) -> Results<CubeTensor> {
-        let Forward { input, weight, output, rectify } = forward;
-        let gradient = if rectify { relu_backward(gradient, output) } else { gradient };
+        let Forward { input, weight, output, computation } = forward;
+        let gradient = if computation.rectify { relu_backward(gradient, output) } else { gradient };
         let parameters = wanted
             .parameters
             .then(|| (transposed_product(input, gradient.clone()), sum_of_rows(gradient.clone())));

@@ -9,19 +9,25 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
 use burn::tensor::{DType, Device, Tensor};
 
-use super::{Sizes, backward, forward};
+use super::{Sizes, backward, forward, half};
 use crate::networks::flex::{slice, tensor};
+use crate::networks::precision::Computation;
 
 /// [`fully_connected`](super::fully_connected). Tracks gradients if the arguments do.
-pub(super) fn linear(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, rectify: bool) -> Tensor<2> {
+pub(super) fn linear(
+    input: Tensor<2>,
+    weight: Tensor<2>,
+    bias: Tensor<1>,
+    computation: Computation,
+) -> Tensor<2> {
     let dtype = input.dtype();
     // The CPU computes in 32 bits. Only tests use other formats there.
     if input.device() == Device::flex() && dtype != DType::F32 {
         let (input, weight, bias) = (input.cast(DType::F32), weight.cast(DType::F32), bias.cast(DType::F32));
-        return linear(input, weight, bias, rectify).cast(dtype);
+        return linear(input, weight, bias, computation).cast(dtype);
     }
     let (input, weight, bias) = (input.into_dispatch(), weight.into_dispatch(), bias.into_dispatch());
-    Tensor::from_dispatch(<Dispatch as FusedLinear>::fused_linear(input, weight, bias, rectify))
+    Tensor::from_dispatch(<Dispatch as FusedLinear>::fused_linear(input, weight, bias, computation))
 }
 
 /// Backends with a fused layer.
@@ -32,7 +38,7 @@ pub(super) trait FusedLinear: Backend {
         input: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         bias: FloatTensor<Self>,
-        rectify: bool,
+        computation: Computation,
     ) -> FloatTensor<Self>;
 }
 
@@ -63,17 +69,28 @@ pub(super) struct Results<T> {
 }
 
 impl FusedLinear for Flex {
-    fn fused_linear(input: FlexTensor, weight: FlexTensor, bias: FlexTensor, rectify: bool) -> FlexTensor {
+    fn fused_linear(
+        input: FlexTensor,
+        weight: FlexTensor,
+        bias: FlexTensor,
+        computation: Computation,
+    ) -> FlexTensor {
         let sizes = Sizes::new(input.shape().dims(), weight.shape().dims());
         let [input, weight, bias] = [input, weight, bias].map(|tensor| tensor.to_contiguous());
-        let output = forward::forward(sizes, slice(&input), slice(&weight), slice(&bias), rectify);
+        let values = (slice(&input), slice(&weight), slice(&bias));
+        let output = match computation.arithmetic {
+            None => forward::forward(sizes, values.0, values.1, values.2, computation.rectify),
+            Some(arithmetic) => {
+                half::forward(sizes, values.0, values.1, values.2, computation.rectify, arithmetic)
+            }
+        };
         tensor(output, [sizes.rows, sizes.outputs])
     }
 }
 
 impl FusedLinearGradients for Flex {
     fn gradients(forward: Forward<FlexTensor>, gradient: FlexTensor, wanted: Wanted) -> Results<FlexTensor> {
-        let Forward { input, weight, output, rectify } = forward;
+        let Forward { input, weight, output, computation } = forward;
         let sizes = Sizes::new(input.shape().dims(), weight.shape().dims());
         let [input, weight, gradient] = [input, weight, gradient].map(|tensor| tensor.to_contiguous());
         let backward = backward::Backward {
@@ -82,7 +99,8 @@ impl FusedLinearGradients for Flex {
             weight: slice(&weight),
             output: slice(&output),
             gradient: slice(&gradient),
-            rectified: rectify,
+            rectified: computation.rectify,
+            arithmetic: computation.arithmetic,
         };
         let unrectified = backward.unrectified();
         let input = wanted.input.then(|| tensor(backward.of_input(&unrectified), [sizes.rows, sizes.inputs]));
@@ -99,15 +117,15 @@ impl<B: FusedLinearGradients, C: CheckpointStrategy> FusedLinear for Autodiff<B,
         input: FloatTensor<Self>,
         weight: FloatTensor<Self>,
         bias: FloatTensor<Self>,
-        rectify: bool,
+        computation: Computation,
     ) -> FloatTensor<Self> {
         let [(input, input_node), (weight, weight_node), (bias, bias_node)] =
             [input, weight, bias].map(FloatTensor::<Self>::into_parts);
-        let output = B::fused_linear(input.clone(), weight.clone(), bias, rectify);
+        let output = B::fused_linear(input.clone(), weight.clone(), bias, computation);
         let nodes = [input_node, weight_node, bias_node];
         match FusedLinearBackward.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(preparation) => {
-                let forward = Forward { input, weight, output: output.clone(), rectify };
+                let forward = Forward { input, weight, output: output.clone(), computation };
                 preparation.finish(forward, output)
             }
             OpsKind::UnTracked(preparation) => preparation.finish(output),
@@ -121,7 +139,7 @@ pub(super) struct Forward<T> {
     pub(super) input: T,
     pub(super) weight: T,
     pub(super) output: T,
-    pub(super) rectify: bool,
+    pub(super) computation: Computation,
 }
 
 #[derive(Debug)]

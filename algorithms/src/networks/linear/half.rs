@@ -8,7 +8,9 @@ use rayon::prelude::*;
 use super::Sizes;
 use super::backward::sums_of_rows;
 use crate::networks::products::Panels;
-use crate::networks::products::half::{Arithmetic, BLOCK, HalfPanels, HalfProduct, HalfRows, round_all};
+use crate::networks::products::half::{
+    BLOCK, Bf16Arithmetic, HalfPanels, HalfProduct, HalfRows, round_all, round_transposed,
+};
 
 /// Rows of the left factor that a thread multiplies at once.
 const PART_ROWS: usize = 64;
@@ -20,7 +22,7 @@ pub(super) fn forward(
     weight: &[f32],
     bias: &[f32],
     rectify: bool,
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
 ) -> Vec<f32> {
     assert_eq!(bias.len(), sizes.outputs);
     let weight = HalfPanels::of(weight, 1, sizes.inputs, sizes.outputs);
@@ -33,7 +35,7 @@ pub(super) fn gradient_of_input(
     sizes: Sizes,
     weight: &[f32],
     gradient: &[f32],
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
 ) -> Vec<f32> {
     let weight = HalfPanels::of_transposed(weight, sizes.inputs);
     multiply(&rounded(gradient), sizes.outputs, &weight, (&[], f32::NEG_INFINITY), arithmetic)
@@ -44,14 +46,12 @@ pub(super) fn gradients_of_parameters(
     sizes: Sizes,
     input: &[f32],
     gradient: &[f32],
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
 ) -> (Vec<f32>, Vec<f32>) {
     let Sizes { rows, inputs, outputs } = sizes;
-    if rows == 0 {
-        return (vec![0.0; inputs * outputs], vec![0.0; outputs]);
-    }
     let right = HalfPanels::of(gradient, 1, rows, outputs);
-    let left = transposed(&rounded(input)[..rows * inputs], inputs);
+    let mut left = round_transposed(input, inputs, rows);
+    left.resize(left.len() + BLOCK, 0);
     let weight = multiply(&left, rows, &right, (&[], f32::NEG_INFINITY), arithmetic);
     (weight, sums_of_rows(&Panels::of(gradient, outputs), rows))
 }
@@ -63,7 +63,7 @@ fn multiply(
     length: usize,
     right: &HalfPanels,
     (bias, least): (&[f32], f32),
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
 ) -> Vec<f32> {
     let (count, columns) = ((left.len() - BLOCK) / length, right.columns());
     let mut result: Box<[MaybeUninit<f32>]> = Box::new_uninit_slice(count * columns);
@@ -81,22 +81,4 @@ fn rounded(matrix: &[f32]) -> Vec<u16> {
     let mut rounded = vec![0; matrix.len() + BLOCK];
     round_all(matrix, &mut rounded[..matrix.len()]);
     rounded
-}
-
-/// Transposes a matrix in row-major order. Appends a block of zeros.
-fn transposed(matrix: &[u16], columns: usize) -> Vec<u16> {
-    /// Rows and columns that are copied together, because their cache lines are used by each other.
-    const SIDE: usize = 32;
-    let rows = matrix.len() / columns;
-    let mut result = vec![0; matrix.len() + BLOCK];
-    for first_row in (0..rows).step_by(SIDE) {
-        for first in (0..columns).step_by(SIDE) {
-            for column in first..(first + SIDE).min(columns) {
-                for row in first_row..(first_row + SIDE).min(rows) {
-                    result[column * rows + row] = matrix[row * columns + column];
-                }
-            }
-        }
-    }
-    result
 }

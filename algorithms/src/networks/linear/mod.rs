@@ -21,12 +21,11 @@ use burn::nn::Linear;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
-use super::precision::cast_like;
+use super::precision::{Computation, cast_like};
 
-/// Applies a fully connected layer to `[rows, inputs]`: `[rows, outputs]` in the same format. Sets negative outputs to 0 if
-/// `rectify` is true.
-pub(super) fn fully_connected(layer: &Linear, input: Tensor<2>, rectify: bool) -> Tensor<2> {
-    affine(input, layer.weight.val(), layer.bias.as_ref().map(Param::val), rectify)
+/// Applies a fully connected layer to `[rows, inputs]`: `[rows, outputs]` in the same format.
+pub(super) fn fully_connected(layer: &Linear, input: Tensor<2>, computation: Computation) -> Tensor<2> {
+    affine(input, layer.weight.val(), layer.bias.as_ref().map(Param::val), computation)
 }
 
 /// Like [`fully_connected`], with a weight `[inputs, outputs]` and a bias `[outputs]`.
@@ -34,15 +33,15 @@ pub(super) fn affine(
     input: Tensor<2>,
     weight: Tensor<2>,
     bias: Option<Tensor<1>>,
-    rectify: bool,
+    computation: Computation,
 ) -> Tensor<2> {
     let weight = cast_like(weight, &input);
     if let Some(bias) = bias {
         let bias = cast_like(bias, &input);
-        return extension::linear(input, weight, bias, rectify);
+        return extension::linear(input, weight, bias, computation);
     }
     let output = input.matmul(weight);
-    if rectify { relu(output) } else { output }
+    if computation.rectify { relu(output) } else { output }
 }
 
 /// The sizes of a layer and its batch.

@@ -8,7 +8,25 @@ use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 
 use super::*;
+use crate::networks::Bf16Arithmetic;
 use crate::testing::largest;
+
+/// Computes the layer in 32 bits.
+fn fused(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, rectify: bool) -> Tensor<2> {
+    extension::linear(input, weight, bias, Computation::plain(rectify))
+}
+
+/// Computes the layer with products of 16-bit numbers, in the order of tiles.
+fn tiles(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, rectify: bool) -> Tensor<2> {
+    let computation = Computation { rectify, arithmetic: Some(Bf16Arithmetic::Tiles) };
+    extension::linear(input, weight, bias, computation)
+}
+
+/// Computes the layer with products of 16-bit numbers, in the order of dot products.
+fn dots(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, rectify: bool) -> Tensor<2> {
+    let computation = Computation { rectify, arithmetic: Some(Bf16Arithmetic::Dots) };
+    extension::linear(input, weight, bias, computation)
+}
 
 type Operation = fn(Tensor<2>, Tensor<2>, Tensor<1>, bool) -> Tensor<2>;
 
@@ -90,7 +108,9 @@ fn outputs_and_gradients_equal_sums_by_definition() {
             each(inputs, outputs).map(of_weight).collect(),
             (0..outputs).map(|column| (0..rows).map(|row| gradient(row, column)).sum()).collect(),
         ];
-        assert_eq!(run(extension::linear, &arguments, rectify), expected, "{sizes:?}, {rectify}");
+        for operation in [fused as Operation, tiles, dots] {
+            assert_eq!(run(operation, &arguments, rectify), expected, "{sizes:?}, {rectify}");
+        }
     }
 }
 
@@ -125,7 +145,7 @@ fn sums_do_not_depend_on_the_width_of_vectors() {
                 .map(|column| sum(&mut (0..rows).map(|row| (factors[row * outputs + column], 1.0))))
                 .collect(),
         ];
-        assert_eq!(run(extension::linear, &arguments, false), expected, "{sizes:?}");
+        assert_eq!(run(fused, &arguments, false), expected, "{sizes:?}");
     }
 }
 
@@ -134,7 +154,7 @@ fn outputs_and_gradients_equal_those_of_burn() {
     for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
         let arguments = random(sizes);
         let [fused, expected] =
-            [extension::linear as Operation, burns].map(|operation| run(operation, &arguments, rectify));
+            [fused as Operation, burns].map(|operation| run(operation, &arguments, rectify));
         for (name, (fused, expected)) in
             ["output", "input", "weight", "bias"].iter().zip(fused.iter().zip(&expected))
         {
@@ -148,12 +168,38 @@ fn outputs_and_gradients_equal_those_of_burn() {
 }
 
 #[test]
-fn results_do_not_depend_on_the_number_of_threads() {
+fn products_of_16_bit_numbers_are_near_those_of_32() {
     for sizes in SIZES {
+        let arguments = random(sizes);
+        let expected = run(fused, &arguments, false);
+        for operation in [tiles as Operation, dots] {
+            let found = run(operation, &arguments, false);
+            for (name, (found, expected)) in
+                ["output", "input", "weight", "bias"].iter().zip(found.iter().zip(&expected))
+            {
+                let norm = |values: &[f32]| values.iter().map(|value| value * value).sum::<f32>().sqrt();
+                let errors: Vec<f32> = found.iter().zip(expected).map(|(a, b)| a - b).collect();
+                // Numbers of up to 1 have 8 significant bits.
+                assert!(
+                    norm(&errors) <= 0.01 * norm(expected).max(1.0),
+                    "{sizes:?}, {name}: {}",
+                    norm(&errors)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let operations = [fused as Operation, tiles, dots];
+    for (sizes, operation) in
+        SIZES.into_iter().flat_map(|sizes| operations.map(|operation| (sizes, operation)))
+    {
         let arguments = random(sizes);
         let with_threads = |count| {
             let pool = ThreadPoolBuilder::new().num_threads(count).build().unwrap();
-            pool.install(|| run(extension::linear, &arguments, true))
+            pool.install(|| run(operation, &arguments, true))
         };
         assert_eq!(with_threads(1), with_threads(2));
         assert_eq!(with_threads(1), with_threads(3));
@@ -166,25 +212,29 @@ fn outputs_of_a_row_do_not_depend_on_the_other_rows() {
     let device = Device::flex();
     let (weight, bias) = (Tensor::from_data(weight, &device), Tensor::from_data(bias, &device));
     let input: Tensor<2> = Tensor::from_data(input, &device);
-    let output = |input: Tensor<2>| -> Vec<f32> {
-        extension::linear(input, weight.clone(), bias.clone(), false).try_into_vec_as().unwrap()
-    };
-    let all = output(input.clone());
-    // Below and above the number of rows at which the weight is packed.
-    for count in [1, 7, 31, 32, 65] {
-        assert_eq!(
-            output(input.clone().narrow(0, 20, count)),
-            all[20 * 100..][..count * 100],
-            "{count} rows"
-        );
+    for operation in [fused as Operation, tiles, dots] {
+        let output = |input: Tensor<2>| -> Vec<f32> {
+            operation(input, weight.clone(), bias.clone(), false).try_into_vec_as().unwrap()
+        };
+        let all = output(input.clone());
+        // Below and above the number of rows at which the weight is packed.
+        for count in [1, 7, 31, 32, 65] {
+            assert_eq!(
+                output(input.clone().narrow(0, 20, count)),
+                all[20 * 100..][..count * 100],
+                "{count} rows"
+            );
+        }
     }
 }
 
 #[test]
 fn a_batch_without_rows_has_gradients_of_zero() {
-    let [output, input, weight, bias] = run(extension::linear, &random([0, 3, 2]), true);
-    assert!(output.is_empty() && input.is_empty());
-    assert_eq!((weight, bias), (vec![0.0; 6], vec![0.0; 2]));
+    for operation in [fused as Operation, tiles, dots] {
+        let [output, input, weight, bias] = run(operation, &random([0, 3, 2]), true);
+        assert!(output.is_empty() && input.is_empty());
+        assert_eq!((weight, bias), (vec![0.0; 6], vec![0.0; 2]));
+    }
 }
 
 #[test]
@@ -197,7 +247,7 @@ fn constants_get_no_gradients() {
         let bias = Some(Param::from_tensor(Tensor::from_data(bias, &device)));
         let layer = Linear { weight, bias };
         let layer = if learns { layer } else { layer.no_grad() };
-        let gradients = fully_connected(&layer, input.clone(), true).sum().backward();
+        let gradients = fully_connected(&layer, input.clone(), Computation::plain(true)).sum().backward();
         (input.grad(&gradients).is_some(), layer.weight.val().grad(&gradients).is_some())
     };
     let input = Tensor::<2>::from_data(data[0].clone(), &device);

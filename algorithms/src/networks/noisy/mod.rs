@@ -8,7 +8,7 @@ use rand::Rng;
 
 use super::init::standard_normal;
 use super::linear::affine;
-use super::precision::cast_like;
+use super::precision::{Computation, cast_like};
 use super::{Initializer, RowTasks, on_cpu};
 
 mod weight;
@@ -66,21 +66,22 @@ impl NoisyLinear {
         input: Tensor<2>,
         tasks: Option<&RowTasks>,
         noise: Option<&LayerNoise>,
-        rectify: bool,
+        computation: Computation,
     ) -> Tensor<2> {
         let Some(noise) = noise else {
-            return product(input, self.weight.val(), self.bias.val(), tasks, rectify);
+            return product(input, self.weight.val(), self.bias.val(), tasks, computation);
         };
         if noise.is_cheaper_on_weights(&input) {
             let (weight, bias) = self.with_noise(noise);
-            return product(input, weight, bias, tasks, rectify);
+            return product(input, weight, bias, tasks, computation);
         }
         // The outer product is never formed: its factors are applied to both sides of the product.
         let [inputs, outputs] = [&noise.inputs, &noise.outputs].map(|noise| cast_like(noise.clone(), &input));
-        let mean = product(input.clone(), self.weight.val(), self.bias.val(), tasks, false);
-        let sigma = product(input * inputs, self.weight_sigma.val(), self.bias_sigma.val(), tasks, false);
+        let linear = Computation { rectify: false, ..computation };
+        let mean = product(input.clone(), self.weight.val(), self.bias.val(), tasks, linear);
+        let sigma = product(input * inputs, self.weight_sigma.val(), self.bias_sigma.val(), tasks, linear);
         let output = mean + sigma * outputs;
-        if rectify { relu(output) } else { output }
+        if computation.rectify { relu(output) } else { output }
     }
 
     /// Returns weight and bias with the same noise for all rows, on the CPU.
@@ -120,12 +121,12 @@ fn product(
     weight: Tensor<2>,
     bias: Tensor<1>,
     tasks: Option<&RowTasks>,
-    rectify: bool,
+    computation: Computation,
 ) -> Tensor<2> {
-    let Some(tasks) = tasks else { return affine(input, weight, Some(bias), rectify) };
+    let Some(tasks) = tasks else { return affine(input, weight, Some(bias), computation) };
     let (weight, bias) = (cast_like(weight, &input), cast_like(bias, &input));
     let output = tasks.group(&input).product(weight, bias);
-    if rectify { relu(output) } else { output }
+    if computation.rectify { relu(output) } else { output }
 }
 
 /// A fully connected layer, with or without noise.
@@ -160,14 +161,14 @@ impl Dense {
         input: Tensor<2>,
         tasks: Option<&RowTasks>,
         noise: Option<&LayerNoise>,
-        rectify: bool,
+        computation: Computation,
     ) -> Tensor<2> {
         match self {
             Self::Plain(Linear { weight, bias }) => {
                 let bias = bias.as_ref().expect("the layer has a bias");
-                product(input, weight.val(), bias.val(), tasks, rectify)
+                product(input, weight.val(), bias.val(), tasks, computation)
             }
-            Self::Noisy(linear) => linear.forward(input, tasks, noise, rectify),
+            Self::Noisy(linear) => linear.forward(input, tasks, noise, computation),
         }
     }
 
@@ -214,13 +215,13 @@ mod tests {
         let (layer, input) = (layer(), tensor([1.0, 2.0], [1, 2]));
         let host = |tensor: Tensor<2>| tensor.try_into_vec_as::<f32>().unwrap();
         // 1 * 1 + 2 * 3 + 10 and 1 * 2 + 2 * 4 + 20.
-        assert_eq!(host(layer.forward(input.clone(), None, None, false)), [17.0, 30.0]);
+        assert_eq!(host(layer.forward(input.clone(), None, None, Computation::default())), [17.0, 30.0]);
         // Noise (2, -1) of the inputs and (1, 3) of the outputs. The noise of the weights is 0.5 * 2 * 1 and
         // 1.5 * -1 * 1 in the first column, 1 * 2 * 3 and 2 * -1 * 3 in the second; that of the biases is 0.1
         // * 1 and 0.2 * 3.
         let noise = LayerNoise { inputs: tensor([2.0, -1.0], [1, 2]), outputs: tensor([1.0, 3.0], [1, 2]) };
         let expected = [17.0 + (1.0 - 3.0) + 0.1, 30.0 + (6.0 - 12.0) + 0.6];
-        let outputs = host(layer.forward(input, None, Some(&noise), false));
+        let outputs = host(layer.forward(input, None, Some(&noise), Computation::default()));
         assert!(outputs.iter().zip(expected).all(|(output, expected)| (output - expected).abs() < 1e-5));
     }
 
@@ -229,11 +230,16 @@ mod tests {
         let (layer, input) = (layer(), tensor([1.0, 2.0, 1.0, 2.0], [2, 2]));
         let host = |tensor: Tensor<2>| tensor.try_into_vec_as::<f32>().unwrap();
         let noise = layer.draw_noise(2, 1, &mut ChaCha8Rng::seed_from_u64(1), &Device::flex());
-        let both = host(layer.forward(input.clone(), None, Some(&noise), false));
+        let both = host(layer.forward(input.clone(), None, Some(&noise), Computation::default()));
         assert!(both[0] != both[2] && both[1] != both[3], "{both:?}");
         for row in 0..2 {
             let noise = noise.of_rows(row..row + 1);
-            let alone = host(layer.forward(input.clone().narrow(0, row, 1), None, Some(&noise), false));
+            let alone = host(layer.forward(
+                input.clone().narrow(0, row, 1),
+                None,
+                Some(&noise),
+                Computation::default(),
+            ));
             assert_eq!(alone, both[2 * row..2 * row + 2]);
         }
     }
@@ -252,7 +258,7 @@ mod tests {
         let tasks: Vec<Task> = ["one", "two"].map(|name| Task::new(name, 3)).into();
         let rows = RowTasks::new([1, 0, 0, 1].into_iter(), &tasks, &device);
         let results = [&shared, &each].map(|noise| {
-            let output = layer.forward(input.clone(), Some(&rows), Some(noise), false);
+            let output = layer.forward(input.clone(), Some(&rows), Some(noise), Computation::default());
             let gradients = output.clone().square().sum().backward();
             let matrices = [&layer.weight, &layer.weight_sigma].map(|of| of.val().grad(&gradients).unwrap());
             let vectors = [&layer.bias, &layer.bias_sigma].map(|of| of.val().grad(&gradients).unwrap());
@@ -281,7 +287,10 @@ mod tests {
             let layers = if tasks.is_some() { 2 } else { 1 };
             let noise = (num_rows > 0).then(|| layer.draw_noise(num_rows, layers, &mut rng, &device));
             let output = |rectify: bool| -> Vec<f32> {
-                layer.forward(input.clone(), tasks, noise.as_ref(), rectify).try_into_vec_as().unwrap()
+                layer
+                    .forward(input.clone(), tasks, noise.as_ref(), Computation::plain(rectify))
+                    .try_into_vec_as()
+                    .unwrap()
             };
             let plain = output(false);
             assert!(plain.iter().any(|&value| value < 0.0));

@@ -26,7 +26,7 @@ pub(in crate::networks) fn tiles<S: Simd>(rows: usize) -> impl Iterator<Item = R
 
 /// Calls a function with the number of rows of a tile as a constant.
 macro_rules! with_rows {
-    ($rows:expr, $function:ident::<$($simd:ident)?>($($argument:expr),*)) => {
+    ($rows:expr, $function:ident $(::<$simd:ident>)? ($($argument:expr),*)) => {
         match $rows {
             1 => $function::<$($simd,)? 1>($($argument),*),
             2 => $function::<$($simd,)? 2>($($argument),*),

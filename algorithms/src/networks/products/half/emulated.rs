@@ -2,20 +2,20 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::arithmetic::Arithmetic;
+use super::arithmetic::Bf16Arithmetic;
 use super::number::{flush, lower, upper};
 use super::outer_products::HalfOuterProducts;
 use super::panels::{BLOCK, COLUMNS, PAIRS, TILE, WORDS};
 use super::product::HalfProduct;
 
 /// Computes a product whose sizes have been checked.
-pub(super) fn multiply(product: &mut HalfProduct<'_>, arithmetic: Arithmetic) {
+pub(super) fn multiply(product: &mut HalfProduct<'_>, arithmetic: Bf16Arithmetic) {
     Arch::new().dispatch(Multiply { product, arithmetic });
 }
 
 struct Multiply<'a, 'b> {
     product: &'a mut HalfProduct<'b>,
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
 }
 
 impl WithSimd for Multiply<'_, '_> {
@@ -35,8 +35,8 @@ impl WithSimd for Multiply<'_, '_> {
                         values.chunks_exact(BLOCK).zip(blocks.by_ref().take(right.blocks()))
                     {
                         match arithmetic {
-                            Arithmetic::Tiles => add_sums(values, block, &mut sums),
-                            Arithmetic::Dots => add_pairs(values, block, &mut sums),
+                            Bf16Arithmetic::Tiles => add_sums(values, block, &mut sums),
+                            Bf16Arithmetic::Dots => add_pairs(values, block, &mut sums),
                         }
                     }
                 }
@@ -47,13 +47,13 @@ impl WithSimd for Multiply<'_, '_> {
 }
 
 /// Adds outer products whose sizes have been checked.
-pub(super) fn add(products: &mut HalfOuterProducts<'_>, arithmetic: Arithmetic) {
+pub(super) fn add(products: &mut HalfOuterProducts<'_>, arithmetic: Bf16Arithmetic) {
     Arch::new().dispatch(Add { products, arithmetic });
 }
 
 struct Add<'a, 'b> {
     products: &'a mut HalfOuterProducts<'b>,
-    arithmetic: Arithmetic,
+    arithmetic: Bf16Arithmetic,
 }
 
 impl WithSimd for Add<'_, '_> {
@@ -77,8 +77,8 @@ impl WithSimd for Add<'_, '_> {
                     let sums = &mut products.sums[row * columns + column..][..COLUMNS];
                     let sums: &mut [f32; COLUMNS] = sums.try_into().expect("the columns of a panel");
                     match arithmetic {
-                        Arithmetic::Tiles => add_sums(values, &block, sums),
-                        Arithmetic::Dots => add_pairs(values, &block, sums),
+                        Bf16Arithmetic::Tiles => add_sums(values, &block, sums),
+                        Bf16Arithmetic::Dots => add_pairs(values, &block, sums),
                     }
                 }
             }
@@ -86,7 +86,7 @@ impl WithSimd for Add<'_, '_> {
     }
 }
 
-/// Adds a block in the order of [`Arithmetic::Tiles`].
+/// Adds a block in the order of [`Bf16Arithmetic::Tiles`].
 #[inline(always)]
 fn add_sums(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
     let (mut even, mut odd) = ([0.0; COLUMNS], [0.0; COLUMNS]);
@@ -99,7 +99,7 @@ fn add_sums(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
     }
 }
 
-/// Adds a block in the order of [`Arithmetic::Dots`].
+/// Adds a block in the order of [`Bf16Arithmetic::Dots`].
 #[inline(always)]
 fn add_pairs(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
     each_pair(values, block, |column, [first, second], word| {

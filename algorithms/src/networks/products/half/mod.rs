@@ -6,6 +6,7 @@
 //!
 //! * `arithmetic`: the two orders of a sum
 //! * `number`: conversion to `bf16`
+//! * `words`: conversion of many numbers
 //! * `panels`: the layout of the right factor
 //! * `product`: rows that are read in place, times all panels
 //! * `outer_products`: sums of outer products, the gradients of weights
@@ -21,9 +22,10 @@ mod panels;
 mod product;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod tiles;
+mod words;
 
-pub(in crate::networks) use arithmetic::Arithmetic;
-pub(in crate::networks) use number::round_all;
+pub use arithmetic::Bf16Arithmetic;
 pub(in crate::networks) use outer_products::{HalfOuterProducts, ROWS};
 pub(in crate::networks) use panels::{BLOCK, COLUMNS, HalfPanels, PAIRS};
 pub(in crate::networks) use product::{HalfProduct, HalfRows};
+pub(in crate::networks) use words::{round_all, round_transposed};

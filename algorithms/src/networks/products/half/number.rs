@@ -1,5 +1,3 @@
-use pulp::{Arch, Simd, WithSimd};
-
 /// Rounds to the nearest `bf16`, ties to even. Numbers below the smallest normal one become 0, as in the instructions that
 /// convert. NaN stays NaN.
 #[inline(always)]
@@ -37,20 +35,6 @@ pub(super) fn flush(value: f32) -> f32 {
     if value.abs() < f32::MIN_POSITIVE { 0.0f32.copysign(value) } else { value }
 }
 
-/// Rounds each of `values`.
-pub(in crate::networks) fn round_all(values: &[f32], rounded: &mut [u16]) {
-    struct RoundAll<'a>(&'a [f32], &'a mut [u16]);
-    impl WithSimd for RoundAll<'_> {
-        type Output = ();
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) {
-            self.1.iter_mut().zip(self.0).for_each(|(rounded, &value)| *rounded = round(value));
-        }
-    }
-    assert_eq!(values.len(), rounded.len());
-    Arch::new().dispatch(RoundAll(values, rounded));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,10 +58,6 @@ mod tests {
             assert_eq!(round(value), expected, "{value}");
         }
         assert!(lower(u32::from(round(f32::from_bits(0x7f80_0001)))).is_nan());
-        let values: Vec<f32> = (0..100).map(|index| (index as f32 - 50.0) * 0.37).collect();
-        let mut rounded = vec![0; 100];
-        round_all(&values, &mut rounded);
-        assert!(values.iter().zip(&rounded).all(|(&value, &rounded)| round(value) == rounded));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::arithmetic::Arithmetic;
+use super::arithmetic::Bf16Arithmetic;
 use super::emulated;
 use super::panels::{COLUMNS, TILE};
 
@@ -29,16 +29,16 @@ pub(in crate::networks) struct HalfOuterProducts<'a> {
 
 impl HalfOuterProducts<'_> {
     /// Adds the products.
-    pub(in crate::networks) fn run(mut self, arithmetic: Arithmetic) {
+    pub(in crate::networks) fn run(mut self, arithmetic: Bf16Arithmetic) {
         self.check();
         if !arithmetic.is_native() {
             return emulated::add(&mut self, arithmetic);
         }
         match arithmetic {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-            Arithmetic::Tiles => super::tiles::add(&mut self),
+            Bf16Arithmetic::Tiles => super::tiles::add(&mut self),
             #[cfg(target_arch = "x86_64")]
-            Arithmetic::Dots => super::dots::add(&mut self),
+            Bf16Arithmetic::Dots => super::dots::add(&mut self),
             #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
             _ => unreachable!("a processor without these instructions"),
         }
@@ -91,7 +91,7 @@ mod tests {
         }
 
         /// Returns the sums that begin with 2.
-        fn sums(&self, arithmetic: Arithmetic, is_emulated: bool) -> Vec<f32> {
+        fn sums(&self, arithmetic: Bf16Arithmetic, is_emulated: bool) -> Vec<f32> {
             let Self { height, width, rows, columns, .. } = *self;
             let pairs = width.div_ceil(2);
             let mut left = vec![0; rows * height * 2 * pairs];
@@ -140,7 +140,7 @@ mod tests {
                 (index * 37 % 23) as f32 - 11.0
             });
             let [height, width, _, columns] = sizes;
-            for arithmetic in Arithmetic::ALL {
+            for &arithmetic in Bf16Arithmetic::ALL {
                 for is_emulated in [false, true] {
                     for (place, sum) in case.sums(arithmetic, is_emulated).into_iter().enumerate() {
                         let (row, column) = (place / columns, place % columns);
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn emulated_outer_products_equal_those_of_the_instructions_bit_for_bit() {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
-        for arithmetic in Arithmetic::ALL.into_iter().filter(|arithmetic| arithmetic.is_native()) {
+        for &arithmetic in Bf16Arithmetic::ALL.iter().filter(|arithmetic| arithmetic.is_native()) {
             for scale in [1.0, 1e-10, 1e-19] {
                 let draw = || scale * (rng.random::<f32>() - 0.5) * 2f32.powi(rng.random_range(0..12));
                 let case = Case::new([6, 9, 48, 64], draw);

@@ -1,6 +1,6 @@
 use std::mem::MaybeUninit;
 
-use super::arithmetic::Arithmetic;
+use super::arithmetic::Bf16Arithmetic;
 use super::emulated;
 use super::panels::{BLOCK, COLUMNS, HalfPanels, WORDS};
 
@@ -34,7 +34,7 @@ pub(in crate::networks) struct HalfProduct<'a> {
 
 impl HalfProduct<'_> {
     /// Computes the product.
-    pub(in crate::networks) fn run(mut self, arithmetic: Arithmetic) {
+    pub(in crate::networks) fn run(mut self, arithmetic: Bf16Arithmetic) {
         if self.left.count == 0 {
             return;
         }
@@ -44,9 +44,9 @@ impl HalfProduct<'_> {
         }
         match arithmetic {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-            Arithmetic::Tiles => super::tiles::multiply(&mut self),
+            Bf16Arithmetic::Tiles => super::tiles::multiply(&mut self),
             #[cfg(target_arch = "x86_64")]
-            Arithmetic::Dots => super::dots::multiply(&mut self),
+            Bf16Arithmetic::Dots => super::dots::multiply(&mut self),
             #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
             _ => unreachable!("a processor without these instructions"),
         }
@@ -103,7 +103,7 @@ mod tests {
         left: HalfRows<'_>,
         right: &HalfPanels,
         (bias, least): (&[f32], f32),
-        arithmetic: Arithmetic,
+        arithmetic: Bf16Arithmetic,
         is_emulated: bool,
     ) -> Vec<f32> {
         let result_step = right.columns() + 3;
@@ -134,7 +134,7 @@ mod tests {
                 let right = HalfPanels::of(&matrix, runs.len(), length, columns);
                 let left = HalfRows { values: &values, count, step, runs: &runs, length };
                 let bias: Vec<f32> = (0..columns).map(|column| column as f32).collect();
-                for arithmetic in Arithmetic::ALL {
+                for &arithmetic in Bf16Arithmetic::ALL {
                     for is_emulated in [false, true] {
                         let result = product(left, &right, (&bias, 0.0), arithmetic, is_emulated);
                         for (row, result) in result.chunks_exact(columns + 3).enumerate() {
@@ -156,7 +156,7 @@ mod tests {
     fn emulated_products_equal_those_of_the_instructions_bit_for_bit() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut compared = 0;
-        for arithmetic in Arithmetic::ALL.into_iter().filter(|arithmetic| arithmetic.is_native()) {
+        for &arithmetic in Bf16Arithmetic::ALL.iter().filter(|arithmetic| arithmetic.is_native()) {
             // The last scale makes products of denormal size.
             for scale in [1.0, 1e-10, 1e-19] {
                 let mut draw = || scale * (rng.random::<f32>() - 0.5) * 2f32.powi(rng.random_range(0..12));
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn nan_stays_nan() {
         let right = HalfPanels::of(&[1.0], 1, 1, 1);
-        for arithmetic in Arithmetic::ALL {
+        for &arithmetic in Bf16Arithmetic::ALL {
             for is_emulated in [false, true] {
                 let mut values = [0; 32];
                 values[0] = round(f32::NAN);

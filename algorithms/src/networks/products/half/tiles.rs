@@ -95,11 +95,19 @@ pub(super) fn multiply(product: &mut HalfProduct<'_>) {
         product.left.runs.iter().map(|&run| product.left.values[run..].as_ptr()).collect();
     let shapes = Shapes::new(height, PAIRS);
     let mut sums = Sums([[0.0; COLUMNS]; 2 * ROWS]);
-    for panel in 0..product.right.count() {
+    let panels: Vec<usize> = (0..product.right.count()).collect();
+    // Four tiles of sums keep the processor busy: those of two tiles of rows, or of two panels.
+    let at_once = if firsts.len() == 1 { 2 } else { 1 };
+    for panels in panels.chunks(at_once) {
         for firsts in firsts.chunks(2) {
-            let block = Block { product, addresses: &addresses, panel, first: firsts[0] };
-            block.multiply(firsts.get(1).copied(), &mut sums);
-            for (&first, sums) in firsts.iter().zip(sums.0.chunks_exact(ROWS)) {
+            let block = Block { product, addresses: &addresses, panel: panels[0], first: firsts[0] };
+            match (firsts, panels) {
+                (&[_, second], _) => block.multiply_two_tiles(second, &mut sums),
+                (_, [_, _]) => block.multiply_two_panels(&mut sums),
+                _ => block.multiply(&mut sums),
+            }
+            let places = firsts.iter().flat_map(|&first| panels.iter().map(move |&panel| (first, panel)));
+            for ((first, panel), sums) in places.zip(sums.0.chunks_exact(ROWS)) {
                 product.write(first, panel, &sums[..height]);
             }
         }
@@ -111,7 +119,7 @@ pub(super) fn multiply(product: &mut HalfProduct<'_>) {
 #[repr(align(64))]
 struct Sums([[f32; COLUMNS]; 2 * ROWS]);
 
-/// A tile of rows, times a panel.
+/// A tile of rows and a panel.
 struct Block<'a, 'b> {
     product: &'a HalfProduct<'b>,
     /// The address of the first row of each run.
@@ -131,107 +139,178 @@ struct Loop {
     sums: *mut f32,
 }
 
+// In all functions below, `HalfProduct::check` has checked that whole blocks of each row are within the values, and that each
+// panel has as many blocks of `2 * ROWS * COLUMNS` words. The shapes of the tiles are set. Sums have 128 bytes per row.
 impl Block<'_, '_> {
+    /// Returns the bytes from the first row of a run to another one.
+    fn offset(&self, row: usize) -> usize {
+        row * self.step()
+    }
+
+    /// Returns the bytes from a row to the next.
+    fn step(&self) -> usize {
+        self.product.left.step * size_of::<u16>()
+    }
+
+    fn rows(&self, second: usize, sums: &mut Sums) -> Loop {
+        Loop { blocks: self.product.right.blocks(), second, sums: sums.0.as_mut_ptr().cast() }
+    }
+
     /// Computes the sums of this tile of rows, and of the one that begins at the row `second`.
     #[allow(unsafe_code)]
-    fn multiply(&self, second: Option<usize>, sums: &mut Sums) {
-        let (left, right) = (self.product.left, self.product.right);
-        let values = |row: usize| row * left.step * size_of::<u16>();
-        let rows = Loop {
-            blocks: right.blocks(),
-            second: second.map_or(0, |second| values(second) - values(self.first)),
-            sums: sums.0.as_mut_ptr().cast(),
-        };
-        // SAFETY: `HalfProduct::check` has checked that whole blocks of each row are within the values, and that the panel
-        // has as many blocks of `2 * ROWS * COLUMNS` words. The shapes of the tiles are set. Sums have 128 bytes per row.
+    fn multiply_two_tiles(&self, second: usize, sums: &mut Sums) {
+        let rows = self.rows(self.offset(second) - self.offset(self.first), sums);
+        // SAFETY: as above.
         unsafe {
-            if second.is_some() {
-                asm!(
-                    "tilezero tmm0",
-                    "tilezero tmm1",
-                    "tilezero tmm2",
-                    "tilezero tmm3",
-                    "2:",
-                    "mov {left}, [{runs}]",
-                    "add {left}, {first}",
-                    "mov {other}, {left}",
-                    "add {other}, [{rows} + 8]",
-                    "mov {blocks}, [{rows}]",
-                    "3:",
-                    "tileloadd tmm4, [{left} + {step} * 1]",
-                    "tileloadd tmm6, [{right} + {line} * 1]",
-                    "tileloadd tmm7, [{right} + {line} * 1 + 1024]",
-                    "tileloadd tmm5, [{other} + {step} * 1]",
-                    "tdpbf16ps tmm0, tmm4, tmm6",
-                    "tdpbf16ps tmm1, tmm4, tmm7",
-                    "tdpbf16ps tmm2, tmm5, tmm6",
-                    "tdpbf16ps tmm3, tmm5, tmm7",
-                    "add {left}, 64",
-                    "add {other}, 64",
-                    "add {right}, 2048",
-                    "dec {blocks}",
-                    "jnz 3b",
-                    "add {runs}, 8",
-                    "cmp {runs}, {end}",
-                    "jne 2b",
-                    "mov {blocks}, [{rows} + 16]",
-                    "mov {line}, 128",
-                    "tilestored [{blocks} + {line} * 1], tmm0",
-                    "tilestored [{blocks} + {line} * 1 + 64], tmm1",
-                    "tilestored [{blocks} + {line} * 1 + 2048], tmm2",
-                    "tilestored [{blocks} + {line} * 1 + 2112], tmm3",
-                    rows = in(reg) &raw const rows,
-                    runs = inout(reg) self.addresses.as_ptr() => _,
-                    end = in(reg) self.addresses.as_ptr_range().end,
-                    first = in(reg) values(self.first),
-                    step = in(reg) left.step * size_of::<u16>(),
-                    right = inout(reg) self.product.panel(self.panel).as_ptr() => _,
-                    line = inout(reg) 64usize => _,
-                    left = out(reg) _,
-                    other = out(reg) _,
-                    blocks = out(reg) _,
-                    out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-                    out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-                    options(nostack),
-                );
-            } else {
-                asm!(
-                    "tilezero tmm0",
-                    "tilezero tmm1",
-                    "2:",
-                    "mov {left}, [{runs}]",
-                    "add {left}, {first}",
-                    "mov {blocks}, [{rows}]",
-                    "3:",
-                    "tileloadd tmm4, [{left} + {step} * 1]",
-                    "tileloadd tmm6, [{right} + {line} * 1]",
-                    "tileloadd tmm7, [{right} + {line} * 1 + 1024]",
-                    "tdpbf16ps tmm0, tmm4, tmm6",
-                    "tdpbf16ps tmm1, tmm4, tmm7",
-                    "add {left}, 64",
-                    "add {right}, 2048",
-                    "dec {blocks}",
-                    "jnz 3b",
-                    "add {runs}, 8",
-                    "cmp {runs}, {end}",
-                    "jne 2b",
-                    "mov {blocks}, [{rows} + 16]",
-                    "mov {line}, 128",
-                    "tilestored [{blocks} + {line} * 1], tmm0",
-                    "tilestored [{blocks} + {line} * 1 + 64], tmm1",
-                    rows = in(reg) &raw const rows,
-                    runs = inout(reg) self.addresses.as_ptr() => _,
-                    end = in(reg) self.addresses.as_ptr_range().end,
-                    first = in(reg) values(self.first),
-                    step = in(reg) left.step * size_of::<u16>(),
-                    right = inout(reg) self.product.panel(self.panel).as_ptr() => _,
-                    line = inout(reg) 64usize => _,
-                    left = out(reg) _,
-                    blocks = out(reg) _,
-                    out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
-                    options(nostack),
-                );
-            }
+            asm!(
+                "tilezero tmm0",
+                "tilezero tmm1",
+                "tilezero tmm2",
+                "tilezero tmm3",
+                "2:",
+                "mov {left}, [{runs}]",
+                "add {left}, {first}",
+                "mov {other}, {left}",
+                "add {other}, [{rows} + 8]",
+                "mov {blocks}, [{rows}]",
+                "3:",
+                "tileloadd tmm4, [{left} + {step} * 1]",
+                "tileloadd tmm6, [{right} + {line} * 1]",
+                "tileloadd tmm7, [{right} + {line} * 1 + 1024]",
+                "tileloadd tmm5, [{other} + {step} * 1]",
+                "tdpbf16ps tmm0, tmm4, tmm6",
+                "tdpbf16ps tmm1, tmm4, tmm7",
+                "tdpbf16ps tmm2, tmm5, tmm6",
+                "tdpbf16ps tmm3, tmm5, tmm7",
+                "add {left}, 64",
+                "add {other}, 64",
+                "add {right}, 2048",
+                "dec {blocks}",
+                "jnz 3b",
+                "add {runs}, 8",
+                "cmp {runs}, {end}",
+                "jne 2b",
+                "mov {blocks}, [{rows} + 16]",
+                "mov {line}, 128",
+                "tilestored [{blocks} + {line} * 1], tmm0",
+                "tilestored [{blocks} + {line} * 1 + 64], tmm1",
+                "tilestored [{blocks} + {line} * 1 + 2048], tmm2",
+                "tilestored [{blocks} + {line} * 1 + 2112], tmm3",
+                rows = in(reg) &raw const rows,
+                runs = inout(reg) self.addresses.as_ptr() => _,
+                end = in(reg) self.addresses.as_ptr_range().end,
+                first = in(reg) self.offset(self.first),
+                step = in(reg) self.step(),
+                right = inout(reg) self.product.panel(self.panel).as_ptr() => _,
+                line = inout(reg) 64usize => _,
+                left = out(reg) _,
+                other = out(reg) _,
+                blocks = out(reg) _,
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack),
+            );
+        }
+    }
+
+    /// Computes the sums of this tile of rows in this panel and the next.
+    #[allow(unsafe_code)]
+    fn multiply_two_panels(&self, sums: &mut Sums) {
+        let rows = self.rows(0, sums);
+        // SAFETY: as above.
+        unsafe {
+            asm!(
+                "tilezero tmm0",
+                "tilezero tmm1",
+                "tilezero tmm2",
+                "tilezero tmm3",
+                "2:",
+                "mov {left}, [{runs}]",
+                "add {left}, {first}",
+                "mov {blocks}, [{rows}]",
+                "3:",
+                "tileloadd tmm4, [{left} + {step} * 1]",
+                "tileloadd tmm6, [{right} + {line} * 1]",
+                "tileloadd tmm7, [{right} + {line} * 1 + 1024]",
+                "tdpbf16ps tmm0, tmm4, tmm6",
+                "tdpbf16ps tmm1, tmm4, tmm7",
+                "tileloadd tmm6, [{other} + {line} * 1]",
+                "tileloadd tmm7, [{other} + {line} * 1 + 1024]",
+                "tdpbf16ps tmm2, tmm4, tmm6",
+                "tdpbf16ps tmm3, tmm4, tmm7",
+                "add {left}, 64",
+                "add {other}, 2048",
+                "add {right}, 2048",
+                "dec {blocks}",
+                "jnz 3b",
+                "add {runs}, 8",
+                "cmp {runs}, {end}",
+                "jne 2b",
+                "mov {blocks}, [{rows} + 16]",
+                "mov {line}, 128",
+                "tilestored [{blocks} + {line} * 1], tmm0",
+                "tilestored [{blocks} + {line} * 1 + 64], tmm1",
+                "tilestored [{blocks} + {line} * 1 + 2048], tmm2",
+                "tilestored [{blocks} + {line} * 1 + 2112], tmm3",
+                rows = in(reg) &raw const rows,
+                runs = inout(reg) self.addresses.as_ptr() => _,
+                end = in(reg) self.addresses.as_ptr_range().end,
+                first = in(reg) self.offset(self.first),
+                step = in(reg) self.step(),
+                right = inout(reg) self.product.panel(self.panel).as_ptr() => _,
+                other = inout(reg) self.product.panel(self.panel + 1).as_ptr() => _,
+                line = inout(reg) 64usize => _,
+                left = out(reg) _,
+                blocks = out(reg) _,
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm6") _, out("tmm7") _,
+                options(nostack),
+            );
+        }
+    }
+
+    /// Computes the sums of this tile of rows in this panel.
+    #[allow(unsafe_code)]
+    fn multiply(&self, sums: &mut Sums) {
+        let rows = self.rows(0, sums);
+        // SAFETY: as above.
+        unsafe {
+            asm!(
+                "tilezero tmm0",
+                "tilezero tmm1",
+                "2:",
+                "mov {left}, [{runs}]",
+                "add {left}, {first}",
+                "mov {blocks}, [{rows}]",
+                "3:",
+                "tileloadd tmm4, [{left} + {step} * 1]",
+                "tileloadd tmm6, [{right} + {line} * 1]",
+                "tileloadd tmm7, [{right} + {line} * 1 + 1024]",
+                "tdpbf16ps tmm0, tmm4, tmm6",
+                "tdpbf16ps tmm1, tmm4, tmm7",
+                "add {left}, 64",
+                "add {right}, 2048",
+                "dec {blocks}",
+                "jnz 3b",
+                "add {runs}, 8",
+                "cmp {runs}, {end}",
+                "jne 2b",
+                "mov {blocks}, [{rows} + 16]",
+                "mov {line}, 128",
+                "tilestored [{blocks} + {line} * 1], tmm0",
+                "tilestored [{blocks} + {line} * 1 + 64], tmm1",
+                rows = in(reg) &raw const rows,
+                runs = inout(reg) self.addresses.as_ptr() => _,
+                end = in(reg) self.addresses.as_ptr_range().end,
+                first = in(reg) self.offset(self.first),
+                step = in(reg) self.step(),
+                right = inout(reg) self.product.panel(self.panel).as_ptr() => _,
+                line = inout(reg) 64usize => _,
+                left = out(reg) _,
+                blocks = out(reg) _,
+                out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
+                options(nostack),
+            );
         }
     }
 }
