@@ -59,8 +59,8 @@ impl DeviceName {
     /// Fails if the CPU does not support a precision. Other devices are checked when they are open.
     pub(crate) fn check(self, precision: Precision) -> Result<()> {
         ensure!(
-            !self.is_cpu() || precision == Precision::F32,
-            "policy.precision = {} is not possible on the CPU: it must be f32",
+            !self.is_cpu() || precision != Precision::F16,
+            "policy.precision = {} is not possible on the CPU: it must be f32 or bf16",
             precision.name()
         );
         Ok(())

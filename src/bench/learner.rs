@@ -146,7 +146,9 @@ fn experiment(args: &BenchLearnerArgs) -> Result<Experiment> {
             bail!("--set {key} has no effect here; use {flag}");
         }
     }
-    config::from_args(&experiment, None)?.resolve()
+    let mut experiment = config::from_args(&experiment, None)?.resolve()?;
+    experiment.settle_bf16_arithmetic();
+    Ok(experiment)
 }
 
 /// Measures acting, updating and the whole loop after one update for warm-up, until acting and updating have taken `duration`.

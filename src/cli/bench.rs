@@ -132,8 +132,7 @@ pub(crate) struct BenchLearnerArgs {
     /// Convolutional torso: nature, impala or data_efficient [default: that of the preset]
     #[arg(long, value_name = "TORSO", value_parser = torso_parser())]
     pub(crate) torso: Option<TorsoKind>,
-    /// Precision of the layers for image observations, on devices other than the CPU: f32, bf16 or f16 [default: that of the
-    /// preset]
+    /// Precision of the layers for image observations: f32, bf16 or f16 [default: that of the preset]
     #[arg(long, value_name = "PRECISION", value_parser = precision_parser())]
     pub(crate) precision: Option<Precision>,
 }

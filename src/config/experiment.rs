@@ -1,7 +1,7 @@
 use std::mem;
 
 use algorithms::ValueScale;
-use algorithms::networks::PolicyConfig;
+use algorithms::networks::{Bf16Arithmetic, PolicyConfig, Precision};
 use anyhow::{Result, bail, ensure};
 use settings::Settings;
 
@@ -93,6 +93,14 @@ impl Experiment {
     pub(crate) fn settle_popart_floor(&mut self) {
         if self.policy.value_scale == ValueScale::PopArt && self.clips_rewards() {
             self.policy.popart_floor.get_or_insert(1.0);
+        }
+    }
+
+    /// Decides in which order the CPU sums products of 16-bit numbers in a new run, unless this is configured: that of the
+    /// faster instructions of this processor.
+    pub(crate) fn settle_bf16_arithmetic(&mut self) {
+        if self.policy.precision == Precision::Bf16 && self.device.is_cpu() {
+            self.policy.bf16_arithmetic.get_or_insert_with(Bf16Arithmetic::here);
         }
     }
 

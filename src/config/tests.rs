@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use algorithms::networks::Bf16Arithmetic;
 use tempfile::TempDir;
 use toml::Value;
 
@@ -666,6 +667,27 @@ fn accepts_whole_numbers_with_separators_exponents_and_suffixes() {
     assert!(error("environments.noop_max=5G").ends_with("it must be in 0..=108000"));
     // Numbers that are not valid TOML.
     assert_eq!(value(&self::experiment(&["--set", "ppo.gamma=.5"]).unwrap(), "ppo.gamma"), Value::Float(0.5));
+}
+
+#[test]
+fn new_runs_on_the_cpu_keep_the_arithmetic_of_their_16_bit_products() {
+    let arithmetic = |text: &str| {
+        let mut experiment = from_toml(text).unwrap().resolve().unwrap();
+        experiment.settle_bf16_arithmetic();
+        (experiment.policy.bf16_arithmetic, experiment.unused_precision().is_some())
+    };
+    let here = Bf16Arithmetic::here();
+    assert_eq!(arithmetic(""), (None, false));
+    assert_eq!(arithmetic("policy.precision = 'bf16'"), (Some(here), false));
+    for &chosen in Bf16Arithmetic::ALL {
+        let text = format!("policy.precision = 'bf16'\npolicy.bf16_arithmetic = '{}'", chosen.name());
+        assert_eq!(arithmetic(&text), (Some(chosen), false));
+    }
+    assert_eq!(arithmetic("policy.precision = 'bf16'\nexperiment.device = 'cuda'"), (None, false));
+    // A run in 32 bits whose precision is changed later.
+    let changed = from_toml("policy.precision = 'bf16'").unwrap().resolve().unwrap();
+    let warning = changed.unused_precision().unwrap();
+    assert!(warning.ends_with(&format!("add --set policy.bf16_arithmetic={}", here.name())), "{warning}");
 }
 
 #[test]

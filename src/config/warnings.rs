@@ -1,6 +1,7 @@
 //! Warnings about experiments that are valid but probably mistakes.
 
 use algorithms::ValueScale;
+use algorithms::networks::{Bf16Arithmetic, Precision};
 
 use super::experiment::Experiment;
 use super::games::Games;
@@ -39,6 +40,7 @@ impl Experiment {
             self.late_start(),
             self.unscaled_clipping(),
             self.unused_emulation(),
+            self.emulated_arithmetic(),
         ];
         self.notes.iter().cloned().chain(found.into_iter().flatten()).collect()
     }
@@ -53,6 +55,34 @@ impl Experiment {
                  experiment.total_frames above {} or {algorithm}.learning_starts lower",
                 self.total_frames(),
                 starts.saturating_mul(frames_per_step)
+            )
+        })
+    }
+
+    /// Returns true if the layers that process images should multiply 16-bit numbers on the CPU.
+    fn has_16_bit_products(&self) -> bool {
+        self.policy.precision == Precision::Bf16 && self.device.is_cpu()
+    }
+
+    /// Warns if this processor has no instructions for the 16-bit products of the run.
+    fn emulated_arithmetic(&self) -> Option<String> {
+        let arithmetic = self.policy.bf16_arithmetic?;
+        (self.has_16_bit_products() && !arithmetic.is_native()).then(|| {
+            format!(
+                "this processor has no instructions for policy.bf16_arithmetic = \"{}\": training is slower than with \
+                 policy.precision = \"f32\"",
+                arithmetic.name()
+            )
+        })
+    }
+
+    /// Warns if the CPU continues in 32 bits a run whose precision is `bf16`, because no arithmetic was chosen when it began.
+    pub(crate) fn unused_precision(&self) -> Option<String> {
+        (self.has_16_bit_products() && self.policy.bf16_arithmetic.is_none()).then(|| {
+            format!(
+                "policy.precision = \"bf16\" has no effect on the CPU without policy.bf16_arithmetic; add --set \
+                 policy.bf16_arithmetic={}",
+                Bf16Arithmetic::here().name()
             )
         })
     }

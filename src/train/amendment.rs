@@ -74,7 +74,8 @@ pub(super) fn configured(
 /// Prints the warnings that a change of settings adds to those of the experiment.
 fn warn_of(before: &Experiment, after: &Experiment, printer: &Printer) {
     let known = before.warnings();
-    after.warnings().iter().filter(|line| !known.contains(line)).for_each(|line| printer.warn(line));
+    let found = after.warnings().into_iter().chain(after.unused_precision());
+    found.filter(|line| !known.contains(line)).for_each(|line| printer.warn(&line));
 }
 
 impl Run {

@@ -56,8 +56,8 @@ fn errors_are_one_line_with_the_allowed_values() {
         ),
         (&["ppo", "--device", "abacus"], "unknown device 'abacus'"),
         (
-            &["ppo", "--set", "policy.precision=bf16"],
-            "policy.precision = bf16 is not possible on the CPU: it must be f32",
+            &["ppo", "--set", "policy.precision=f16"],
+            "policy.precision = f16 is not possible on the CPU: it must be f32 or bf16",
         ),
         (
             &["ppo", "--set", "policy.precision=f8"],
@@ -67,7 +67,10 @@ fn errors_are_one_line_with_the_allowed_values() {
             &["bench", "learner", "--set", "environments.halves=true"],
             "environments.halves = true is not possible here: the benchmark steps all environments together",
         ),
-        (&["bench", "learner", "--precision", "f16"], "policy.precision = f16 is not possible on the CPU"),
+        (
+            &["bench", "learner", "--precision", "f16"],
+            "policy.precision = f16 is not possible on the CPU: it must be f32 or bf16",
+        ),
         (&["ppo", "--device", "wpgu"], "did you mean 'wgpu'?"),
         (&["ppo", "--config", "nowhere.toml"], "cannot read nowhere.toml"),
         (&["ppo", "--games", "CartPole-v1,pong"], "cannot be trained together"),
