@@ -5,7 +5,7 @@ use burn::tensor::{Tensor, TensorData};
 use super::convolutions::{Convolutions, DATA_EFFICIENT, NATURE};
 use super::impala::Impala;
 use super::init::standard_normal;
-use super::linear::fully_connected;
+use super::linear::{PackedWeight, fully_connected};
 use super::norm::Activation;
 use super::precision::{Computation, cast_like};
 use super::{Bf16Arithmetic, Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
@@ -45,11 +45,13 @@ pub(super) struct Hidden {
     /// The arithmetic of products of 16-bit numbers on the CPU; `None` for 32 bits.
     #[module(skip)]
     arithmetic: Option<Bf16Arithmetic>,
+    #[module(skip)]
+    packed: PackedWeight,
 }
 
 impl Hidden {
     pub(super) fn new(linear: Linear, activation: Activation) -> Self {
-        Self { linear, activation, arithmetic: None }
+        Self { linear, activation, arithmetic: None, packed: PackedWeight::default() }
     }
 
     /// Multiplies 16-bit numbers if `arithmetic` is given.
@@ -60,9 +62,11 @@ impl Hidden {
 
     /// Maps `[rows, inputs]` to `[rows, outputs]`.
     pub(super) fn forward(&self, input: Tensor<2>) -> Tensor<2> {
-        let arithmetic = self.arithmetic;
-        self.activation
-            .after(|rectify| fully_connected(&self.linear, input, Computation { rectify, arithmetic }))
+        self.activation.after(|rectify| {
+            let packed = self.arithmetic.map(|_| self.packed.clone());
+            let computation = Computation { packed, ..Computation::new(rectify, self.arithmetic) };
+            fully_connected(&self.linear, input, computation)
+        })
     }
 }
 

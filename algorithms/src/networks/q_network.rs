@@ -180,7 +180,7 @@ impl QHead {
         let layer =
             |layer: fn(&QHeadNoise) -> &Option<LayerNoise>| noise.and_then(|noise| layer(noise).as_ref());
         let hidden = self.activation.after(|rectify| {
-            let computation = Computation { rectify, arithmetic: self.arithmetic };
+            let computation = Computation::new(rectify, self.arithmetic);
             self.hidden.forward(features, None, layer(|noise| &noise.hidden), computation)
         });
         self.output.forward(hidden, tasks, layer(|noise| &noise.output), Computation::plain(false))

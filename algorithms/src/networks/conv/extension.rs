@@ -157,7 +157,7 @@ impl<B: FusedConvGradients, C: CheckpointStrategy> FusedConv for Autodiff<B, C> 
         let (weight, weight_node) = weight.into_parts();
         let (bias, bias_node) = bias.into_parts();
         let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
-        let (output, saved) = B::forward(input, weight.clone(), bias, window, computation);
+        let (output, saved) = B::forward(input, weight.clone(), bias, window, computation.clone());
         let nodes = [input_node, weight_node, bias_node];
         match FusedConvBackward.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(preparation) => {

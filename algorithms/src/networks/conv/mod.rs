@@ -65,7 +65,7 @@ impl Conv {
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let (weight, bias) = (cast_like(self.weight.val(), &input), cast_like(self.bias.val(), &input));
         let window = Window { stride: self.stride, padding: self.padding };
-        let computation = Computation { rectify: self.rectify, arithmetic: self.arithmetic };
+        let computation = Computation::new(self.rectify, self.arithmetic);
         extension::conv(input, weight, bias, window, computation)
     }
 }

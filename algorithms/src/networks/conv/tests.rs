@@ -84,13 +84,13 @@ fn fused(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, r
 
 /// Computes the convolution with products of 16-bit numbers, in the order of tiles.
 fn tiles(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, rectify: bool) -> Tensor<4> {
-    let computation = Computation { rectify, arithmetic: Some(Bf16Arithmetic::Tiles) };
+    let computation = Computation::new(rectify, Some(Bf16Arithmetic::Tiles));
     extension::conv(input, weight, bias, window, computation)
 }
 
 /// Computes the convolution with products of 16-bit numbers, in the order of dot products.
 fn dots(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, rectify: bool) -> Tensor<4> {
-    let computation = Computation { rectify, arithmetic: Some(Bf16Arithmetic::Dots) };
+    let computation = Computation::new(rectify, Some(Bf16Arithmetic::Dots));
     extension::conv(input, weight, bias, window, computation)
 }
 

@@ -1,5 +1,7 @@
 //! The fused layer as an extension of burn's backends, with its own backward pass.
 
+use std::sync::Arc;
+
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn::backend::autodiff::grads::Gradients;
@@ -12,6 +14,7 @@ use burn::tensor::{DType, Device, Tensor};
 use super::{Sizes, backward, forward, half};
 use crate::networks::flex::{slice, tensor};
 use crate::networks::precision::Computation;
+use crate::networks::products::half::HalfPanels;
 
 /// [`fully_connected`](super::fully_connected). Tracks gradients if the arguments do.
 pub(super) fn linear(
@@ -81,7 +84,12 @@ impl FusedLinear for Flex {
         let output = match computation.arithmetic {
             None => forward::forward(sizes, values.0, values.1, values.2, computation.rectify),
             Some(arithmetic) => {
-                half::forward(sizes, values.0, values.1, values.2, computation.rectify, arithmetic)
+                let pack = || HalfPanels::of(values.1, 1, sizes.inputs, sizes.outputs);
+                let panels = match &computation.packed {
+                    Some(packed) => packed.of(&weight, pack),
+                    None => Arc::new(pack()),
+                };
+                half::forward(sizes, values.0, &panels, values.2, computation.rectify, arithmetic)
             }
         };
         tensor(output, [sizes.rows, sizes.outputs])
@@ -121,7 +129,9 @@ impl<B: FusedLinearGradients, C: CheckpointStrategy> FusedLinear for Autodiff<B,
     ) -> FloatTensor<Self> {
         let [(input, input_node), (weight, weight_node), (bias, bias_node)] =
             [input, weight, bias].map(FloatTensor::<Self>::into_parts);
-        let output = B::fused_linear(input.clone(), weight.clone(), bias, computation);
+        // A weight that is learned changes after each pass.
+        let computation = Computation { packed: None, ..computation };
+        let output = B::fused_linear(input.clone(), weight.clone(), bias, computation.clone());
         let nodes = [input_node, weight_node, bias_node];
         match FusedLinearBackward.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(preparation) => {

@@ -15,19 +15,18 @@ use crate::networks::products::half::{
 /// Rows of the left factor that a thread multiplies at once.
 const PART_ROWS: usize = 64;
 
-/// Computes `input * weight + bias`, optionally rectified: `[rows, outputs]`.
+/// Computes `input * weight + bias`, optionally rectified: `[rows, outputs]`. The weight is packed from `[inputs, outputs]`.
 pub(super) fn forward(
     sizes: Sizes,
     input: &[f32],
-    weight: &[f32],
+    weight: &HalfPanels,
     bias: &[f32],
     rectify: bool,
     arithmetic: Bf16Arithmetic,
 ) -> Vec<f32> {
     assert_eq!(bias.len(), sizes.outputs);
-    let weight = HalfPanels::of(weight, 1, sizes.inputs, sizes.outputs);
     let least = if rectify { 0.0 } else { f32::NEG_INFINITY };
-    multiply(&rounded(input), sizes.inputs, &weight, (bias, least), arithmetic)
+    multiply(&rounded(input), sizes.inputs, weight, (bias, least), arithmetic)
 }
 
 /// Computes the gradient of the input, `[rows, inputs]`, given the gradient of the output before the rectifier.

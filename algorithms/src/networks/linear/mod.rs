@@ -5,6 +5,7 @@
 //!
 //! * `forward`, `backward`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
+//! * `packed`: weights of 16 bits that are kept between steps
 //! * `device`: the passes over a batch on devices
 
 mod backward;
@@ -13,6 +14,7 @@ mod device;
 mod extension;
 mod forward;
 mod half;
+mod packed;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +22,8 @@ use burn::module::Param;
 use burn::nn::Linear;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
+
+pub(super) use packed::PackedWeight;
 
 use super::precision::{Computation, cast_like};
 

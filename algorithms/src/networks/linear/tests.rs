@@ -18,13 +18,13 @@ fn fused(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, rectify: bool) ->
 
 /// Computes the layer with products of 16-bit numbers, in the order of tiles.
 fn tiles(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, rectify: bool) -> Tensor<2> {
-    let computation = Computation { rectify, arithmetic: Some(Bf16Arithmetic::Tiles) };
+    let computation = Computation::new(rectify, Some(Bf16Arithmetic::Tiles));
     extension::linear(input, weight, bias, computation)
 }
 
 /// Computes the layer with products of 16-bit numbers, in the order of dot products.
 fn dots(input: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, rectify: bool) -> Tensor<2> {
-    let computation = Computation { rectify, arithmetic: Some(Bf16Arithmetic::Dots) };
+    let computation = Computation::new(rectify, Some(Bf16Arithmetic::Dots));
     extension::linear(input, weight, bias, computation)
 }
 

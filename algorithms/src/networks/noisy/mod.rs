@@ -77,8 +77,8 @@ impl NoisyLinear {
         }
         // The outer product is never formed: its factors are applied to both sides of the product.
         let [inputs, outputs] = [&noise.inputs, &noise.outputs].map(|noise| cast_like(noise.clone(), &input));
-        let linear = Computation { rectify: false, ..computation };
-        let mean = product(input.clone(), self.weight.val(), self.bias.val(), tasks, linear);
+        let linear = Computation { rectify: false, ..computation.clone() };
+        let mean = product(input.clone(), self.weight.val(), self.bias.val(), tasks, linear.clone());
         let sigma = product(input * inputs, self.weight_sigma.val(), self.bias_sigma.val(), tasks, linear);
         let output = mean + sigma * outputs;
         if computation.rectify { relu(output) } else { output }
