@@ -14,6 +14,7 @@ use super::check_steps_together;
 use super::format::{print_json, rate};
 use super::random_play::SEED;
 use crate::cli::{BenchLearnerArgs, ExperimentArgs, Global};
+use crate::cluster;
 use crate::config::{self, Experiment};
 use crate::environments::{Builder, Environments, Overrides};
 use crate::learner::Learner;
@@ -147,7 +148,7 @@ fn experiment(args: &BenchLearnerArgs) -> Result<Experiment> {
         }
     }
     let mut experiment = config::from_args(&experiment, None)?.resolve()?;
-    experiment.settle_bf16_arithmetic();
+    cluster::settle_bf16_arithmetic(&mut experiment)?;
     Ok(experiment)
 }
 

@@ -67,7 +67,7 @@ pub(crate) struct EvalArgs {
 The names and axes are those of the PyTorch modules in CleanRL's scripts: network, actor and critic for PPO, and \
 the corresponding modules for DQN, PQN and SAC. With several games, `actor` has one block of rows per game; each block \
 has as many rows as the game with the most actions needs. \
-The Python module ale_train.torch loads agents with discrete actions.
+The Python module ale_train.pytorch loads agents with discrete actions.
 
 Examples:
   ale-train export checkpoints/RUN --out agent.safetensors

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use algorithms::LearnerError;
 use algorithms::cluster::{Cluster, CommunicationError, Communicator};
-use anyhow::{Error, Result, ensure};
+use algorithms::networks::Bf16Arithmetic;
+use anyhow::{Context, Error, Result, ensure};
 
 use crate::config::Experiment;
 use crate::failure::{Interrupted, sentence, status};
@@ -168,6 +169,29 @@ pub(crate) fn settle_shards(experiment: &mut Experiment) {
     if *shards == 0 {
         *shards = if has_launcher { 1 << most.ilog2() } else { 1 };
     }
+}
+
+/// Decides in which order the CPUs of a new run sum products of 16-bit numbers, unless this is configured: that of the faster
+/// instructions of the leader's processor.
+pub(crate) fn settle_bf16_arithmetic(experiment: &mut Experiment) -> Result<()> {
+    if experiment.has_16_bit_products() && experiment.policy.bf16_arithmetic.is_none() {
+        experiment.policy.bf16_arithmetic =
+            Some(choice_of_leader(Bf16Arithmetic::here(), Bf16Arithmetic::ALL)?);
+    }
+    Ok(())
+}
+
+/// Returns what the leader has chosen from `all`. The other processes ignore what they have chosen themselves.
+fn choice_of_leader<T: Copy + PartialEq>(own: T, all: &[T]) -> Result<T> {
+    let Some(peers) = peers() else { return Ok(own) };
+    if peers.rank() > 0 {
+        let message = peers.listen()?;
+        let choice = message.first().and_then(|&index| all.get(usize::from(index)));
+        return choice.copied().context("the leader has chosen what this process does not know");
+    }
+    let index = all.iter().position(|choice| *choice == own).expect("one of all choices");
+    peers.tell(&[index as u8])?;
+    Ok(own)
 }
 
 /// Returns the cluster that trains an experiment.

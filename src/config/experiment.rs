@@ -1,7 +1,7 @@
 use std::mem;
 
 use algorithms::ValueScale;
-use algorithms::networks::{Bf16Arithmetic, PolicyConfig, Precision};
+use algorithms::networks::{PolicyConfig, Precision};
 use anyhow::{Result, bail, ensure};
 use settings::Settings;
 
@@ -96,12 +96,9 @@ impl Experiment {
         }
     }
 
-    /// Decides in which order the CPU sums products of 16-bit numbers in a new run, unless this is configured: that of the
-    /// faster instructions of this processor.
-    pub(crate) fn settle_bf16_arithmetic(&mut self) {
-        if self.policy.precision == Precision::Bf16 && self.device.is_cpu() {
-            self.policy.bf16_arithmetic.get_or_insert_with(Bf16Arithmetic::here);
-        }
+    /// Returns true if the layers for images should multiply 16-bit numbers on the CPU.
+    pub(crate) fn has_16_bit_products(&self) -> bool {
+        self.policy.precision == Precision::Bf16 && self.device.is_cpu()
     }
 
     /// Returns the experiment as TOML, with every key that it uses. Reading it gives the same experiment.

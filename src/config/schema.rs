@@ -232,8 +232,9 @@ fn unknown(written: &str, value: &Value, known: &[String]) -> Error {
     let is_usable = |known: &&String| game.is_some() || !known.starts_with(OF_GAME);
     let known: &[String] = &known.iter().filter(is_usable).cloned().collect::<Vec<_>>();
     let mut meant = if known.contains(&key) { vec![key.as_str()] } else { synonyms(&key, known) };
+    let of_game = own_name_of_games(&key, game);
     if meant.is_empty() {
-        meant = similar(&key, known);
+        meant = of_game.as_ref().map_or_else(|| similar(&key, known), |key| vec![key]);
     }
     let list = |keys: &[&str]| {
         keys.iter().map(|key| format!("'{}'", with_game(key, game))).collect::<Vec<_>>().join(" or ")
@@ -258,6 +259,13 @@ fn unknown(written: &str, value: &Value, known: &[String]) -> Error {
         names if names.is_empty() => anyhow!("unknown key '{written}'; the sections are {}", section_names()),
         names => anyhow!("unknown key '{written}'; the keys of this section are {}", names.join(", ")),
     }
+}
+
+/// Returns the key of single games that has the name of `key`, if `key` is none of a game.
+fn own_name_of_games(key: &str, game: Option<&str>) -> Option<String> {
+    let section = format!("{OF_GAME}{ANY_GAME}");
+    let name = key.rsplit('.').next().filter(|name| game.is_none() && names_in(&section).contains(name))?;
+    Some(format!("{section}.{name}"))
 }
 
 /// Fails at a quoted key with dots. It looks like a path of keys but is a single one.

@@ -9,6 +9,7 @@ use toml::Value;
 use super::schema::{Keys, keys};
 use super::{Config, Experiment, changed_keys, from_args, from_preset, from_toml, presets, values};
 use crate::cli::{self, Command};
+use crate::cluster;
 use crate::telemetry::Moment;
 
 /// Returns the experiment of `ale-train ppo ARGUMENTS`, or the error.
@@ -279,6 +280,9 @@ fn unknown_keys_suggest_keys_of_their_section_or_with_their_meaning() {
         ("dqn.gama", "did you mean 'dqn.gamma'?"),
         ("sac.gama", "did you mean 'sac.gamma'?"),
         ("ppo.norm_advantage", "did you mean 'ppo.norm_adv'?"),
+        ("environments.mode", "did you mean 'environments.game.NAME.mode'?"),
+        ("environments.difficulty", "did you mean 'environments.game.NAME.difficulty'?"),
+        ("mode", "did you mean 'environments.game.NAME.mode'?"),
         ("environments.num_env", "did you mean 'environments.num_envs'?"),
         ("enviroments.num_envs", "did you mean 'environments.num_envs'?"),
         ("env.noop", "did you mean 'environments.noop_max'?"),
@@ -673,7 +677,7 @@ fn accepts_whole_numbers_with_separators_exponents_and_suffixes() {
 fn new_runs_on_the_cpu_keep_the_arithmetic_of_their_16_bit_products() {
     let arithmetic = |text: &str| {
         let mut experiment = from_toml(text).unwrap().resolve().unwrap();
-        experiment.settle_bf16_arithmetic();
+        cluster::settle_bf16_arithmetic(&mut experiment).unwrap();
         (experiment.policy.bf16_arithmetic, experiment.unused_precision().is_some())
     };
     let here = Bf16Arithmetic::here();

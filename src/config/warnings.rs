@@ -1,7 +1,7 @@
 //! Warnings about experiments that are valid but probably mistakes.
 
 use algorithms::ValueScale;
-use algorithms::networks::{Bf16Arithmetic, Precision};
+use algorithms::networks::Bf16Arithmetic;
 
 use super::experiment::Experiment;
 use super::games::Games;
@@ -57,11 +57,6 @@ impl Experiment {
                 starts.saturating_mul(frames_per_step)
             )
         })
-    }
-
-    /// Returns true if the layers that process images should multiply 16-bit numbers on the CPU.
-    fn has_16_bit_products(&self) -> bool {
-        self.policy.precision == Precision::Bf16 && self.device.is_cpu()
     }
 
     /// Warns if this processor has no instructions for the 16-bit products of the run.

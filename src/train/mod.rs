@@ -53,7 +53,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     cluster::settle_shards(&mut experiment);
     experiment.settle_halves(cluster::peers().is_none());
     experiment.settle_popart_floor();
-    experiment.settle_bf16_arithmetic();
+    cluster::settle_bf16_arithmetic(&mut experiment)?;
     let printer = Printer::new(global.quiet);
     experiment.warnings().iter().for_each(|line| printer.warn(line));
     if let Some(chosen) = &preset {

@@ -261,6 +261,11 @@ fn ppo_on_images_with_an_lstm_learns_the_same() {
 }
 
 #[test]
+fn ppo_with_16_bit_products_learns_the_same() {
+    learns_the_same(&[&PIXELS[..], &["--set", "policy.precision=bf16"]].concat());
+}
+
+#[test]
 fn ppo_with_normalised_observations_learns_the_same() {
     learns_the_same(&NORMALISED);
 }

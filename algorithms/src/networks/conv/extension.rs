@@ -105,11 +105,11 @@ impl FusedConvGradients for Flex {
     ) -> (FlexTensor, FlexTensor) {
         let geometry = Geometry::new(input.shape().dims(), weight.shape().dims(), window);
         let (input, weight, bias) = (input.to_contiguous(), weight.to_contiguous(), bias.to_contiguous());
-        let values = (slice(&input), slice(&weight), slice(&bias));
+        let [images, kernel, biases] = [&input, &weight, &bias].map(slice);
         let output = match computation.arithmetic {
-            None => forward::forward(geometry, values.0, values.1, values.2, computation.rectify),
+            None => forward::forward(geometry, images, kernel, biases, computation.rectify),
             Some(arithmetic) => {
-                half::forward(geometry, values.0, values.1, values.2, computation.rectify, arithmetic)
+                half::forward(geometry, images, kernel, biases, computation.rectify, arithmetic)
             }
         };
         (tensor(output, geometry.output_shape()), input)

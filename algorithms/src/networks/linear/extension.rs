@@ -80,16 +80,16 @@ impl FusedLinear for Flex {
     ) -> FlexTensor {
         let sizes = Sizes::new(input.shape().dims(), weight.shape().dims());
         let [input, weight, bias] = [input, weight, bias].map(|tensor| tensor.to_contiguous());
-        let values = (slice(&input), slice(&weight), slice(&bias));
+        let [rows, matrix, biases] = [&input, &weight, &bias].map(slice);
         let output = match computation.arithmetic {
-            None => forward::forward(sizes, values.0, values.1, values.2, computation.rectify),
+            None => forward::forward(sizes, rows, matrix, biases, computation.rectify),
             Some(arithmetic) => {
-                let pack = || HalfPanels::of(values.1, 1, sizes.inputs, sizes.outputs);
+                let pack = || HalfPanels::of(matrix, 1, sizes.inputs, sizes.outputs);
                 let panels = match &computation.packed {
                     Some(packed) => packed.of(&weight, pack),
                     None => Arc::new(pack()),
                 };
-                half::forward(sizes, values.0, &panels, values.2, computation.rectify, arithmetic)
+                half::forward(sizes, rows, &panels, biases, computation.rectify, arithmetic)
             }
         };
         tensor(output, [sizes.rows, sizes.outputs])
