@@ -18,7 +18,7 @@ use crate::training::TrainingState;
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, VectorSpec};
 
-const HEADER: Header = Header { magic: b"DQNSTATE", version: 10 };
+const HEADER: Header = Header { magic: b"DQNSTATE", version: 11 };
 
 #[derive(Serialize, Deserialize)]
 struct State<'a> {

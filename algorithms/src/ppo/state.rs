@@ -16,7 +16,7 @@ use crate::state_bytes::{Header, bad, end};
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, VectorSpec};
 
-const HEADER: Header = Header { magic: b"PPOSTATE", version: 12 };
+const HEADER: Header = Header { magic: b"PPOSTATE", version: 13 };
 
 #[derive(Serialize, Deserialize)]
 struct State<'a> {

@@ -14,7 +14,7 @@ use crate::state_bytes::{Header, bad};
 use crate::value_scale::TaskScales;
 use crate::{LearnerError, VectorSpec};
 
-const HEADER: Header = Header { magic: b"PQNSTATE", version: 10 };
+const HEADER: Header = Header { magic: b"PQNSTATE", version: 11 };
 
 #[derive(Serialize, Deserialize)]
 struct State<'a> {

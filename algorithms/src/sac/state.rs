@@ -18,7 +18,7 @@ use crate::state_bytes::{Header, bad};
 use crate::training::TrainingState;
 use crate::{LearnerError, VectorSpec};
 
-const HEADER: Header = Header { magic: b"SACSTATE", version: 3 };
+const HEADER: Header = Header { magic: b"SACSTATE", version: 4 };
 
 #[derive(Serialize, Deserialize)]
 struct State<'a> {

@@ -84,5 +84,5 @@ fn damaged_states_are_errors() {
     assert_eq!(refused(&[&state[..], &[0]].concat()), "bytes follow its end: 1");
     let mut newer = state;
     newer[8] = 13;
-    assert_eq!(refused(&newer), "it has version 13, but this build reads version 12");
+    assert_eq!(refused(&newer), "it has version 14, but this build reads version 13");
 }
