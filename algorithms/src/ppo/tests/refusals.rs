@@ -83,6 +83,6 @@ fn damaged_states_are_errors() {
     refused(&state[..state.len() / 2]);
     assert_eq!(refused(&[&state[..], &[0]].concat()), "bytes follow its end: 1");
     let mut newer = state;
-    newer[8] = 13;
+    newer[8] = 14;
     assert_eq!(refused(&newer), "it has version 14, but this build reads version 13");
 }
