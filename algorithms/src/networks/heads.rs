@@ -5,7 +5,7 @@ use burn::nn::Linear;
 use burn::tensor::{Tensor, TensorData};
 
 use super::linear::fully_connected;
-use super::precision::Computation;
+use super::products::Computation;
 use super::rescale::ColumnRescaling;
 use super::{Deviation, HeadKind, Initializer, Outputs, PolicyConfig, RowTasks, mask_logits};
 use crate::VectorSpec;

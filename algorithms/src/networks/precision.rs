@@ -9,8 +9,7 @@ use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 use settings::choices;
 
-use super::linear::PackedWeight;
-use super::{Bf16Arithmetic, on_cpu};
+use super::on_cpu;
 use crate::ConfigError;
 
 choices! {
@@ -58,29 +57,6 @@ impl Precision {
             Self::F16 => 256.0,
             Self::F32 | Self::Bf16 => 1.0,
         }
-    }
-}
-
-/// How a layer computes its outputs.
-#[derive(Clone, Debug, Default)]
-pub struct Computation {
-    /// True to set negative outputs to 0.
-    pub rectify: bool,
-    /// The arithmetic of products of 16-bit numbers on the CPU; `None` for 32 bits.
-    pub arithmetic: Option<Bf16Arithmetic>,
-    /// Where a fully connected layer keeps its packed weight between steps.
-    pub(super) packed: Option<PackedWeight>,
-}
-
-impl Computation {
-    /// Returns a computation with products of 16-bit numbers on the CPU if `arithmetic` is given.
-    pub fn new(rectify: bool, arithmetic: Option<Bf16Arithmetic>) -> Self {
-        Self { rectify, arithmetic, packed: None }
-    }
-
-    /// Returns a computation in the format of the input.
-    pub fn plain(rectify: bool) -> Self {
-        Self::new(rectify, None)
     }
 }
 

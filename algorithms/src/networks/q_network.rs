@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::body::{Body, VectorLayers};
 use super::heads::ActionColumns;
 use super::norm::Activation;
-use super::precision::Computation;
+use super::products::Computation;
 use super::rescale::ColumnRescaling;
 use super::{Bf16Arithmetic, Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, RowTasks};
 use crate::VectorSpec;

@@ -14,7 +14,7 @@ use super::kernels::Sizes;
 use crate::networks::device::{
     Launch, bias_and_relu, empty_like, product, relu_backward, sum_of_rows, transposed_product, vector,
 };
-use crate::networks::precision::Computation;
+use crate::networks::products::Computation;
 
 impl FusedConv for Cube {
     fn fused_conv(

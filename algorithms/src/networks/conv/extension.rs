@@ -14,7 +14,7 @@ use burn::tensor::{DType, Device, Tensor};
 use super::geometry::{Geometry, Window};
 use super::{backward, forward, half};
 use crate::networks::flex::{slice, tensor};
-use crate::networks::precision::Computation;
+use crate::networks::products::Computation;
 
 /// [`Conv::forward`](super::Conv::forward). Tracks gradients if the arguments do.
 pub(super) fn conv(

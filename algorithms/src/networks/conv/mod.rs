@@ -31,8 +31,9 @@ mod patches;
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 
-use super::Bf16Arithmetic;
-use super::precision::{Computation, cast_like};
+use super::precision::cast_like;
+use super::products::Computation;
+use super::products::half::Bf16Arithmetic;
 use geometry::Window;
 
 /// A convolution with a bias and an optional ReLU, on images with channels last.

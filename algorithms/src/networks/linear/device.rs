@@ -6,7 +6,7 @@ use burn_cubecl::tensor::CubeTensor;
 
 use super::extension::{Forward, FusedLinear, FusedLinearGradients, Results, Wanted};
 use crate::networks::device::{bias_and_relu, product, relu_backward, sum_of_rows, transposed_product};
-use crate::networks::precision::Computation;
+use crate::networks::products::Computation;
 
 impl FusedLinear for Cube {
     fn fused_linear(

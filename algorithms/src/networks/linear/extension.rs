@@ -13,7 +13,7 @@ use burn::tensor::{DType, Device, Tensor};
 
 use super::{Sizes, backward, forward, half};
 use crate::networks::flex::{slice, tensor};
-use crate::networks::precision::Computation;
+use crate::networks::products::Computation;
 use crate::networks::products::half::HalfPanels;
 
 /// [`fully_connected`](super::fully_connected). Tracks gradients if the arguments do.

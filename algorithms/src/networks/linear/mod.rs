@@ -5,7 +5,6 @@
 //!
 //! * `forward`, `backward`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
-//! * `packed`: weights of 16 bits that are kept between steps
 //! * `device`: the passes over a batch on devices
 
 mod backward;
@@ -14,7 +13,6 @@ mod device;
 mod extension;
 mod forward;
 mod half;
-mod packed;
 #[cfg(test)]
 mod tests;
 
@@ -23,9 +21,8 @@ use burn::nn::Linear;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 
-pub(super) use packed::PackedWeight;
-
-use super::precision::{Computation, cast_like};
+use super::precision::cast_like;
+use super::products::Computation;
 
 /// Applies a fully connected layer to `[rows, inputs]`: `[rows, outputs]` in the same format.
 pub(super) fn fully_connected(layer: &Linear, input: Tensor<2>, computation: Computation) -> Tensor<2> {

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 
 use super::*;
-use crate::networks::Bf16Arithmetic;
+use crate::networks::products::half::Bf16Arithmetic;
 use crate::testing::largest;
 
 /// Computes the layer in 32 bits.

@@ -8,7 +8,8 @@ use rand::Rng;
 
 use super::init::standard_normal;
 use super::linear::affine;
-use super::precision::{Computation, cast_like};
+use super::precision::cast_like;
+use super::products::Computation;
 use super::{Initializer, RowTasks, on_cpu};
 
 mod weight;

@@ -3,6 +3,7 @@
 //! * `panel`, `tile`: the layout of matrices in memory and in registers
 //! * `product`: rows that are read in place, times a panel
 //! * `affine`: the same with all panels of a layer's weights and its biases
+//! * `computation`: the options of a product
 //! * `outer_product`: sums of outer products, the gradients of weights
 //! * `rectifier`: the gradient before a ReLU
 //! * `half`: products of 16-bit numbers
@@ -13,6 +14,7 @@
 )]
 
 mod affine;
+mod computation;
 pub(in crate::networks) mod half;
 mod outer_product;
 mod panel;
@@ -21,6 +23,7 @@ mod rectifier;
 mod tile;
 
 pub(in crate::networks) use affine::Affine;
+pub use computation::Computation;
 pub(in crate::networks) use outer_product::{Grid, OuterProducts, PositionSums};
 pub(in crate::networks) use panel::{Aligned, MAX_COLUMNS, Panels, columns_here};
 pub(in crate::networks) use product::{Product, Rows};

@@ -8,6 +8,7 @@
 //! * `number`: conversion to `bf16`
 //! * `words`: conversion of many numbers
 //! * `panels`: the layout of the right factor
+//! * `packed_weight`: panels that are kept between steps
 //! * `product`: rows that are read in place, times all panels
 //! * `outer_products`: sums of outer products, the gradients of weights
 //! * `tiles`, `dots`, `emulated`: the instructions
@@ -18,6 +19,7 @@ mod dots;
 mod emulated;
 mod number;
 mod outer_products;
+mod packed_weight;
 mod panels;
 mod product;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -26,6 +28,7 @@ mod words;
 
 pub use arithmetic::Bf16Arithmetic;
 pub(in crate::networks) use outer_products::{HalfOuterProducts, ROWS};
+pub(in crate::networks) use packed_weight::PackedWeight;
 pub(in crate::networks) use panels::{BLOCK, COLUMNS, HalfPanels, PAIRS};
 pub(in crate::networks) use product::{HalfProduct, HalfRows};
 pub(in crate::networks) use words::{round_all, round_transposed};

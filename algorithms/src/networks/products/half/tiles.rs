@@ -129,7 +129,7 @@ struct Block<'a, 'b> {
     first: usize,
 }
 
-/// What the loops over blocks read from memory, because there are too few registers.
+/// Operands of the assembly loops for which no registers are left.
 #[repr(C)]
 struct Loop {
     /// Blocks of each run.

@@ -3,8 +3,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::backend::flex::FlexTensor;
 
+use super::panels::HalfPanels;
 use crate::networks::flex::slice;
-use crate::networks::products::half::HalfPanels;
 
 /// The packed form of a layer's weight, kept until the layer is used with another weight. Packing takes several times as long
 /// as the product with the few rows of a step. Clones share it.
@@ -20,7 +20,11 @@ struct Packed {
 
 impl PackedWeight {
     /// Returns the packed form of a contiguous `weight`, which `pack` computes if it is not known.
-    pub(super) fn of(&self, weight: &FlexTensor, pack: impl FnOnce() -> HalfPanels) -> Arc<HalfPanels> {
+    pub(in crate::networks) fn of(
+        &self,
+        weight: &FlexTensor,
+        pack: impl FnOnce() -> HalfPanels,
+    ) -> Arc<HalfPanels> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(known) = known.filter(|known| known.is_of(weight)) {
             return known.panels;
