@@ -43,6 +43,22 @@ pub(crate) fn print_narrow(
     Ok(())
 }
 
+/// Prints columns of equal length, each with a long and a short heading, as [`print_narrow`] does. Columns in which every
+/// cell is `absent` are left out.
+pub(crate) fn print_present(
+    columns: &[((&str, &str), Vec<String>)],
+    absent: &str,
+    out: &mut impl Write,
+) -> Result<()> {
+    let shown = columns.iter().filter(|(_, cells)| cells.iter().any(|cell| cell != absent));
+    let (headings, columns): (Vec<_>, Vec<&Vec<String>>) =
+        shown.map(|(headings, cells)| (*headings, cells)).unzip();
+    let count = columns.first().map_or(0, |cells| cells.len());
+    let rows: Vec<Vec<String>> =
+        (0..count).map(|row| columns.iter().map(|cells| cells[row].clone()).collect()).collect();
+    print_narrow(&headings, &rows, out)
+}
+
 /// Returns rows whose cells contain no line breaks, nor other control characters.
 fn in_one_line(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     rows.iter().map(|row| row.iter().map(|cell| one_line(cell).into_owned()).collect()).collect()

@@ -127,20 +127,33 @@ yields integers.
 
 Run the command again to continue an interrupted sweep, or with a larger --random to extend a sweep over ranges. At the \
 end, a table ranks the settings by the final evaluation (or the last episodes): the mean over the games, \
-human-normalised if all settings have such scores of the same games, or of all their games.
+human-normalised if all settings have such scores of the same games, or of all their games. With --games-each, a table \
+of the games comes first, and the settings are ranked by their interquartile mean over the games.
 
 Examples:
   ale-train sweep --run-dir checkpoints/seeds --games pong --seeds 1..3
+  ale-train sweep --run-dir checkpoints/agents --games-each atari57 --total-frames 4M --jobs 2
   ale-train sweep --run-dir checkpoints/rates --vary ppo.learning_rate=1e-4,2.5e-4,1e-3 \\
       --seeds 1..3
   ale-train sweep --run-dir checkpoints/random --vary ppo.learning_rate=log:1e-5..1e-2 \\
       --vary ppo.clip_coef=0.1,0.2 --random 20 --jobs 4")]
-#[command(group(ArgGroup::new("varied").args(["vary", "seeds"]).required(true).multiple(true)))]
+#[command(group(ArgGroup::new("varied").args(["vary", "seeds", "games_each"]).required(true).multiple(true)))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
+    /// Ids and sets of games to train a separate agent on each, separated by commas, instead of --games; a leading -
+    /// excludes a game or set
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "GAMES",
+        allow_hyphen_values = true,
+        conflicts_with = "games",
+        add = complete::games()
+    )]
+    pub(crate) games_each: Vec<String>,
     /// Key with several values, for example ppo.gamma=0.9,0.99, or with a range, for example ppo.gamma=0.9..0.999; may
-    /// be repeated; optional if --seeds is given
+    /// be repeated; optional if --seeds or --games-each is given
     #[arg(long, value_name = "KEY=VALUES", add = complete::keys())]
     pub(crate) vary: Vec<String>,
     /// Seeds to train each setting with: 1..5, which includes both ends, or 1,2,7..9 [default: experiment.seed]

@@ -35,12 +35,7 @@ pub(crate) fn print(
         ),
         (("best possible", "best"), own(&|scores| or_absent(best(scores)))),
     ];
-    let shown = columns.iter().filter(|(_, cells)| cells.iter().any(|cell| cell != ABSENT));
-    let (headings, cells): (Vec<(&str, &str)>, Vec<&Vec<String>>) =
-        shown.map(|(heading, cells)| (*heading, cells)).unzip();
-    let rows: Vec<Vec<String>> =
-        (0..agent.len()).map(|row| cells.iter().map(|column| column[row].clone()).collect()).collect();
-    table::print_narrow(&headings, &rows, out)
+    table::print_present(&columns, ABSENT, out)
 }
 
 /// Returns the mean return of each game with its standard error, if a game has one.

@@ -1,8 +1,9 @@
-//! `ale-train sweep`: one experiment with several values of its keys and several seeds.
+//! `ale-train sweep`: one experiment with several values of its keys, several seeds, or a separate agent for each game.
 //!
 //! Every run is a separate process. The directory of the sweep records the completed runs, so the same command continues an
 //! interrupted sweep.
 
+mod game_table;
 mod ranking;
 mod settings;
 
@@ -27,6 +28,7 @@ use crate::interrupt::Interrupt;
 use crate::learner::Algorithm;
 use crate::output::notice;
 use crate::report::RunHistory;
+use crate::selection;
 use crate::signal::Signal;
 use crate::telemetry::Printer;
 use crate::threads::cores;
@@ -40,6 +42,8 @@ const STOPPING: &str =
     "stopping once the active runs have written checkpoints; signal again to stop at once without them";
 /// An empty file that marks the directory of a completed run.
 const COMPLETE: &str = "complete";
+/// The key that --games-each sets.
+const GAMES: &str = "environments.games";
 /// Keys that may differ when a sweep is continued: the seed is part of the name of a run, and threads do not affect results.
 const INCIDENTAL: [&str; 2] = ["experiment.seed", "experiment.num_threads"];
 
@@ -47,7 +51,10 @@ const INCIDENTAL: [&str; 2] = ["experiment.seed", "experiment.num_threads"];
 pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let settings = settings(&args.vary, args.random)?;
     settings.first().map_or(Ok(()), |setting| check_flags(args, setting))?;
-    let variants = settings.iter().map(|setting| Variant::new(args, setting)).collect::<Result<Vec<_>>>()?;
+    let games = games_each(args)?;
+    let variants = settings.iter().flat_map(|setting| games.iter().map(move |&game| (setting, game)));
+    let variants =
+        variants.map(|(setting, game)| Variant::new(args, setting, game)).collect::<Result<Vec<_>>>()?;
     // The runs repeat warnings about the settings, but not those about how the flags are written.
     notes_of_all(&variants).for_each(|line| Printer::Plain.warn(line));
     check_names(&variants)?;
@@ -74,13 +81,10 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
             return Err(stopped(signal));
         }
         if !global.quiet {
-            notice(format_args!("run {number} of {total}: {}", run_name(variant.setting, seed)));
+            notice(format_args!("run {number} of {total}: {}", variant.run_name(seed)));
         }
         if !train_run(args, variant, seed, global, &interrupt)? {
-            failed
-                .lock()
-                .expect("no thread panics while it holds the lock")
-                .push(run_name(variant.setting, seed));
+            failed.lock().expect("no thread panics while it holds the lock").push(variant.run_name(seed));
         }
         Ok(())
     })?;
@@ -93,10 +97,23 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     Err(error.context(format!("{} of {total} runs failed ({})", failed.len(), failed.join(", "))))
 }
 
+/// Returns the games that are trained separately, or else `None` alone.
+fn games_each(args: &SweepArgs) -> Result<Vec<Option<&'static str>>> {
+    if args.games_each.is_empty() {
+        return Ok(vec![None]);
+    }
+    let names = args.games_each.iter().map(|name| name.trim());
+    Ok(selection::expand(names).context("--games-each")?.into_iter().map(Some).collect())
+}
+
 /// Fails if a flag sets a varied key, since flags override the values of the setting.
 fn check_flags(args: &SweepArgs, setting: &Setting) -> Result<()> {
     let varied = setting.iter().filter_map(|assignment| assignment.split_once('=').map(|(key, _)| key));
     for key in varied {
+        ensure!(
+            key != GAMES || args.games_each.is_empty(),
+            "--vary {key} cannot be used with --games-each, which sets the same key"
+        );
         if let Some(flag) = config::flag_of(key, &args.experiment) {
             bail!("--vary {key} cannot be used with {flag}, which sets the same key");
         }
@@ -113,11 +130,11 @@ fn check_flags(args: &SweepArgs, setting: &Setting) -> Result<()> {
 fn check_names(variants: &[Variant<'_>]) -> Result<()> {
     let mut named = HashMap::new();
     for variant in variants {
-        if let Some(before) = named.insert(run_name(variant.setting, 0), variant) {
+        if let Some(before) = named.insert(variant.run_name(0), variant) {
             bail!(
                 "the runs of {} and {} would have the same name; use values that differ in letters or digits",
-                label(before.setting),
-                label(variant.setting)
+                before.label(),
+                variant.label()
             )
         }
     }
@@ -167,6 +184,8 @@ fn stopped(signal: Signal) -> anyhow::Error {
 /// The experiment of a setting. Its preset is the one that fits the setting, which may change the algorithm or the games.
 struct Variant<'a> {
     setting: &'a Setting,
+    /// The only game, if each game is trained separately.
+    game: Option<&'static str>,
     algorithm: Algorithm,
     seed: u64,
     /// Warnings about how the experiment is written.
@@ -176,15 +195,24 @@ struct Variant<'a> {
 }
 
 impl<'a> Variant<'a> {
-    fn new(args: &SweepArgs, setting: &'a Setting) -> Result<Self> {
+    fn new(args: &SweepArgs, setting: &'a Setting, game: Option<&'static str>) -> Result<Self> {
         let mut experiment: ExperimentArgs = args.experiment.clone();
+        experiment.games.extend(game.map(str::to_owned));
         experiment.set.extend(setting.iter().cloned());
         let experiment = config::from_args(&experiment, None)
             .and_then(Config::resolve)
-            .with_context(|| format!("the setting {}", label(setting)))?;
+            .with_context(|| format!("the setting {}", label(&assignments(setting, game))))?;
         let text = experiment.to_toml()?;
         let RunSettings { algorithm, seed, .. } = experiment.run;
-        Ok(Self { setting, algorithm, seed, notes: experiment.notes, experiment: text })
+        Ok(Self { setting, game, algorithm, seed, notes: experiment.notes, experiment: text })
+    }
+
+    fn label(&self) -> String {
+        label(&assignments(self.setting, self.game))
+    }
+
+    fn run_name(&self, seed: u64) -> String {
+        run_name(&assignments(self.setting, self.game), seed)
     }
 
     /// Returns the seeds to train the setting with: those of the sweep, or else the seed of the experiment.
@@ -194,12 +222,13 @@ impl<'a> Variant<'a> {
     }
 
     fn run_dir(&self, sweep: &Path, seed: u64) -> PathBuf {
-        sweep.join(run_name(self.setting, seed))
+        sweep.join(self.run_name(seed))
     }
 
     /// Returns the path of the file with the experiment in the directory of a sweep.
     fn file(&self, sweep: &Path) -> PathBuf {
-        let assignments: Vec<String> = self.setting.iter().map(|assignment| file_name(assignment)).collect();
+        let assignments: Vec<String> =
+            assignments(self.setting, self.game).iter().map(|assignment| file_name(assignment)).collect();
         let name = if assignments.is_empty() { "as-given".to_owned() } else { assignments.join("__") };
         sweep.join(SETTINGS).join(name + ".toml")
     }
@@ -241,6 +270,11 @@ impl<'a> Variant<'a> {
 fn notes_of_all<'a>(variants: &'a [Variant<'_>]) -> impl Iterator<Item = &'a String> {
     let first = variants.first().into_iter().flat_map(|variant| &variant.notes);
     first.filter(|note| variants.iter().all(|variant| variant.notes.contains(note)))
+}
+
+/// Returns the assignments of a setting, before them that of the game if each game is trained separately.
+fn assignments(setting: &Setting, game: Option<&str>) -> Setting {
+    game.map(|game| format!("{GAMES}={game}")).into_iter().chain(setting.iter().cloned()).collect()
 }
 
 /// Returns the assignments of a setting as one text. Without --vary there are none.
@@ -329,15 +363,29 @@ fn threads(args: &SweepArgs) -> Option<usize> {
     args.experiment.num_threads.or_else(|| share_cores.then(|| (cores() / args.jobs).max(1)))
 }
 
-/// Prints the settings, best first.
+/// Prints the games that are trained separately, and the settings, best first.
 fn print(args: &SweepArgs, variants: &[Variant<'_>], out: &mut impl Write) -> Result<()> {
     let completed = |variant: &Variant<'_>| -> Result<Vec<RunHistory>> {
         // A failed run has no final score, only one of unfinished training.
         let runs = variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed));
         runs.filter(|run| run.join(COMPLETE).exists()).map(|run| RunHistory::read(&run)).collect()
     };
-    let ranked = variants.iter().map(|variant| Ok((label(variant.setting), completed(variant)?)));
-    ranking::print(&ranked.collect::<Result<Vec<_>>>()?, out)
+    let results = variants
+        .iter()
+        .map(|variant| {
+            let setting = label(variant.setting);
+            Ok(SettingRuns { setting, game: variant.game, runs: completed(variant)? })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    if args.games_each.is_empty() { ranking::print(&results, out) } else { game_table::print(&results, out) }
+}
+
+/// The completed runs of a setting, or of one of its games.
+struct SettingRuns {
+    setting: String,
+    /// The only game, if each game is trained separately.
+    game: Option<&'static str>,
+    runs: Vec<RunHistory>,
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
+use super::SettingRuns;
 use crate::config::Games;
 use crate::report::RunHistory;
 use crate::statistics::mean;
@@ -57,13 +58,13 @@ impl Scale {
 }
 
 /// Prints settings with their completed runs, best first. Settings without a score come last.
-pub(super) fn print(settings: &[(String, Vec<RunHistory>)], out: &mut impl Write) -> Result<()> {
-    let games: Vec<&Games> = settings.iter().flat_map(|(_, runs)| runs).map(RunHistory::games).collect();
+pub(super) fn print(settings: &[SettingRuns], out: &mut impl Write) -> Result<()> {
+    let games: Vec<&Games> =
+        settings.iter().flat_map(|setting| &setting.runs).map(RunHistory::games).collect();
     let scale = Scale::of(&games);
-    let mut rows: Vec<(&String, Vec<f64>)> = settings
-        .iter()
-        .map(|(label, runs)| (label, runs.iter().filter_map(|run| scale.score(run)).collect()))
-        .collect();
+    let scores = |runs: &[RunHistory]| runs.iter().filter_map(|run| scale.score(run)).collect();
+    let mut rows: Vec<(&String, Vec<f64>)> =
+        settings.iter().map(|SettingRuns { setting, runs, .. }| (setting, scores(runs))).collect();
     let key =
         |scores: &[f64]| if scores.is_empty() { f64::NEG_INFINITY } else { mean(scores.iter().copied()) };
     rows.sort_by(|(_, a), (_, b)| key(b).total_cmp(&key(a)));

@@ -66,6 +66,48 @@ fn varies_the_seed_alone() {
 }
 
 #[test]
+fn trains_a_separate_agent_for_each_game() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let each = |arguments: &[&str]| {
+        let mut command = ale_train();
+        let fixed =
+            ["sweep", "--total-frames", "4096", "--set", "evaluation.episodes=2", "--run-dir", "each"];
+        command.args(fixed).args(arguments).current_dir(temp.path()).output().expect("the program starts")
+    };
+    let two = ["--games-each", "CartPole-v1,FrozenLake-v1", "--seeds", "1,2"];
+    let Output { status, stdout, stderr } = each(&two);
+    let said = String::from_utf8_lossy(&stderr);
+    assert!(status.success() && said.contains("run 4 of 4: games=FrozenLake-v1__seed=2"), "{said}");
+    let config = fs::read_to_string(temp.path().join("each/games=CartPole-v1__seed=2/config.toml"));
+    assert!(config.expect("a configuration").contains("games = [\"CartPole-v1\"]"));
+    let table = String::from_utf8(stdout).expect("text");
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(
+        (rows.len(), &rows[1][..2], &rows[2][..2]),
+        (3, &["CartPole-v1", "2"][..], &["FrozenLake-v1", "2"][..])
+    );
+    // Only the new game is trained.
+    let more = ["--games-each", "FrozenLake-v1,CartPole-v1,Taxi-v4", "--seeds", "1..2"];
+    let said = String::from_utf8(each(&more).stderr).expect("text");
+    assert_eq!(said.matches("\nrun ").count() + usize::from(said.starts_with("run ")), 2, "{said}");
+    assert!(said.contains("run 6 of 6: games=Taxi-v4__seed=2"), "{said}");
+
+    for (arguments, expected) in [
+        (&["--games-each", "pong", "--games", "pong"][..], "cannot be used with"),
+        (
+            &["--games-each", "pong", "--vary", "environments.games=pong,qbert"],
+            "--games-each, which sets the same key",
+        ),
+        (&["--games-each", "pog"], "did you mean pong?"),
+        (&["--games-each", "pong,-pong"], "--games-each: all games are excluded"),
+    ] {
+        let Output { status, stderr, .. } = each(arguments);
+        let said = String::from_utf8_lossy(&stderr);
+        assert!(status.code() == Some(2) && said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn parallel_runs_draw_the_same_settings_and_reach_the_same_scores() {
     let temp = TempDir::new().expect("a temporary directory");
     let [one, two] = ["one", "two"].map(|name| temp.path().join(name));
