@@ -7,57 +7,26 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor};
 use classic_control::{CartPole, Control};
+use kernels::testing::{TOLERANCE, gpus, simulate_device};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, ResetSeeds, Space, TimeLimit, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
 
 use crate::dqn::{Distribution, Dqn, DqnConfig};
+use crate::engine::training::{StepSize, Training};
 use crate::networks::{
-    ActorCritic, NamedWeights, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind, weights,
+    ActorCritic, NamedWeights, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind, layout_of,
+    weights,
 };
 use crate::ppo::{Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
-use crate::testing::{RandomEnvs, simulate_device, spec};
-use crate::training::{StepSize, Training};
+use crate::testing::{RandomEnvs, spec};
 use crate::{DeviceCalls, Learner, LearnerError, VectorSpec};
 
-/// Largest deviation of a value on a device from that on the CPU, relative to the value plus 1. Deviations arise
-/// because sums are computed in another order.
-pub(crate) const TOLERANCE: f32 = 1e-4;
 /// The same for the simulated device, after two updates of PPO or PQN and after twelve gradient steps of DQN.
 const SIMULATED_TOLERANCE: f32 = 2e-6;
 const SIMULATED_TOLERANCE_OF_DQN: f32 = 2e-5;
-
-/// A device that this build supports: its name, its type, and the function that opens it.
-type Known = (&'static str, burn::tensor::DeviceType, fn() -> Device);
-
-const KNOWN: &[Known] = &[
-    #[cfg(feature = "wgpu")]
-    ("wgpu", burn::tensor::DeviceType::Wgpu, || Device::wgpu(burn::tensor::DeviceKind::DefaultDevice)),
-    #[cfg(feature = "vulkan")]
-    ("vulkan", burn::tensor::DeviceType::Vulkan, || Device::vulkan(burn::tensor::DeviceKind::DefaultDevice)),
-    #[cfg(feature = "cuda")]
-    ("cuda", burn::tensor::DeviceType::Cuda, || Device::cuda(0)),
-];
-
-/// Returns the devices of this build that the machine has, or the one that `ALE_TRAIN_TEST_DEVICE` names, which it must have.
-pub(crate) fn gpus() -> Vec<Device> {
-    let wanted = std::env::var("ALE_TRAIN_TEST_DEVICE").ok();
-    let mut gpus = Vec::new();
-    for (name, kind, open) in KNOWN {
-        if wanted.as_deref().is_some_and(|wanted| wanted != *name) {
-            continue;
-        }
-        if Device::enumerate(kind.clone()).into_vec().is_empty() {
-            println!("skipped: this machine has no device for {name}");
-            continue;
-        }
-        gpus.push(open());
-    }
-    assert!(wanted.is_none() || gpus.len() == 1, "{wanted:?} is not a device of this build and machine");
-    gpus
-}
 
 /// Returns the results of `run` on the simulated device and on each other device.
 fn on_devices<T>(run: impl Fn(&Device) -> T) -> Vec<T> {
@@ -536,7 +505,7 @@ fn loss_scaling_preserves_gradients_too_small_for_f16() {
     let (_, moved) = on_cpu_and_devices(|device| {
         let device = device.clone().autodiff();
         let policy = PolicyConfig { precision: Precision::F16, ..PolicyConfig::default() };
-        let layout = ObservationLayout::of(&images().observation_space).unwrap();
+        let layout = layout_of(&images().observation_space).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let network = ActorCritic::new(layout, &images(), &policy, &mut rng, &device);
         let rows = RowTasks::new([0].into_iter(), &images().tasks, &device);
@@ -557,18 +526,6 @@ fn loss_scaling_preserves_gradients_too_small_for_f16() {
     // Weights and biases of four layers and of the value head.
     for moved in moved {
         assert!(moved[..8].iter().all(|&moved| moved), "{moved:?}");
-    }
-}
-
-#[test]
-#[cfg(feature = "wgpu")]
-fn an_unsupported_precision_is_an_error() {
-    let without_bf16 = gpus().into_iter().filter(|gpu| Precision::Bf16.validate_on(gpu).is_err());
-    for gpu in without_bf16 {
-        let policy = PolicyConfig { precision: Precision::Bf16, ..PolicyConfig::default() };
-        let refused = Ppo::new(ppo_config(), policy, images(), &gpu, 7).err().expect("an error");
-        let expected = "precision = bf16 is invalid: it must be f32";
-        assert!(refused.to_string().contains(expected), "{refused}");
     }
 }
 

@@ -16,65 +16,33 @@
 //! * [`returns`], [`schedule`], [`categorical`]: pure arithmetic on plain slices
 
 mod action_values;
-mod backward;
-mod batch_reader;
-pub mod categorical;
 pub mod cluster;
-mod continuous_actions;
-mod device_rollout;
 #[cfg(test)]
 mod device_tests;
-mod divergence;
 pub mod dqn;
+mod engine;
 mod error;
-mod gradient;
-mod halt;
-mod host;
-mod joint_actions;
-mod launches;
-mod learner;
+mod experience;
+mod named_weights;
 pub mod networks;
-mod observation_statistics;
-mod off_policy;
-mod on_policy;
-mod optimizer;
-mod optimizer_step;
-mod overlap;
-mod packed_observations;
 pub mod ppo;
 pub mod pqn;
 #[cfg(test)]
 mod recording;
-mod replay;
-mod replay_plan;
-pub mod returns;
-mod rollout;
-mod rollout_plan;
 pub mod sac;
-pub mod schedule;
-mod seeds;
-mod squashing;
 mod state_bytes;
-mod sum_of_squares;
-mod task_actions;
+mod tasks;
 #[cfg(test)]
 mod testing;
-mod training;
 #[cfg(test)]
 mod transfer_tests;
-mod unit_gradients;
-mod value_scale;
-mod vector_spec;
 
-pub use continuous_actions::ContinuousActions;
-pub use divergence::Divergence;
-pub use error::LearnerError;
-pub use host::DeviceCalls;
-pub use joint_actions::{JointActions, JointActionsError};
-pub use learner::Learner;
-pub use overlap::{Overlap, Overlapped, Turn};
-pub use replay::{ReplayError, ReplaySize, ReplayStorage};
+pub use engine::{Learner, Overlap, Overlapped, Turn, schedule};
+pub use error::{Divergence, LearnerError, ReplayError};
+pub use experience::{ReplaySize, ReplayStorage, returns};
+pub use kernels::host::DeviceCalls;
+pub use networks::{TaskScales, ValueScale};
 pub use settings::{ConfigError, FixedSetting};
-pub use task_actions::TaskActions;
-pub use value_scale::{TaskScales, ValueScale};
-pub use vector_spec::{SpecError, Task, VectorSpec};
+pub use tasks::{
+    ContinuousActions, JointActions, JointActionsError, SpecError, Task, TaskActions, VectorSpec, categorical,
+};

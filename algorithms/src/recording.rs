@@ -9,8 +9,8 @@ use rl_env::{AutoresetMode, Batch, Space};
 use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
 
+use crate::engine::training::Training;
 use crate::networks::{NamedWeights, TrainedNetwork};
-use crate::training::Training;
 use crate::{ContinuousActions, Learner, LearnerError, Task, VectorSpec};
 
 /// A file of `tests/updates`.

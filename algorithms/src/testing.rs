@@ -11,22 +11,6 @@ use rl_env::{Actions, AutoresetMode, Batch, Space};
 
 use crate::{ContinuousActions, JointActions, Learner, LearnerError, Task, VectorSpec};
 
-thread_local! {
-    static SIMULATE_DEVICE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs `run` as if the CPU were another device, so that the code paths of devices are tested everywhere.
-pub(crate) fn simulate_device<T>(run: impl FnOnce() -> T) -> T {
-    SIMULATE_DEVICE.set(true);
-    let result = run();
-    SIMULATE_DEVICE.set(false);
-    result
-}
-
-pub(crate) fn is_device_simulated() -> bool {
-    SIMULATE_DEVICE.get()
-}
-
 /// Random observations, rewards and ends of episodes, with the flags of an autoreset mode.
 #[derive(Clone)]
 pub(crate) struct RandomEnvs {
@@ -115,13 +99,6 @@ impl RandomEnvs {
             learner.observe(&self.batch).unwrap();
         }
     }
-}
-
-/// Returns the largest of some errors; NaN if one of them is NaN, so that a comparison with a limit fails.
-pub(crate) fn largest(errors: impl IntoIterator<Item = f32>) -> f32 {
-    errors
-        .into_iter()
-        .fold(0.0, |largest: f32, error| if largest.is_nan() || error < largest { largest } else { error })
 }
 
 /// Returns the rows of some environments.

@@ -45,19 +45,20 @@ fn the_same_dependencies_are_unoptimised_in_development_and_in_releases() {
     assert_eq!(unoptimised("dev"), release);
 }
 
-/// `.ci/run` skips the lints for GPUs unless these files have changed.
+/// `.ci/run` skips the lints for GPUs unless the crate `kernels` or these files have changed.
 #[test]
 fn lints_for_gpus_cover_every_file_with_code_for_a_kind_of_gpu() {
     let script = fs::read_to_string(Path::new(ROOT).join(".ci/run")).expect("the script of the checks");
     let line = script.lines().find(|line| line.starts_with("recorded \"lints for GPUs\""));
     let covered: BTreeSet<&str> =
         line.expect("a recorded check").split([' ', '"']).filter(|word| word.starts_with("src/")).collect();
-    let application = tracked_files().into_iter().filter_map(|path| {
+    let others = tracked_files().into_iter().filter_map(|path| {
         let name = path.strip_prefix(ROOT).expect("a file of the repository").to_str()?.to_owned();
         let is_code = path.extension().is_some_and(|extension| extension == "rs");
-        (name.starts_with("src/") && is_code).then_some((name, path))
+        (is_code && !name.starts_with("kernels/") && !name.starts_with("tests/repository/"))
+            .then_some((name, path))
     });
-    for (name, path) in application {
+    for (name, path) in others {
         let code = fs::read_to_string(&path).unwrap_or_default();
         let has_kinds =
             ["wgpu", "vulkan", "cuda"].iter().any(|kind| code.contains(&format!("feature = \"{kind}\"")));

@@ -1,7 +1,7 @@
 use burn::tensor::{Device, Int, Tensor};
+use kernels::host::integers;
 
 use crate::JointActions;
-use crate::host::integers;
 
 /// The choices made by the actions of a minibatch's rows. Each choice is a *branch* with its own outputs, as in
 /// Tavakoli et al. 2018, "Action branching architectures for deep reinforcement learning"

@@ -3,9 +3,9 @@ use burn::tensor::{Tensor, TensorData};
 
 use super::LossKind;
 use super::loss;
-use crate::categorical;
-use crate::returns::NStepReturn;
-use crate::value_scale::TaskScales;
+use crate::experience::returns::NStepReturn;
+use crate::networks::value_scale::TaskScales;
+use crate::tasks::categorical;
 
 /// Interprets the outputs of a Q-network. Everything that needs no gradient is computed on the host.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
     use crate::ValueScale;
-    use crate::value_scale::{LEAST_DEVIATION, TaskReturn};
+    use crate::networks::value_scale::{LEAST_DEVIATION, TaskReturn};
 
     const RETURN: NStepReturn = NStepReturn { rewards: 1.0, discount: 0.5, steps: 1 };
 

@@ -1,13 +1,14 @@
 use std::ops::Range;
 
+use kernels::PackedRows;
+use kernels::host::to_host;
 use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
 use super::Head;
-use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
-use crate::host::to_host;
-use crate::networks::{Noise, PackedRows, QNetwork};
-use crate::value_scale::{Rescaling, TaskReturn, TaskScales};
+use crate::experience::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
+use crate::networks::value_scale::{Rescaling, TaskReturn, TaskScales};
+use crate::networks::{Noise, QNetwork};
 use crate::{JointActions, LearnerError, SpecError, VectorSpec};
 
 /// A trained policy over action values, used without learning.
@@ -245,11 +246,11 @@ mod tests {
         for n in (1..10).cycle().take(1000) {
             let values: Vec<f32> = (0..n).map(|index| (7 * index % 5) as f32).collect();
             let (explores, random) = (same.random::<f64>() < 0.5, same.random_range(0..n));
-            let expected = if explores { random } else { crate::categorical::argmax(&values) };
+            let expected = if explores { random } else { crate::tasks::categorical::argmax(&values) };
             let actions = JointActions::discrete(n);
             let options = epsilon_greedy(&actions, &values, 0.5, &mut rng);
             assert_eq!(options, [expected as i32]);
-            assert_eq!(best_value(&actions, &values), values[crate::categorical::argmax(&values)]);
+            assert_eq!(best_value(&actions, &values), values[crate::tasks::categorical::argmax(&values)]);
         }
     }
 

@@ -17,15 +17,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use burn::module::Module;
+use kernels::ObservationLayout;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::batch_reader::BatchRow;
-use crate::gradient::{Gradient, GradientVectors, ShardGradient};
-use crate::networks::ObservationLayout;
-use crate::{ConfigError, LearnerError};
+use settings::ConfigError;
 
 pub use communicator::{CommunicationError, Communicator, SumOrder};
 pub use tree::TreeSum;
@@ -142,7 +139,7 @@ impl Cluster {
     pub(crate) fn gather_values<T: Serialize + DeserializeOwned>(
         &self,
         own: &T,
-    ) -> Result<Vec<T>, LearnerError> {
+    ) -> Result<Vec<T>, CommunicationError> {
         let damaged = |error: postcard::Error| CommunicationError(format!("a message is damaged ({error})"));
         let all = self.gather(postcard::to_stdvec(own).map_err(damaged)?)?;
         Ok(all.iter().map(|bytes| postcard::from_bytes(bytes)).collect::<Result<_, _>>().map_err(damaged)?)
@@ -163,54 +160,34 @@ impl Cluster {
     }
 
     /// Splits rows of this process's environments, which are in the order of the environments, by shard.
-    pub(crate) fn split<'a>(&self, rows: &'a [BatchRow], num_envs: usize) -> Vec<&'a [BatchRow]> {
+    /// `env` returns the environment of a row.
+    pub(crate) fn split<'a, R>(
+        &self,
+        rows: &'a [R],
+        env: impl Fn(&R) -> usize,
+        num_envs: usize,
+    ) -> Vec<&'a [R]> {
         let mut rest = rows;
         let parts = self.own_shards(num_envs).into_iter().map(|envs| {
             let own;
-            (own, rest) = rest.split_at(rest.partition_point(|row| row.env < envs.end));
+            (own, rest) = rest.split_at(rest.partition_point(|row| env(row) < envs.end));
             own
         });
         parts.filter(|rows| !rows.is_empty()).collect()
     }
 
-    /// Adds the gradients of all shards. `own` yields those of this process's shards in order, `None` for a shard
-    /// without rows. The gradients of the upper layers are summed over processes during the rest of the backward
-    /// passes.
-    pub(crate) fn add<N: Module, E: From<LearnerError>>(
-        &self,
-        vectors: &GradientVectors<'_, N>,
-        own: impl Iterator<Item = Result<Option<ShardGradient>, E>>,
-    ) -> Result<Gradient, E> {
-        let (mut upper, mut lower, mut paused) = (TreeSum::default(), TreeSum::default(), Vec::new());
-        for shard in own {
-            let shard = shard?;
-            upper.push(vectors.upper(shard.as_ref())?);
-            if vectors.pauses() {
-                paused.push(shard);
-            } else {
-                lower.push(vectors.lower(shard)?);
-            }
-        }
-        let mut upper = upper.finish();
-        self.add_during(&mut upper, || {
-            for shard in paused {
-                lower.push(vectors.lower(shard)?);
-            }
-            Ok::<_, LearnerError>(())
-        })??;
-        let mut lower = lower.finish();
-        self.add_vectors(&mut lower)?;
-        Ok(vectors.gradient(&upper, &lower))
-    }
-
-    /// Returns true if the backward pass for observations of `layout` [pauses](crate::backward), so that most of the
+    /// Returns true if the backward pass for observations of `layout` [pauses](crate::engine::backward), so that most of the
     /// gradient is summed over processes during the rest of the pass.
     pub(crate) fn pauses(&self, layout: ObservationLayout) -> bool {
         self.num_processes() > 1 && matches!(layout, ObservationLayout::Images { .. })
     }
 
     /// Replaces a vector by its sum over all processes, while `work` runs.
-    fn add_during<T>(&self, vector: &mut [f32], work: impl FnOnce() -> T) -> Result<T, LearnerError> {
+    pub(crate) fn add_during<T>(
+        &self,
+        vector: &mut [f32],
+        work: impl FnOnce() -> T,
+    ) -> Result<T, CommunicationError> {
         let Some(communicator) = self.communicator.as_ref().filter(|_| !vector.is_empty()) else {
             return Ok(work());
         };
@@ -220,9 +197,9 @@ impl Cluster {
     }
 
     /// Replaces a vector by its sum over all processes.
-    fn add_vectors(&self, vector: &mut [f32]) -> Result<(), LearnerError> {
+    pub(crate) fn add_vectors(&self, vector: &mut [f32]) -> Result<(), CommunicationError> {
         match &self.communicator {
-            Some(communicator) => Ok(communicator.sum(vector, self.order)?),
+            Some(communicator) => communicator.sum(vector, self.order),
             None => Ok(()),
         }
     }
@@ -265,10 +242,9 @@ mod unit {
     #[test]
     fn rows_are_split_by_shard() {
         let cluster = Cluster::new(None, 4).unwrap();
-        let rows: Vec<BatchRow> =
-            [0, 1, 6, 7].into_iter().enumerate().map(|(row, env)| BatchRow { row, env }).collect();
-        assert_eq!(cluster.split(&rows, 8), [&rows[..2], &rows[2..]]);
-        assert_eq!(Cluster::default().split(&rows, 8), [&rows[..]]);
+        let rows = [0, 1, 6, 7];
+        assert_eq!(cluster.split(&rows, |env| *env, 8), [&rows[..2], &rows[2..]]);
+        assert_eq!(Cluster::default().split(&rows, |env| *env, 8), [&rows[..]]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 
 use burn::tensor::Device;
+use kernels::testing::largest;
 use rl_env::{AutoresetMode, Space};
 
 use super::communicator::testing::together;
@@ -13,8 +14,8 @@ use crate::networks::{NamedWeights, PolicyConfig};
 use crate::ppo::{NormAdv, Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::sac::{Sac, SacConfig};
-use crate::testing::{RandomEnvs, largest, rows_of, spec, spec_of_choices, spec_of_numbers};
-use crate::{ContinuousActions, Learner, ReplayStorage, Task, ValueScale, VectorSpec};
+use crate::testing::{RandomEnvs, rows_of, spec, spec_of_choices, spec_of_numbers};
+use crate::{ContinuousActions, Learner, LearnerError, ReplayStorage, Task, ValueScale, VectorSpec};
 
 const NUM_ENVS: usize = 11;
 /// The number of updates, each of several gradient steps.

@@ -1,11 +1,11 @@
 use burn::module::Module;
 
 use super::Dqn;
+use crate::engine::off_policy;
+use crate::engine::training::Mark;
+use crate::experience::replay::Priorities;
 use crate::networks::QNetwork;
-use crate::off_policy;
-use crate::replay::Priorities;
-use crate::training::Mark;
-use crate::value_scale::TaskScales;
+use crate::networks::value_scale::TaskScales;
 
 /// Everything that an update changes, with its value before the update.
 pub(super) struct BeforeUpdate {

@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, choices, settings};
 
 use crate::action_values::LossKind;
+use crate::engine::replay_plan::ReplayPlan;
 use crate::networks::{ObservationLayout, PolicyConfig};
-use crate::replay_plan::ReplayPlan;
 use crate::{ConfigError, ValueScale};
 
 choices! {

@@ -9,21 +9,21 @@ use super::before_update::BeforeUpdate;
 use super::minibatch::{Minibatch, branches};
 use super::{Augmentation, Distribution, DqnConfig, DqnMetrics, Policy, state};
 use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, loss, skip_epsilon_greedy};
-use crate::backward::Pause;
-use crate::batch_reader::BatchReader;
 use crate::cluster::Cluster;
-use crate::gradient::{Gradient, ShardGradient};
-use crate::halt;
+use crate::engine::backward::Pause;
+use crate::engine::gradient::{Gradient, ShardGradient};
+use crate::engine::halt;
+use crate::engine::off_policy::OffPolicy;
+use crate::engine::optimizer_step::StepResult;
+use crate::engine::schedule::LinearSchedule;
+use crate::engine::seeds::Stream;
+use crate::engine::training::{StepSize, Training};
+use crate::experience::batch_reader::BatchReader;
+use crate::experience::replay::{Draw, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::networks::{
-    NamedWeights, NetworkDescription, NewScales, Noise, ObservationLayout, PolicyConfig, QNetwork,
-    QNetworkOptions, TrainedNetwork, TransferError, Transferred, soft_update, transfer,
+    NamedWeights, NetworkDescription, NewScales, Noise, PolicyConfig, QNetwork, QNetworkOptions,
+    TrainedNetwork, TransferError, Transferred, layout_of, soft_update, transfer,
 };
-use crate::off_policy::OffPolicy;
-use crate::optimizer_step::StepResult;
-use crate::replay::{Draw, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
-use crate::schedule::LinearSchedule;
-use crate::seeds::Stream;
-use crate::training::{StepSize, Training};
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// The names of the terms of the loss.
@@ -91,7 +91,7 @@ impl Dqn {
         config.validate_policy(&policy)?;
         spec.check_choices()?;
         policy.precision.validate_on(device)?;
-        let layout = ObservationLayout::of(&spec.observation_space)?;
+        let layout = layout_of(&spec.observation_space)?;
         config.validate_observations(layout)?;
         let device = device.clone().autodiff();
         let head = Head::new(return_model(&config), policy.scales(spec.tasks.len()));
@@ -144,7 +144,7 @@ impl Dqn {
     ) -> Result<ReplaySize, LearnerError> {
         spec.check()?;
         spec.check_choices()?;
-        let layout = ObservationLayout::of(&spec.observation_space)?;
+        let layout = layout_of(&spec.observation_space)?;
         Ok(replay_size::<i32>(spec, layout, &replay_options(config), cluster)?)
     }
 
@@ -317,8 +317,9 @@ impl Dqn {
         };
         let actions = draws.iter().flat_map(|draw| replay.action(draw));
         let returns = || minibatches.iter().flat_map(|minibatch| &minibatch.returns);
-        let observations =
-            |name: &str, bytes: &[u8]| layout.named_tensor(name, bytes.chunks_exact(layout.row_bytes()));
+        let observations = |name: &str, bytes: &[u8]| {
+            NamedWeights::of_rows(name, *layout, bytes.chunks_exact(layout.row_bytes()))
+        };
         let batch = vec![
             column("rewards", returns().map(|of| of.rewards).collect()),
             column("discounts", returns().map(|of| of.discount).collect()),

@@ -3,10 +3,10 @@ use burn::tensor::{Device, Tensor, TensorData};
 use super::augmentation::{Distortion, distorted};
 use super::learner::StepNoise;
 use crate::action_values::Branches;
+use crate::engine::off_policy::{OffPolicy, ShardRows};
+use crate::experience::replay::Draw;
+use crate::experience::returns::NStepReturn;
 use crate::networks::RowTasks;
-use crate::off_policy::{OffPolicy, ShardRows};
-use crate::replay::Draw;
-use crate::returns::NStepReturn;
 
 /// The steps of one shard that were drawn from a replay buffer, one per row.
 pub(super) struct Minibatch {

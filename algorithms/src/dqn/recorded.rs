@@ -5,9 +5,9 @@ use burn::tensor::Device;
 use super::learner::StepNoise;
 use super::{Dqn, DqnConfig};
 use crate::Learner;
+use crate::experience::replay::Draw;
 use crate::networks::{Noise, QNetwork};
 use crate::recording::Recording;
-use crate::replay::Draw;
 
 /// The number of steps after which errors are set, in recordings with priorities.
 const KNOWN_AFTER: usize = 9;

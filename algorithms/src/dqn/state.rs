@@ -10,12 +10,12 @@ use settings::Settings;
 
 use super::{Dqn, DqnConfig};
 use crate::cluster::Cluster;
+use crate::engine::off_policy::OffPolicy;
+use crate::engine::training::TrainingState;
+use crate::experience::replay::{ReplayState, ReplayStorage};
+use crate::networks::value_scale::TaskScales;
 use crate::networks::{NamedWeights, PolicyConfig, load_weights, weights};
-use crate::off_policy::OffPolicy;
-use crate::replay::{ReplayState, ReplayStorage};
 use crate::state_bytes::{Header, bad};
-use crate::training::TrainingState;
-use crate::value_scale::TaskScales;
 use crate::{LearnerError, VectorSpec};
 
 const HEADER: Header = Header { magic: b"DQNSTATE", version: 11 };

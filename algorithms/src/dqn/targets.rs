@@ -1,15 +1,15 @@
 //! Regression targets of a gradient step, and the value scales that their returns change.
 
 use burn::module::Module;
+use kernels::host::columns_to_host;
 
 use super::Dqn;
 use super::learner::StepNoise;
 use super::minibatch::Minibatch;
 use crate::LearnerError;
 use crate::action_values::greedy;
-use crate::host::columns_to_host;
+use crate::networks::value_scale::TaskReturn;
 use crate::networks::{Noise, QNetwork};
-use crate::value_scale::TaskReturn;
 
 /// The outputs of the successors of a minibatch.
 struct NextOutputs {

@@ -7,7 +7,7 @@ use super::lstm::Lstm;
 use super::norm::Activation;
 use super::{Heads, Initializer, LstmState, ObservationLayout, PolicyConfig, RowTasks, Sequences, TorsoKind};
 use crate::VectorSpec;
-use crate::value_scale::Rescaling;
+use crate::networks::value_scale::Rescaling;
 
 /// The outputs of a network for a batch of observations.
 #[derive(Clone, Debug)]

@@ -1,15 +1,12 @@
 use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Tensor, TensorData};
+use kernels::{Computation, PackedWeight, cast_like, fully_connected};
 
 use super::convolutions::{Convolutions, DATA_EFFICIENT, NATURE};
 use super::impala::Impala;
 use super::init::standard_normal;
-use super::linear::fully_connected;
 use super::norm::Activation;
-use super::precision::cast_like;
-use super::products::Computation;
-use super::products::half::PackedWeight;
 use super::{Bf16Arithmetic, Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
 
 /// All layers of a network up to the last hidden one, and the game embedding, which is appended to their

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::nn::Linear;
 use burn::tensor::{Device, Int, Tensor};
-
-use crate::host::integers;
+use kernels::host::integers;
 
 /// The rows of a batch, grouped by task.
 #[derive(Debug, PartialEq)]

@@ -3,13 +3,12 @@
 use burn::module::{Module, Param};
 use burn::nn::Linear;
 use burn::tensor::{Tensor, TensorData};
+use kernels::{Computation, fully_connected};
 
-use super::linear::fully_connected;
-use super::products::Computation;
 use super::rescale::ColumnRescaling;
 use super::{Deviation, HeadKind, Initializer, Outputs, PolicyConfig, RowTasks, mask_logits};
 use crate::VectorSpec;
-use crate::value_scale::Rescaling;
+use crate::networks::value_scale::Rescaling;
 
 /// Assigns the output columns of a layer to tasks and to the options of their choices, called *outputs* for short.
 #[derive(Module, Debug)]
@@ -220,7 +219,7 @@ mod tests {
                 let log_probs = &log_probs[row * width..(row + 1) * width];
                 assert!(log_probs.iter().all(|log_prob| log_prob.is_finite()));
                 for _ in 0..20 {
-                    assert!(crate::categorical::sample(log_probs, &mut rng) < legal);
+                    assert!(crate::tasks::categorical::sample(log_probs, &mut rng) < legal);
                 }
             }
         }

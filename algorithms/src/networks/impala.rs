@@ -1,8 +1,8 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
+use kernels::{max_pool, pooled_side};
 
-use super::max_pool::{max_pool, pooled_side};
 use super::norm::ImageNorm;
 use super::{Bf16Arithmetic, Conv, Initializer, PolicyConfig};
 

@@ -2,9 +2,9 @@ use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::Tensor;
 use burn::tensor::activation::sigmoid;
+use kernels::tanh;
 
 use super::Initializer;
-use super::tanh::tanh;
 
 /// The state of a recurrent layer between two steps.
 #[derive(Clone, Debug)]

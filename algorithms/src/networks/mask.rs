@@ -1,6 +1,5 @@
 use burn::tensor::{Bool, Device, Tensor, TensorData};
-
-use crate::host::count_upload;
+use kernels::host::count_upload;
 
 /// The logit of an illegal action. It is finite, so that no gradient becomes NaN, and so far below any other logit that
 /// its probability is exactly 0.

@@ -1,8 +1,6 @@
 use burn::module::{Module, Param};
 use burn::tensor::{DType, Device, Tensor};
-
-use super::layer_norm::layer_norm;
-use super::tanh::tanh;
+use kernels::{layer_norm, tanh};
 
 /// Layer normalisation over whole images with channels last, followed by a ReLU.
 #[derive(Module, Debug)]

@@ -1,9 +1,10 @@
 use burn::tensor::Device;
+use kernels::on_cpu;
 use serde::{Deserialize, Serialize};
 use settings::{Settings, above, between, choices, settings};
 
-use super::{Bf16Arithmetic, ObservationLayout, Precision, on_cpu};
-use crate::value_scale::{LEAST_DEVIATION, TaskScales};
+use super::{Bf16Arithmetic, ObservationLayout, Precision};
+use crate::networks::value_scale::{LEAST_DEVIATION, TaskScales};
 use crate::{ConfigError, ValueScale};
 
 choices! {

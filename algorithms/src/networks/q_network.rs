@@ -2,17 +2,17 @@ use std::ops::Range;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use kernels::Computation;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 use super::body::{Body, VectorLayers};
 use super::heads::ActionColumns;
 use super::norm::Activation;
-use super::products::Computation;
 use super::rescale::ColumnRescaling;
 use super::{Bf16Arithmetic, Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, RowTasks};
 use crate::VectorSpec;
-use crate::value_scale::Rescaling;
+use crate::networks::value_scale::Rescaling;
 
 /// Options of a [`QNetwork`] that depend on the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@ use burn::nn::Linear;
 use burn::tensor::{Tensor, TensorData};
 
 use super::{Dense, NoisyLinear};
-use crate::value_scale::Rescaling;
+use crate::networks::value_scale::Rescaling;
 
 /// Affine change of the output columns of a layer: output `x` of column `i` becomes `factors[i] * x + shifts[i]`.
 #[derive(Clone, Debug)]

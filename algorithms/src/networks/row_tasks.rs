@@ -3,12 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use burn::tensor::{Bool, Device, Int, Tensor};
+use kernels::host::{floats, integers};
 
 use super::groups::{GroupIndices, GroupedRows};
 use super::illegal_actions;
 use crate::Task;
-use crate::host::{floats, integers};
-use crate::vector_spec::max_outputs;
+use crate::tasks::vector_spec::max_outputs;
 
 /// The task of each row of a batch, prepared for the heads.
 #[derive(Clone, Debug)]

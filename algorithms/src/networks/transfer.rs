@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use super::torch::{TorchNames, is_of_tasks, with_torch_values};
 use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
-use crate::value_scale::{Rescaling, TaskScales};
-use crate::vector_spec::{max_components, max_outputs};
+use crate::networks::value_scale::{Rescaling, TaskScales};
+use crate::tasks::vector_spec::{max_components, max_outputs};
 use crate::{LearnerError, Task, VectorSpec};
 
 /// A trained network: its description, and its weights with the names and axes of PyTorch.
@@ -275,9 +275,6 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     let network = load_weights(network, merged)?;
     Ok((network, NewScales { scales, changes }, Transferred { tensors, of, fresh_heads }))
 }
-
-/// The name of SAC's temperatures in an export: a parameter that belongs to no layer.
-pub(crate) const TEMPERATURE: &str = "log_alpha";
 
 /// Returns the differences because of which weights have different meanings in the two networks.
 fn differences(own: &NetworkDescription, from: &NetworkDescription, is_same: bool) -> Vec<Difference> {

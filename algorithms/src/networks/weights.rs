@@ -2,30 +2,10 @@
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
-use serde::{Deserialize, Serialize};
+use kernels::host::DeviceError;
 
-use super::transfer::TEMPERATURE;
 use crate::LearnerError;
-use crate::observation_statistics::PREFIX as STATISTICS;
-
-/// One parameter of a network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NamedWeights {
-    /// The path to it in the network, such as `body.layers.Nature.conv1.weight`.
-    pub name: String,
-    /// Length of every axis.
-    pub shape: Vec<usize>,
-    /// The values, outermost axis first.
-    pub values: Vec<f32>,
-}
-
-impl NamedWeights {
-    /// Returns true for a weight or bias of a layer. False for statistics of observations and temperatures of SAC, which
-    /// exports contain too.
-    pub fn is_of_layer(&self) -> bool {
-        self.name != TEMPERATURE && !self.name.starts_with(STATISTICS)
-    }
-}
+use crate::named_weights::NamedWeights;
 
 /// Returns all parameters of `module`.
 pub fn weights(module: &impl Module) -> Result<Vec<NamedWeights>, LearnerError> {
@@ -69,7 +49,7 @@ impl ModuleVisitor for Reader {
                 shape: param.dims().to_vec(),
                 values,
             }),
-            Err(error) => self.error = Some(LearnerError::Device(error.to_string())),
+            Err(error) => self.error = Some(LearnerError::Device(DeviceError(error.to_string()))),
         }
     }
 }

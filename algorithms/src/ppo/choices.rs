@@ -1,11 +1,11 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
+use kernels::host::{floats, integers};
 
 use super::loss;
 use crate::Task;
-use crate::host::{floats, integers};
 use crate::networks::ILLEGAL_LOGIT;
-use crate::vector_spec::max_outputs;
+use crate::tasks::vector_spec::max_outputs;
 
 /// The actions of the rows of a minibatch, with the [graphs](crate::JointActions) of their tasks as tensors.
 #[derive(Clone, Debug)]
@@ -424,15 +424,18 @@ mod tests {
             let (mut same, mut again) = (case.rng.clone(), case.rng.clone());
             for row in 0..case.rows.len() {
                 let mut log_probs = case.row(row)[..case.graph(row).num_outputs()].to_vec();
-                crate::categorical::log_softmax(&mut log_probs);
+                crate::tasks::categorical::log_softmax(&mut log_probs);
                 let policy = JointPolicy::new(case.graph(row), case.row(row));
                 assert_eq!(policy.log_probs(case.graph(row)), log_probs);
-                let action = crate::categorical::sample(&log_probs, &mut same);
+                let action = crate::tasks::categorical::sample(&log_probs, &mut same);
                 assert_eq!(
                     policy.sample(case.graph(row), &mut again),
                     (vec![action as i32], log_probs[action])
                 );
-                assert_eq!(policy.greedy(case.graph(row)), [crate::categorical::argmax(&log_probs) as i32]);
+                assert_eq!(
+                    policy.greedy(case.graph(row)),
+                    [crate::tasks::categorical::argmax(&log_probs) as i32]
+                );
             }
         }
     }

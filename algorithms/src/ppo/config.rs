@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, choices, settings};
 
 use crate::ConfigError;
-use crate::rollout_plan::RolloutPlan;
+use crate::engine::rollout_plan::RolloutPlan;
 
 choices! {
     /// The set of advantages that are normalised together.

@@ -14,7 +14,7 @@ pub(super) fn threshold(uniform: f64) -> f32 {
 /// Samples an option for each row of `logits`, `[rows, options]`, in which `illegal` options are masked. Returns
 /// `[rows, 3]`: the option, its log-probability, and the sum of the legal logits, which is finite if all of them are.
 ///
-/// Like [`categorical::sample`](crate::categorical::sample), this chooses the first option whose cumulative probability
+/// Like [`categorical::sample`](crate::tasks::categorical::sample), this chooses the first option whose cumulative probability
 /// exceeds the uniform random number of the row, but in 32 bits instead of 64. `thresholds`, `[rows, 1]`, are the
 /// random numbers. An option of probability 0 is never chosen.
 pub(super) fn sample(logits: Tensor<2>, illegal: Tensor<2, Bool>, thresholds: Tensor<2>) -> Tensor<2> {
@@ -37,8 +37,8 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::categorical;
     use crate::networks::{illegal_actions, mask_logits};
+    use crate::tasks::categorical;
 
     const OPTIONS: usize = 18;
 

@@ -1,10 +1,10 @@
 use burn::tensor::{Int, Tensor};
+use kernels::host::{floats, indices};
 
 use super::minibatch::inverse_entropy;
-use crate::device_rollout::DeviceRollout;
-use crate::host::{floats, indices};
+use crate::engine::on_policy::OnPolicy;
+use crate::experience::device_rollout::DeviceRollout;
 use crate::networks::{ActorCritic, RowTasks};
-use crate::on_policy::OnPolicy;
 
 /// The data of a complete rollout that minibatches need besides the observations, on the device, row by row in the
 /// order of the [observations](DeviceRollout). It is uploaded once for all epochs.

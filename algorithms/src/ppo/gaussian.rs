@@ -6,14 +6,14 @@
 use std::f32::consts::PI;
 
 use burn::tensor::{Device, Tensor};
+use kernels::host::floats;
 use rand::Rng;
 
 use super::row_actions::Terms;
 use crate::Task;
-use crate::host::floats;
 use crate::networks::standard_normal;
-use crate::squashing::{log_slope, log_slopes};
-use crate::vector_spec::max_outputs;
+use crate::tasks::squashing::{log_slope, log_slopes};
+use crate::tasks::vector_spec::max_outputs;
 
 /// Returns half the logarithm of `2 pi`.
 fn half_ln_two_pi() -> f32 {

@@ -8,13 +8,13 @@ use super::loss;
 use super::metrics::DetailPlaces;
 use super::minibatch::{Minibatch, Targets};
 use super::row_actions::Terms;
-use crate::backward::Pause;
-use crate::gradient::{Gradient, ShardGradient};
-use crate::halt::{Halt, halt_if};
-use crate::observation_statistics::Normalizer;
-use crate::on_policy::OnPolicy;
-use crate::optimizer_step::{Details, OptimizerStep};
-use crate::training::StepSize;
+use crate::engine::backward::Pause;
+use crate::engine::gradient::{Gradient, ShardGradient};
+use crate::engine::halt::{Halt, halt_if};
+use crate::engine::on_policy::OnPolicy;
+use crate::engine::optimizer_step::{Details, OptimizerStep};
+use crate::engine::training::StepSize;
+use crate::networks::observation_statistics::Normalizer;
 
 /// The names of the terms of the loss.
 const TERMS: [&str; 3] = ["the policy loss", "the value loss", "the entropy"];

@@ -14,20 +14,20 @@ use super::policy::{Evaluation, Inputs};
 use super::recurrent::{RecurrentRollout, RecurrentState};
 use super::row_policy::{ChosenAction, RowPolicy};
 use super::{Policy, PpoConfig, PpoMetrics, state};
-use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::cluster::Cluster;
-use crate::halt::{self, Halt};
+use crate::engine::halt::{self, Halt};
+use crate::engine::on_policy::OnPolicy;
+use crate::engine::optimizer_step::{OptimizerStep, StepResult};
+use crate::engine::seeds::Stream;
+use crate::engine::training::{StepSize, Training};
+use crate::experience::batch_reader::{BatchReader, BatchRow, rows};
+use crate::experience::rollout::{Decision, Estimates, last_minibatch};
+use crate::networks::observation_statistics::ObservationStatistics;
+use crate::networks::value_scale::TaskReturn;
 use crate::networks::{
-    ActorCritic, NamedWeights, NetworkDescription, NewScales, ObservationLayout, PolicyConfig,
-    TrainedNetwork, TransferError, Transferred, transfer,
+    ActorCritic, NamedWeights, NetworkDescription, NewScales, PolicyConfig, TrainedNetwork, TransferError,
+    Transferred, layout_of, transfer,
 };
-use crate::observation_statistics::ObservationStatistics;
-use crate::on_policy::OnPolicy;
-use crate::optimizer_step::{OptimizerStep, StepResult};
-use crate::rollout::{Decision, Estimates, last_minibatch};
-use crate::seeds::Stream;
-use crate::training::{StepSize, Training};
-use crate::value_scale::TaskReturn;
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL` and the original implementation.
@@ -99,7 +99,7 @@ impl Ppo {
         policy.validate()?;
         policy.validate_minibatches(config.num_minibatches, spec.num_envs())?;
         policy.precision.validate_on(device)?;
-        let layout = ObservationLayout::of(&spec.observation_space)?;
+        let layout = layout_of(&spec.observation_space)?;
         policy.validate_observations(layout)?;
         if policy.squash_actions {
             spec.check_bounded()?;

@@ -1,16 +1,16 @@
 use std::borrow::Cow;
 
 use burn::tensor::{Int, Tensor};
+use kernels::host::{floats, indices};
 
 use super::device_targets::{DeviceTargets, RowTargets};
 use super::row_actions::RowActions;
 use super::{NormAdv, PpoConfig};
 use crate::TaskActions;
-use crate::host::{floats, indices};
+use crate::engine::on_policy::OnPolicy;
+use crate::networks::observation_statistics::Normalizer;
+use crate::networks::value_scale::TaskScales;
 use crate::networks::{ActorCritic, Outputs, RowTasks, Sequences};
-use crate::observation_statistics::Normalizer;
-use crate::on_policy::OnPolicy;
-use crate::value_scale::TaskScales;
 
 /// The targets of a complete rollout, entry by entry. Returns and values have the scale of the network's values.
 pub(super) struct Targets {
@@ -176,7 +176,7 @@ fn normalize(values: &mut [f32], floor: f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value_scale::{LEAST_DEVIATION, TaskReturn};
+    use crate::networks::value_scale::{LEAST_DEVIATION, TaskReturn};
     use crate::{JointActions, ValueScale};
 
     #[test]

@@ -42,7 +42,7 @@
 //! # Reading order
 //!
 //! 1. `learner`: the algorithm: act, observe, update; `gradient`: a step of the optimiser
-//! 2. `rollout` and [`returns`](crate::returns): the stored steps, and advantages from them
+//! 2. `rollout` and [`returns`](crate::experience::returns): the stored steps, and advantages from them
 //! 3. `minibatch`, `row_actions` and `loss`: the tensors of a minibatch, the distributions of its actions, and the three terms
 //!    of the objective. `choices` holds the distributions of actions that are several choices, `gaussian` those of continuous
 //!    actions

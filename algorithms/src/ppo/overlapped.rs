@@ -6,8 +6,8 @@ use burn::module::Module;
 use burn::tensor::Device;
 
 use super::{Ppo, PpoConfig, PpoMetrics, state};
+use crate::engine::overlap::{Overlap, Overlapped};
 use crate::networks::PolicyConfig;
-use crate::overlap::{Overlap, Overlapped};
 use crate::state_bytes::{Header, bad, end};
 use crate::{Learner, LearnerError};
 

@@ -1,4 +1,6 @@
 use burn::tensor::Tensor;
+use kernels::host::{columns_to_host, floats};
+use kernels::{PackedRows, on_cpu};
 use rand::Rng;
 use rl_env::{ActionBuffer, Batch, ObservationBuffer};
 
@@ -6,11 +8,10 @@ use super::RecurrentState;
 use super::device_sampling;
 use super::recurrent::episode_starts;
 use super::row_policy::{ChosenAction, RowPolicy};
-use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
-use crate::host::{columns_to_host, floats};
-use crate::networks::{ActorCritic, LstmState, Outputs, PackedRows, RowTasks, on_cpu};
-use crate::observation_statistics::{Normalizer, ObservationStatistics};
-use crate::value_scale::TaskScales;
+use crate::experience::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
+use crate::networks::observation_statistics::{Normalizer, ObservationStatistics};
+use crate::networks::value_scale::TaskScales;
+use crate::networks::{ActorCritic, LstmState, Outputs, RowTasks};
 use crate::{LearnerError, SpecError, TaskActions, VectorSpec};
 
 /// A policy that acts without learning.

@@ -4,11 +4,11 @@ use burn::tensor::Device;
 
 use super::{Ppo, PpoMetrics};
 use crate::Learner;
-use crate::batch_reader::rows;
+use crate::experience::batch_reader::rows;
+use crate::experience::rollout::Decision;
 use crate::networks::ActorCritic;
-use crate::observation_statistics::ObservationStatistics;
+use crate::networks::observation_statistics::ObservationStatistics;
 use crate::recording::Recording;
-use crate::rollout::Decision;
 
 /// The recorded actions of all entries, step by step.
 enum RecordedActions {

@@ -1,12 +1,12 @@
 use std::ops::Range;
 
 use burn::tensor::Device;
+use kernels::host::floats;
 use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
 use crate::LearnerError;
 use crate::cluster::Cluster;
-use crate::host::floats;
 use crate::networks::{LstmState, Sequences};
 
 /// The LSTM state of each environment's current episode. Empty if the network is not recurrent.

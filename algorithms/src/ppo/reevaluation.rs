@@ -1,13 +1,14 @@
 use burn::module::Module;
 use burn::tensor::Tensor;
+use kernels::host::to_host;
 
 use super::Ppo;
 use super::row_actions::RowActions;
-use crate::halt::{Halt, halt_if};
-use crate::host::to_host;
+use crate::LearnerError;
+use crate::engine::halt::{Halt, halt_if};
+use crate::engine::on_policy::OnPolicy;
+use crate::experience::rollout::{Reevaluation, split};
 use crate::networks::RowTasks;
-use crate::on_policy::OnPolicy;
-use crate::rollout::{Reevaluation, split};
 
 impl Ppo {
     /// Evaluates a complete rollout, which another network collected, with the network in training. Waits for the
@@ -40,7 +41,8 @@ impl Ppo {
             values.push(outputs.values);
             entries.extend(rows);
         }
-        let all = to_host(Tensor::cat(values.into_iter().chain(log_probs).collect(), 0))?;
+        let all = to_host(Tensor::cat(values.into_iter().chain(log_probs).collect(), 0))
+            .map_err(LearnerError::from)?;
         let (values, log_probs) = all.split_at(num_entries);
         let mut reevaluation =
             Reevaluation { values: vec![0.0; num_entries], log_probs: vec![0.0; num_entries] };

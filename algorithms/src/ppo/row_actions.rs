@@ -3,8 +3,8 @@ use burn::tensor::{Device, Int, Tensor};
 use super::choices::Choices;
 use super::gaussian::Components;
 use crate::Task;
+use crate::experience::rollout::Rollout;
 use crate::networks::Outputs;
-use crate::rollout::Rollout;
 
 /// The actions of the rows of a minibatch.
 #[derive(Clone, Debug)]

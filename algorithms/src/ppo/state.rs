@@ -9,11 +9,11 @@ use settings::Settings;
 
 use super::recurrent::RecurrentRollout;
 use super::{Ppo, PpoConfig};
+use crate::engine::on_policy::OnPolicyState;
 use crate::networks::PolicyConfig;
-use crate::observation_statistics::ObservationStatistics;
-use crate::on_policy::OnPolicyState;
+use crate::networks::observation_statistics::ObservationStatistics;
+use crate::networks::value_scale::TaskScales;
 use crate::state_bytes::{Header, bad, end};
-use crate::value_scale::TaskScales;
 use crate::{LearnerError, VectorSpec};
 
 const HEADER: Header = Header { magic: b"PPOSTATE", version: 13 };

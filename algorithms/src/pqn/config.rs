@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, settings};
 
 use crate::ConfigError;
-use crate::rollout_plan::RolloutPlan;
+use crate::engine::rollout_plan::RolloutPlan;
 
 settings! {
     /// Hyperparameters of PQN, the parallelised Q-network (Gallici et al. 2024, <https://arxiv.org/abs/2407.04811>), named as

@@ -4,29 +4,30 @@ use std::ops::Range;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use kernels::PackedRows;
+use kernels::host::floats;
 use rl_env::{Actions, Batch, ObservationBuffer};
 
 use super::{Policy, PqnConfig, PqnMetrics, state};
 use crate::action_values::{
     Branches, Head, LossKind, ReturnModel, StepMetrics, best_value, epsilon_greedy, loss, skip_epsilon_greedy,
 };
-use crate::backward::Pause;
-use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::cluster::Cluster;
-use crate::gradient::{Gradient, ShardGradient};
-use crate::halt::{self, Halt, halt_if};
-use crate::host::floats;
+use crate::engine::backward::Pause;
+use crate::engine::gradient::{Gradient, ShardGradient};
+use crate::engine::halt::{self, Halt, halt_if};
+use crate::engine::on_policy::OnPolicy;
+use crate::engine::optimizer_step::{OptimizerStep, StepResult};
+use crate::engine::schedule::LinearSchedule;
+use crate::engine::seeds::Stream;
+use crate::engine::training::{StepSize, Training};
+use crate::experience::batch_reader::{BatchReader, BatchRow, rows};
+use crate::experience::rollout::{Decision, Estimates, last_minibatch};
+use crate::networks::value_scale::TaskReturn;
 use crate::networks::{
-    NamedWeights, NetworkDescription, NewScales, ObservationLayout, PackedRows, PolicyConfig, QNetwork,
-    QNetworkOptions, RowTasks, TrainedNetwork, TransferError, Transferred, transfer,
+    NamedWeights, NetworkDescription, NewScales, PolicyConfig, QNetwork, QNetworkOptions, RowTasks,
+    TrainedNetwork, TransferError, Transferred, layout_of, transfer,
 };
-use crate::on_policy::OnPolicy;
-use crate::optimizer_step::{OptimizerStep, StepResult};
-use crate::rollout::{Decision, Estimates, last_minibatch};
-use crate::schedule::LinearSchedule;
-use crate::seeds::Stream;
-use crate::training::{StepSize, Training};
-use crate::value_scale::TaskReturn;
 use crate::{Learner, LearnerError, SpecError, TaskActions, VectorSpec};
 
 /// Adam epsilon: the default of Kingma and Ba 2015.
@@ -86,7 +87,7 @@ impl Pqn {
         spec.check_choices()?;
         policy.precision.validate_on(device)?;
         let head = Head::new(ReturnModel::Mean(LossKind::Mse), policy.scales(spec.tasks.len()));
-        let layout = ObservationLayout::of(&spec.observation_space)?;
+        let layout = layout_of(&spec.observation_space)?;
         let device = device.clone().autodiff();
         let options = QNetworkOptions { num_atoms: 1, dueling: false, noisy_sigma: None, layer_norm: true };
         let mut rng = Stream::Initialization.rng(seed);

@@ -4,10 +4,10 @@ use burn::tensor::Device;
 
 use super::Pqn;
 use crate::Learner;
-use crate::batch_reader::rows;
+use crate::experience::batch_reader::rows;
+use crate::experience::rollout::Decision;
 use crate::networks::QNetwork;
 use crate::recording::Recording;
-use crate::rollout::Decision;
 
 /// Repeats the updates of a recording.
 fn assert_equals(name: &'static str, updates: usize) {

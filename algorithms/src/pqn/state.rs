@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use settings::Settings;
 
 use super::{Pqn, PqnConfig};
+use crate::engine::on_policy::OnPolicyState;
 use crate::networks::PolicyConfig;
-use crate::on_policy::OnPolicyState;
+use crate::networks::value_scale::TaskScales;
 use crate::state_bytes::{Header, bad};
-use crate::value_scale::TaskScales;
 use crate::{LearnerError, VectorSpec};
 
 const HEADER: Header = Header { magic: b"PQNSTATE", version: 11 };

@@ -1,8 +1,8 @@
 use super::Sac;
 use super::temperature::Temperature;
+use crate::engine::off_policy;
+use crate::engine::training::Mark;
 use crate::networks::{SquashedActor, TwinCritic};
-use crate::off_policy;
-use crate::training::Mark;
 
 /// Everything that an update changes, with its value before the update.
 pub(super) struct BeforeUpdate {

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, settings};
 
 use crate::ConfigError;
-use crate::replay_plan::ReplayPlan;
+use crate::engine::replay_plan::ReplayPlan;
 
 settings! {
     /// Hyperparameters of Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>), for continuous actions.

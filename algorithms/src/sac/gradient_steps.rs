@@ -2,6 +2,7 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
+use kernels::host::to_host;
 
 use super::Sac;
 use super::metrics::{ActorMetrics, StepMetrics};
@@ -9,12 +10,11 @@ use super::minibatch::Minibatch;
 use super::squashed::{Sample, sample};
 use super::temperature::of_rows;
 use crate::LearnerError;
-use crate::gradient::ShardGradient;
-use crate::host::to_host;
+use crate::engine::gradient::ShardGradient;
+use crate::engine::off_policy::{OffPolicy, ShardRows};
+use crate::engine::training::{StepSize, Training};
+use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, RowTasks, standard_normal};
-use crate::off_policy::{OffPolicy, ShardRows};
-use crate::replay::Draw;
-use crate::training::{StepSize, Training};
 
 /// The names of the terms of the losses.
 const CRITIC_TERMS: [&str; 2] = ["the loss of the first critic", "the loss of the second critic"];
@@ -220,8 +220,9 @@ impl Sac {
             values,
         };
         let returns = || draws.iter().map(|draw| replay.n_step_return(draw));
-        let observations =
-            |name: &str, bytes: &[u8]| layout.named_tensor(name, bytes.chunks_exact(layout.row_bytes()));
+        let observations = |name: &str, bytes: &[u8]| {
+            NamedWeights::of_rows(name, *layout, bytes.chunks_exact(layout.row_bytes()))
+        };
         let mut batch = vec![
             columns("rewards", returns().map(|of| of.rewards).collect()),
             columns("discounts", returns().map(|of| of.discount).collect()),

@@ -2,6 +2,7 @@ use std::io::Write;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use kernels::host::to_host;
 use rl_env::{Actions, Batch};
 
 use super::before_update::BeforeUpdate;
@@ -9,19 +10,18 @@ use super::exploration::Exploration;
 use super::metrics::SacMetrics;
 use super::temperature::Temperature;
 use super::{Policy, SacConfig, state};
-use crate::batch_reader::{BatchReader, BatchRow, rows};
 use crate::cluster::Cluster;
-use crate::halt;
-use crate::host::to_host;
+use crate::engine::halt;
+use crate::engine::off_policy::OffPolicy;
+use crate::engine::seeds::Stream;
+use crate::engine::training::Training;
+use crate::experience::batch_reader::{BatchReader, BatchRow, rows};
+use crate::experience::replay::{ReplayOptions, ReplaySize, ReplayStorage, replay_size};
+use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{
     NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, SoftActorCritic, SquashedActor,
     TrainedNetwork, TransferError, Transferred, TwinCritic, soft_update, transfer,
 };
-use crate::observation_statistics::ObservationStatistics;
-use crate::off_policy::OffPolicy;
-use crate::replay::{ReplayOptions, ReplaySize, ReplayStorage, replay_size};
-use crate::seeds::Stream;
-use crate::training::Training;
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL`.
@@ -198,7 +198,7 @@ impl Sac {
             |row: &BatchRow| (spec.task_ids[row.env], layout.values(&replay.last_observation(row.env)));
         let mut steps = rows(batch);
         steps.retain(|row| !batch.autoreset[row.row]);
-        let shards = cluster.split(&steps, spec.num_envs()).into_iter();
+        let shards = cluster.split(&steps, |step| step.env, spec.num_envs()).into_iter();
         let shards: Vec<_> = shards.map(|rows| statistics.moments(rows.iter().map(observation))).collect();
         let shards = cluster.gather_values(&shards)?;
         shards.iter().flatten().for_each(|moments| statistics.add(moments));
@@ -326,7 +326,7 @@ impl Learner for Sac {
 fn layout_of(spec: &VectorSpec) -> Result<ObservationLayout, SpecError> {
     spec.check_continuous()?;
     spec.check_bounded()?;
-    match ObservationLayout::of(&spec.observation_space)? {
+    match crate::networks::layout_of(&spec.observation_space)? {
         ObservationLayout::Images { .. } => {
             Err(SpecError::ImageObservations(spec.observation_space.to_string()))
         }

@@ -1,9 +1,9 @@
 use burn::tensor::{Device, Tensor, TensorData};
 
+use crate::engine::off_policy::{OffPolicy, ShardRows};
+use crate::experience::replay::Draw;
 use crate::networks::RowTasks;
-use crate::observation_statistics::ObservationStatistics;
-use crate::off_policy::{OffPolicy, ShardRows};
-use crate::replay::Draw;
+use crate::networks::observation_statistics::ObservationStatistics;
 
 /// The steps of one shard that were drawn from a replay buffer, one per row. The tensors do not track gradients
 /// themselves.

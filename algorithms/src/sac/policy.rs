@@ -1,14 +1,14 @@
 use std::ops::Range;
 
 use burn::tensor::{Tensor, TensorData};
+use kernels::host::to_host;
 use rand::Rng;
 use rl_env::{Batch, ObservationBuffer};
 
 use super::squashed::sample;
-use crate::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
-use crate::host::to_host;
+use crate::experience::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
+use crate::networks::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::networks::{RowTasks, SoftActorCritic, SquashedOutputs, standard_normal};
-use crate::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::{LearnerError, SpecError, VectorSpec};
 
 /// A policy that acts without learning.

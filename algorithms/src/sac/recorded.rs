@@ -6,9 +6,9 @@ use super::gradient_steps::StepNoise;
 use super::metrics::ActorMetrics;
 use super::{Sac, SacConfig};
 use crate::Learner;
+use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, SoftActorCritic, load_weights, weights};
 use crate::recording::Recording;
-use crate::replay::Draw;
 
 /// Repeats the gradient step of a recording. Returns the learner.
 fn assert_equals(name: &'static str) -> Sac {

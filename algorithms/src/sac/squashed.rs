@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use burn::tensor::Tensor;
 
 use crate::networks::{RowTasks, SquashedOutputs};
-use crate::squashing::log_slopes;
+use crate::tasks::squashing::log_slopes;
 
 /// Actions of the rows of a minibatch with their log-densities.
 pub(super) struct Sample {

@@ -10,12 +10,12 @@ use settings::Settings;
 use super::exploration::Exploration;
 use super::{Sac, SacConfig};
 use crate::cluster::Cluster;
+use crate::engine::off_policy::OffPolicy;
+use crate::engine::training::TrainingState;
+use crate::experience::replay::{ReplayState, ReplayStorage};
+use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{NamedWeights, PolicyConfig, load_weights, weights};
-use crate::observation_statistics::ObservationStatistics;
-use crate::off_policy::OffPolicy;
-use crate::replay::{ReplayState, ReplayStorage};
 use crate::state_bytes::{Header, bad};
-use crate::training::TrainingState;
 use crate::{LearnerError, VectorSpec};
 
 const HEADER: Header = Header { magic: b"SACSTATE", version: 4 };

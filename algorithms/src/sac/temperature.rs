@@ -1,8 +1,9 @@
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
 
+use crate::named_weights::TEMPERATURE;
 use crate::networks::{
-    NamedWeights, RowTasks, TEMPERATURE, TrainedNetwork, TransferError, load_weights, of_known_tasks, weights,
+    NamedWeights, RowTasks, TrainedNetwork, TransferError, load_weights, of_known_tasks, weights,
 };
 use crate::state_bytes::bad;
 use crate::{LearnerError, Task};

@@ -7,9 +7,9 @@ use burn::tensor::Device;
 use rl_env::{Actions, AutoresetMode, Batch, Space};
 
 use super::{config, learner, rainbow, restored, step, variants, vectors};
-use crate::categorical::argmax;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
+use crate::tasks::categorical::argmax;
 use crate::testing::{RandomEnvs, assert_legal, spec, spec_of_choices};
 use crate::{Learner, SpecError};
 

@@ -8,8 +8,8 @@ use crate::Learner;
 use crate::dqn::augmentation::distorted;
 use crate::dqn::minibatch::Minibatch;
 use crate::dqn::{Augmentation, Dqn, DqnConfig};
+use crate::engine::off_policy::OffPolicy;
 use crate::networks::{PolicyConfig, weights};
-use crate::off_policy::OffPolicy;
 use crate::testing::{RandomEnvs, spec};
 
 #[test]

@@ -1,11 +1,12 @@
 //! Value scales: the normalisation of `policy.value_scale = "popart"`.
 
 use burn::tensor::Device;
+use kernels::testing::largest;
 
 use super::{config, rainbow, restored, step, vectors};
 use crate::dqn::{Distribution, Dqn, DqnConfig};
 use crate::networks::{HeadKind, PolicyConfig};
-use crate::testing::{RandomEnvs, largest};
+use crate::testing::RandomEnvs;
 use crate::{Learner, ValueScale};
 
 /// Returns the largest difference of two sets of values, relative to their size.

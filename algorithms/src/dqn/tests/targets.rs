@@ -8,11 +8,11 @@ use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{config, learner, step, vectors};
 use crate::Learner;
-use crate::categorical::argmax;
 use crate::dqn::learner::StepNoise;
 use crate::dqn::minibatch::Minibatch;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, QNetwork, weights};
+use crate::tasks::categorical::argmax;
 use crate::testing::{RandomEnvs, all_actions, spec, spec_of_choices};
 
 fn minibatch(dqn: &Dqn, count: usize) -> Minibatch {

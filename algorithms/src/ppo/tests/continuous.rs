@@ -1,9 +1,11 @@
 //! Continuous actions and normalised observations.
 
+use kernels::testing::simulate_device;
+
 use super::*;
+use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{Deviation, TrainedNetwork};
-use crate::observation_statistics::ObservationStatistics;
-use crate::testing::{assert_stopped_updates_are_undone, simulate_device, spec_of_numbers};
+use crate::testing::{assert_stopped_updates_are_undone, spec_of_numbers};
 use crate::{ContinuousActions, LearnerError};
 
 fn numbers(mode: AutoresetMode) -> VectorSpec {

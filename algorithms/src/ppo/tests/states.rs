@@ -1,6 +1,7 @@
 //! States: the same bytes for the same seed, restored learners, changed settings, undone updates.
 
 use burn::tensor::Device;
+use kernels::testing::simulate_device;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
@@ -9,7 +10,7 @@ use rl_env::{AutoresetMode, Space};
 use super::{config, learner, step, train, vectors};
 use crate::networks::PolicyConfig;
 use crate::ppo::{Ppo, PpoConfig};
-use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, rows_of, simulate_device, spec};
+use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, rows_of, spec};
 use crate::{Learner, LearnerError, ValueScale};
 
 #[test]

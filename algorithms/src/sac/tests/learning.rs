@@ -2,18 +2,19 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
+use kernels::testing::simulate_device;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, AutoresetMode, Batch};
 
 use super::{config, learner, numbers, small, step, variants};
-use crate::batch_reader::rows;
+use crate::experience::batch_reader::rows;
+use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, load_weights, weights};
-use crate::replay::Draw;
 use crate::sac::gradient_steps::StepNoise;
 use crate::sac::minibatch::Minibatch;
 use crate::sac::{Sac, SacConfig};
-use crate::testing::{RandomEnvs, simulate_device};
+use crate::testing::RandomEnvs;
 use crate::{Learner, VectorSpec};
 
 fn minibatch(sac: &Sac, draws: &[Draw]) -> Minibatch {

@@ -6,8 +6,8 @@ use rl_env::AutoresetMode;
 
 use super::{config, learner, numbers, small, step, variants};
 use crate::cluster::Cluster;
+use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{PolicyConfig, TrainedNetwork};
-use crate::observation_statistics::ObservationStatistics;
 use crate::ppo::{Ppo, PpoConfig};
 use crate::sac::{Sac, SacConfig};
 use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone};

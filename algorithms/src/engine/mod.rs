@@ -1,0 +1,19 @@
+//! What learners have in common: the order of calls, gradients and steps of the optimiser, divergence, schedules.
+
+pub(crate) mod backward;
+pub(crate) mod gradient;
+pub(crate) mod halt;
+mod learner;
+pub(crate) mod off_policy;
+pub(crate) mod on_policy;
+pub(crate) mod optimizer_step;
+pub(crate) mod overlap;
+pub(crate) mod replay_plan;
+pub(crate) mod rollout_plan;
+pub mod schedule;
+pub(crate) mod seeds;
+pub(crate) mod training;
+mod unit_gradients;
+
+pub use learner::Learner;
+pub use overlap::{Overlap, Overlapped, Turn};

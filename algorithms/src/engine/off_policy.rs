@@ -1,0 +1,276 @@
+//! State shared by the learners with a replay buffer.
+
+use std::io::Write;
+
+use burn::module::Module;
+use rand_chacha::ChaCha8Rng;
+use rl_env::Batch;
+use serde::Serialize;
+
+use crate::cluster::Cluster;
+use crate::engine::gradient::{Gradient, GradientVectors, ShardGradient};
+use crate::engine::replay_plan::ReplayPlan;
+use crate::engine::seeds::Stream;
+use crate::engine::training::Training;
+use crate::error::in_order;
+use crate::experience::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
+use crate::experience::replay::{
+    ActionElement, Draw, ReplayBuffer, ReplayOptions, ReplayState, ReplayStorage, decode_frames,
+};
+use crate::networks::ObservationLayout;
+use crate::state_bytes::{Header, bad, end};
+use crate::{LearnerError, VectorSpec};
+
+/// The minimum number of due gradient steps for which an update can be stopped. Fewer steps take so little time that
+/// copying the state would noticeably prolong the update.
+const STOPPABLE: f64 = 8.0;
+
+/// Replay buffer, random generators and schedule of an off-policy learner. All of it is the same in every process of
+/// its cluster, except that each process stores only the observations of its own environments.
+pub(crate) struct OffPolicy<E> {
+    pub(crate) spec: VectorSpec,
+    pub(crate) layout: ObservationLayout,
+    plan: ReplayPlan,
+    pub(crate) replay: ReplayBuffer<E>,
+    pub(crate) action_rng: ChaCha8Rng,
+    pub(crate) replay_rng: ChaCha8Rng,
+    pub(crate) noise_rng: ChaCha8Rng,
+    /// The number of steps observed, over all environments.
+    pub(crate) steps: u64,
+    /// The number of gradient steps made.
+    pub(crate) updates: u64,
+    /// The number of gradient steps that are due, including a fraction.
+    pub(crate) due: f64,
+    /// The processes that train this learner together.
+    pub(crate) cluster: Cluster,
+}
+
+/// The fields that an update changes, with their values before the update.
+pub(crate) struct BeforeUpdate {
+    replay_rng: ChaCha8Rng,
+    noise_rng: ChaCha8Rng,
+    updates: u64,
+    due: f64,
+}
+
+/// The rows of a minibatch that come from one shard.
+#[derive(Clone, Debug)]
+pub(crate) struct ShardRows {
+    /// The index of the shard among those of this process.
+    shard: usize,
+    /// The index of each row in the whole minibatch.
+    pub(crate) rows: Vec<usize>,
+}
+
+impl ShardRows {
+    /// Selects the elements of these rows from those of all rows of the whole minibatch.
+    pub(crate) fn select<T: Copy>(&self, of_all: &[T]) -> Vec<T> {
+        self.rows.iter().map(|&row| of_all[row]).collect()
+    }
+}
+
+impl<E: ActionElement> OffPolicy<E> {
+    /// Creates the state before the first step, with an empty replay buffer.
+    pub(crate) fn new(
+        spec: VectorSpec,
+        layout: ObservationLayout,
+        options: ReplayOptions,
+        plan: ReplayPlan,
+        (cluster, storage): (Cluster, ReplayStorage),
+        seed: u64,
+    ) -> Result<Self, LearnerError> {
+        cluster.check_envs(spec.num_envs())?;
+        Ok(Self {
+            replay: ReplayBuffer::new(&spec, layout, options, &cluster, storage)?,
+            action_rng: Stream::Actions.rng(seed),
+            replay_rng: Stream::Minibatches.rng(seed),
+            noise_rng: Stream::Noise.rng(seed),
+            steps: 0,
+            updates: 0,
+            due: 0.0,
+            spec,
+            layout,
+            plan,
+            cluster,
+        })
+    }
+
+    /// Returns true once the planned training is done.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.steps >= self.plan.total_steps
+    }
+
+    /// Returns true if a gradient step is due.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
+    }
+
+    pub(crate) fn can_act(&self) -> bool {
+        !self.replay.is_acting() && !self.is_ready()
+    }
+
+    pub(crate) fn check_act(&self) -> Result<(), LearnerError> {
+        in_order(self.can_act(), "act was called before the last actions were observed and learned from")
+    }
+
+    /// Evaluates the rows of a batch with `evaluate`, each shard separately: the rounding of an output may depend on
+    /// the other rows.
+    pub(crate) fn by_shard<T: Clone>(
+        &self,
+        batch: &Batch,
+        evaluate: impl FnMut(&[BatchRow]) -> Result<Vec<T>, LearnerError>,
+    ) -> Result<Vec<T>, LearnerError> {
+        let rows = rows(batch);
+        let shards = self.cluster.split(&rows, |row| row.env, self.spec.num_envs());
+        let parts: Vec<Vec<T>> = shards.into_iter().map(evaluate).collect::<Result<_, _>>()?;
+        Ok(parts.concat())
+    }
+
+    /// Returns the element of each environment's row, given those of a batch of this process's environments; `None` for
+    /// the environments of other processes.
+    pub(crate) fn of_envs<'a, T>(
+        &self,
+        of_rows: &'a [T],
+    ) -> impl Iterator<Item = Option<&'a T>> + use<'a, T, E> {
+        let own = self.replay.own();
+        (0..self.spec.num_envs()).map(move |env| of_rows.get(env.checked_sub(own.start)?))
+    }
+
+    /// Fails unless `act` was called before.
+    pub(crate) fn check_observe(&self) -> Result<(), LearnerError> {
+        in_order(self.replay.is_acting(), "observe was called without a preceding act")
+    }
+
+    /// Stores the result of the last actions.
+    pub(crate) fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        check_final_observations(batch, self.spec.autoreset_mode)?;
+        check_rewards(batch)?;
+        let steps = self.replay.end_step(batch, &self.cluster)?;
+        self.steps = self.steps.saturating_add(steps);
+        // Counts the steps in the replay buffer, so that a lost one is filled again before learning
+        // continues.
+        if self.replay.written() >= self.plan.learning_starts as u64 {
+            self.due += steps as f64 * self.plan.train_ratio;
+        }
+        Ok(())
+    }
+
+    /// Fails unless a gradient step is due. If many are due, returns the state that [`undo_update`](Self::undo_update)
+    /// restores.
+    pub(crate) fn begin_update(&self) -> Result<Option<BeforeUpdate>, LearnerError> {
+        in_order(self.is_ready(), "update was called before a gradient step was due")?;
+        Ok((self.due >= STOPPABLE).then(|| BeforeUpdate {
+            replay_rng: self.replay_rng.clone(),
+            noise_rng: self.noise_rng.clone(),
+            updates: self.updates,
+            due: self.due,
+        }))
+    }
+
+    /// Undoes an update.
+    pub(crate) fn undo_update(&mut self, before: BeforeUpdate) {
+        let BeforeUpdate { replay_rng, noise_rng, updates, due } = before;
+        (self.replay_rng, self.noise_rng) = (replay_rng, noise_rng);
+        (self.updates, self.due) = (updates, due);
+    }
+
+    /// Counts a gradient step.
+    pub(crate) fn count_update(&mut self) {
+        self.due -= 1.0;
+        self.updates += 1;
+    }
+
+    /// Returns the task of a draw.
+    pub(crate) fn task(&self, draw: &Draw) -> usize {
+        self.spec.task_ids[draw.env]
+    }
+
+    /// Divides a minibatch into the shards of this process that have rows in it.
+    pub(crate) fn shards_of(&self, draws: &[Draw]) -> Vec<ShardRows> {
+        let shards = self.cluster.own_shards(self.spec.num_envs()).into_iter().enumerate();
+        let rows = shards.map(|(shard, envs)| ShardRows {
+            shard,
+            rows: (0..draws.len()).filter(|&row| envs.contains(&draws[row].env)).collect(),
+        });
+        rows.filter(|shard| !shard.rows.is_empty()).collect()
+    }
+
+    /// Returns true if the backward pass of a minibatch [pauses](crate::engine::backward).
+    pub(crate) fn pauses(&self) -> bool {
+        self.cluster.pauses(self.layout)
+    }
+
+    /// Computes the gradient of a minibatch from those of its `shards`. `of_shard` returns the gradient of a shard,
+    /// given its index. `names` are the names of the terms; `details` is the number of details in the whole minibatch.
+    pub(crate) fn gradient<'a, N: Module>(
+        &self,
+        training: &Training<N>,
+        (names, details): (&[&'static str], usize),
+        shards: impl Iterator<Item = &'a ShardRows>,
+        of_shard: impl Fn(usize) -> ShardGradient,
+    ) -> Result<Gradient, LearnerError> {
+        if self.cluster.is_whole() {
+            return Ok(of_shard(0).gradient);
+        }
+        let vectors =
+            GradientVectors::new(&training.network, names, details, self.pauses(), &training.device);
+        let mut present = shards.map(|rows| rows.shard).enumerate().peekable();
+        let own = self.cluster.own_shards(self.spec.num_envs());
+        let gradients = (0..own.len()).map(|shard| {
+            let index = present.next_if(|(_, present)| *present == shard);
+            Ok(index.map(|(index, _)| of_shard(index)))
+        });
+        vectors.sum(&self.cluster, gradients)
+    }
+
+    /// Writes the state of a learner: `state` and, if `with_replay` is true, the frames of the replay buffer. The rest
+    /// of the replay buffer is part of `state`. Every process of the cluster calls this.
+    pub(crate) fn write_state(
+        &self,
+        header: &Header,
+        state: &impl Serialize,
+        with_replay: bool,
+        out: &mut dyn Write,
+    ) -> Result<(), LearnerError> {
+        let is_shared = self.cluster.num_processes() > 1;
+        in_order(
+            !(self.replay.is_acting() && is_shared),
+            "with several processes, the state cannot be written between act and observe",
+        )?;
+        in_order(
+            with_replay || !self.replay.is_acting(),
+            "without the replay buffer, the state cannot be written between act and observe",
+        )?;
+        let written = header.write(state, out);
+        if !with_replay {
+            return written;
+        }
+        match written {
+            Ok(()) => self.replay.write_frames(&self.cluster, out),
+            Err(error) => self.replay.write_frames(&self.cluster, &mut std::io::sink()).and(Err(error)),
+        }
+    }
+
+    /// Restores the replay buffer, whose frames are in `bytes`, and the schedule. Without a replay buffer, the gradient
+    /// steps that were due are dropped, so that learning waits until the replay buffer is filled again.
+    pub(crate) fn restore(
+        &mut self,
+        replay: Option<ReplayState<'_, E>>,
+        bytes: &[u8],
+        due: f64,
+    ) -> Result<(), LearnerError> {
+        if !due.is_finite() {
+            return Err(bad("the number of due gradient steps is not finite"));
+        }
+        if let Some(replay) = replay {
+            let (frames, rest) = decode_frames(bytes)?;
+            end(rest)?;
+            self.replay.restore(&self.spec, replay, &frames).map_err(bad)?;
+            self.due = due;
+        } else {
+            end(bytes)?;
+            self.due = due.fract();
+        }
+        Ok(())
+    }
+}

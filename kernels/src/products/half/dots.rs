@@ -1,0 +1,145 @@
+//! Products by AVX-512 BF16.
+
+use std::arch::x86_64::{
+    __m512bh, _mm512_dpbf16_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_set1_epi32, _mm512_setzero_ps,
+    _mm512_storeu_ps,
+};
+use std::mem;
+
+use super::outer_products::HalfOuterProducts;
+use super::panels::{COLUMNS, PAIRS, TILE, WORDS};
+use super::product::HalfProduct;
+use crate::products::tile::with_rows;
+
+/// Rows whose sums stay in registers, with two vectors each.
+const ROWS: usize = 10;
+
+/// Returns true if the processor has these instructions.
+pub(super) fn are_available() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512bf16")
+}
+
+/// Computes a product whose sizes have been checked.
+#[allow(unsafe_code)]
+pub(super) fn multiply(product: &mut HalfProduct<'_>) {
+    assert!(are_available());
+    // SAFETY: the processor has the instructions.
+    unsafe { multiply_here(product) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+fn multiply_here(product: &mut HalfProduct<'_>) {
+    let count = product.left.count;
+    let tiles = count.div_ceil(ROWS);
+    for panel in 0..product.right.count() {
+        for tile in 0..tiles {
+            let (first, end) = (tile * count / tiles, (tile + 1) * count / tiles);
+            with_rows!(end - first, multiply_rows(product, first, panel));
+        }
+    }
+}
+
+/// Computes the rows `first..first + ROWS` in the columns of a panel.
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+#[inline]
+fn multiply_rows<const ROWS: usize>(product: &mut HalfProduct<'_>, first: usize, panel: usize) {
+    let (left, right) = (product.left, product.right);
+    let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
+    let mut words = product.panel(panel).as_ptr();
+    for run in left.runs {
+        let mut values = left.values[run + first * left.step..].as_ptr();
+        for _ in 0..right.blocks() {
+            for pair in 0..PAIRS {
+                // SAFETY: `HalfProduct::check` has checked that whole blocks of each row are within the values, and that
+                // the panel has as many blocks. Vectors and pairs may be loaded from any address.
+                unsafe {
+                    let line = words.add(pair * TILE);
+                    let columns: [__m512bh; 2] = [line, line.add(PAIRS * TILE)]
+                        .map(|line| mem::transmute(_mm512_loadu_si512(line.cast())));
+                    for (row, sums) in sums.iter_mut().enumerate() {
+                        let factor = values.add(row * left.step + 2 * pair).cast::<i32>().read_unaligned();
+                        let factor: __m512bh = mem::transmute(_mm512_set1_epi32(factor));
+                        sums[0] = _mm512_dpbf16_ps(sums[0], factor, columns[0]);
+                        sums[1] = _mm512_dpbf16_ps(sums[1], factor, columns[1]);
+                    }
+                }
+            }
+            values = values.wrapping_add(2 * PAIRS);
+            words = words.wrapping_add(WORDS);
+        }
+    }
+    let mut stored = [[0.0; COLUMNS]; ROWS];
+    for (stored, sums) in stored.iter_mut().zip(sums) {
+        // SAFETY: a row has two vectors.
+        unsafe {
+            _mm512_storeu_ps(stored.as_mut_ptr(), sums[0]);
+            _mm512_storeu_ps(stored.as_mut_ptr().add(TILE), sums[1]);
+        }
+    }
+    product.write(first, panel, &stored);
+}
+
+/// Adds outer products whose sizes have been checked.
+#[allow(unsafe_code)]
+pub(super) fn add(products: &mut HalfOuterProducts<'_>) {
+    assert!(are_available());
+    // SAFETY: the processor has the instructions.
+    unsafe { add_here(products) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+fn add_here(products: &mut HalfOuterProducts<'_>) {
+    let count = products.rows();
+    let tiles = count.div_ceil(ROWS);
+    for column in (0..products.columns).step_by(COLUMNS) {
+        for tile in 0..tiles {
+            let (first, end) = (tile * count / tiles, (tile + 1) * count / tiles);
+            with_rows!(end - first, add_rows(products, first, column));
+        }
+    }
+}
+
+/// Adds to the rows `first..first + ROWS` of a panel of columns.
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+#[inline]
+fn add_rows<const ROWS: usize>(products: &mut HalfOuterProducts<'_>, first: usize, column: usize) {
+    let HalfOuterProducts { left, left_row, left_step, right, right_pair, right_step, .. } = *products;
+    let stored = products.sums[first * products.columns + column..].as_mut_ptr();
+    let stored = |row: usize| stored.wrapping_add(row * products.columns);
+    let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
+    for (row, sums) in sums.iter_mut().enumerate() {
+        // SAFETY: `HalfOuterProducts::check` has checked that there are two vectors in each row.
+        *sums = unsafe { [_mm512_loadu_ps(stored(row)), _mm512_loadu_ps(stored(row).add(TILE))] };
+    }
+    for y in 0..products.height {
+        let values = left[first * left_row + y * left_step..].as_ptr();
+        let words = right[y * right_step + column..].as_ptr();
+        for pair in 0..products.pairs {
+            // SAFETY: `HalfOuterProducts::check` has checked that all pairs of each row are within the values, and two
+            // vectors of each pair within the words. Vectors and pairs may be loaded from any address.
+            unsafe {
+                let line = words.add(pair * right_pair);
+                let columns: [__m512bh; 2] =
+                    [line, line.add(TILE)].map(|line| mem::transmute(_mm512_loadu_si512(line.cast())));
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let factor = values.add(row * left_row + 2 * pair).cast::<i32>().read_unaligned();
+                    let factor: __m512bh = mem::transmute(_mm512_set1_epi32(factor));
+                    sums[0] = _mm512_dpbf16_ps(sums[0], factor, columns[0]);
+                    sums[1] = _mm512_dpbf16_ps(sums[1], factor, columns[1]);
+                }
+            }
+        }
+    }
+    for (row, sums) in sums.into_iter().enumerate() {
+        // SAFETY: as above.
+        unsafe {
+            _mm512_storeu_ps(stored(row), sums[0]);
+            _mm512_storeu_ps(stored(row).add(TILE), sums[1]);
+        }
+    }
+}

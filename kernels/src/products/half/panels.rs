@@ -1,0 +1,132 @@
+use std::ops::Range;
+use std::slice;
+
+use rayon::prelude::*;
+
+use super::words::{Tile, pair_neighbours, pair_rows, transpose};
+
+/// Columns of a panel: two tiles.
+pub(crate) const COLUMNS: usize = 32;
+
+/// Columns of a tile.
+pub(super) const TILE: usize = 16;
+
+/// Values of a row, and rows of a panel, that are multiplied together.
+pub(crate) const BLOCK: usize = 32;
+
+/// Pairs of rows in a block.
+pub(crate) const PAIRS: usize = BLOCK / 2;
+
+/// Tiles of a block.
+const TILES: usize = COLUMNS / TILE;
+
+/// Words of a block.
+pub(super) const WORDS: usize = PAIRS * COLUMNS;
+
+/// A matrix of `bf16` as panels of 32 columns. A panel consists of blocks of 32 rows; a block of two tiles, one for each half
+/// of the columns; a tile of 16 pairs of rows; and a pair of 16 words with the values of both rows in one column each.
+/// Missing rows and columns are zeros.
+#[derive(Debug)]
+pub(crate) struct HalfPanels {
+    tiles: Vec<AlignedTile>,
+    runs: usize,
+    /// Blocks of each run.
+    blocks: usize,
+    columns: usize,
+}
+
+/// A tile whose lines are cache lines.
+#[repr(align(64))]
+#[derive(Clone, Copy, Debug)]
+struct AlignedTile(Tile);
+
+impl HalfPanels {
+    /// Packs a matrix `[runs * length, columns]` in row-major order, whose rows belong to runs of `length` values. Each run
+    /// begins a new block.
+    pub(crate) fn of(matrix: &[f32], runs: usize, length: usize, columns: usize) -> Self {
+        assert_eq!(matrix.len(), runs * length * columns);
+        let mut panels = Self::zeros(runs, length, columns);
+        panels.fill(length, |run, rows, shown, lines| {
+            let row = |row: usize| {
+                // The last row of a run may have no partner.
+                if row < length { &matrix[(run * length + row) * columns..][shown.clone()] } else { &[] }
+            };
+            for (first, line) in rows.step_by(2).zip(lines) {
+                pair_rows(row(first), row(first + 1), line);
+            }
+        });
+        panels
+    }
+
+    /// Packs the transpose of a matrix `[columns, length]` in row-major order, as one run.
+    pub(crate) fn of_transposed(matrix: &[f32], columns: usize) -> Self {
+        let length = matrix.len() / columns;
+        let mut panels = Self::zeros(1, length, columns);
+        panels.fill(length, |_, rows, shown, tile| {
+            for (column, line) in shown.zip(tile.iter_mut()) {
+                pair_neighbours(&matrix[column * length..][rows.clone()], line);
+            }
+            transpose(tile);
+        });
+        panels
+    }
+
+    fn zeros(runs: usize, length: usize, columns: usize) -> Self {
+        let blocks = length.div_ceil(BLOCK);
+        let tiles = columns.div_ceil(COLUMNS) * runs * blocks * TILES;
+        Self { tiles: vec![AlignedTile([[0; TILE]; TILE]); tiles], runs, blocks, columns }
+    }
+
+    /// Calls `write` for each tile that holds values of the matrix, with its run, its rows in the run and its columns.
+    fn fill(&mut self, length: usize, write: impl Fn(usize, Range<usize>, Range<usize>, &mut Tile) + Sync) {
+        let (runs, blocks, columns) = (self.runs, self.blocks, self.columns);
+        let panels = self.tiles.par_chunks_mut(runs * blocks * TILES);
+        panels.enumerate().for_each(|(panel, tiles)| {
+            for (index, tile) in tiles.iter_mut().enumerate() {
+                let (block, half) = (index / TILES, index % TILES);
+                let (run, row) = (block / blocks, block % blocks * BLOCK);
+                let column = panel * COLUMNS + half * TILE;
+                if column < columns {
+                    let rows = row..(row + BLOCK).min(length);
+                    write(run, rows, column..(column + TILE).min(columns), &mut tile.0);
+                }
+            }
+        });
+    }
+
+    /// Returns the number of panels.
+    pub(super) fn count(&self) -> usize {
+        self.columns.div_ceil(COLUMNS)
+    }
+
+    pub(super) fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// Returns the number of blocks of each run.
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// Returns the number of columns of a panel that belong to the matrix.
+    pub(super) fn shown_columns(&self, panel: usize) -> usize {
+        COLUMNS.min(self.columns - panel * COLUMNS)
+    }
+
+    /// Returns the number of columns.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Returns the words of a panel, aligned to a cache line.
+    pub(super) fn panel(&self, panel: usize) -> &[u32] {
+        let size = self.runs * self.blocks * TILES;
+        words(&self.tiles[panel * size..(panel + 1) * size])
+    }
+}
+
+#[allow(unsafe_code)]
+fn words(tiles: &[AlignedTile]) -> &[u32] {
+    // SAFETY: a tile consists of its words, without padding.
+    unsafe { slice::from_raw_parts(tiles.as_ptr().cast(), tiles.len() * TILE * TILE) }
+}
