@@ -5,11 +5,8 @@
 
 use std::mem::MaybeUninit;
 
-use burn::tensor::{Device, Tensor, TensorData};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
-
-use super::{PackedRows, on_cpu};
 
 /// Conversion of the bytes of an observation row into the inputs of a torso.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,16 +49,6 @@ impl ObservationLayout {
             Self::Images { .. } | Self::Bytes { .. } => self.length(),
             Self::Floats { length } => length * size_of::<f32>(),
         }
-    }
-
-    /// Converts rows to `[rows, length]`. Each row has [`row_bytes`](Self::row_bytes) bytes, which are
-    /// converted on the device if that is not the CPU.
-    pub fn tensor<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>, device: &Device) -> Tensor<2> {
-        if !on_cpu(device) {
-            return PackedRows::new(self, rows, device).unpack(self);
-        }
-        let (shape, values) = self.decode_all(rows);
-        Tensor::from_data(TensorData::new(values, shape), device)
     }
 
     /// Converts a row on the host.
@@ -182,14 +169,5 @@ mod tests {
         let expected: Vec<f32> =
             (0..4 * pixels).map(|place| f32::from(row[place % 4 * pixels + place / 4]) / 255.0).collect();
         assert_eq!(layout.values(&row), expected);
-    }
-
-    #[test]
-    fn rows_become_a_tensor() {
-        let layout = ObservationLayout::Floats { length: 2 };
-        let rows = [[1.5f32, -2.0], [0.25, 8.0]].map(|row| row.map(f32::to_ne_bytes).concat());
-        let tensor = layout.tensor(rows.iter().map(Vec::as_slice), &Device::flex());
-        assert_eq!(tensor.dims(), [2, 2]);
-        assert_eq!(tensor.try_into_vec_as::<f32>().unwrap(), [1.5, -2.0, 0.25, 8.0]);
     }
 }

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use super::file_name::number;
 use super::manifest::Manifest;
-use super::{CONFIG, lock, store};
+use super::{CONFIG, lock};
 use crate::config::{self, CheckpointSettings, Config};
 use crate::enclosure;
 use crate::files::limit;
@@ -18,7 +19,7 @@ pub(crate) fn age_in_training(run_dir: &Path, checkpoint: &Path) -> Option<Strin
     if run_dir == checkpoint || !lock::is_locked(run_dir) {
         return None;
     }
-    let (updates, _) = store::number(checkpoint)?;
+    let (updates, _) = number(checkpoint)?;
     let written = fs::metadata(checkpoint.join(Manifest::FILE)).ok()?.modified().ok()?;
     // The clock of a file server may be ahead.
     let age = SystemTime::now().duration_since(written).unwrap_or_default();
@@ -74,6 +75,7 @@ fn first(settings: &CheckpointSettings) -> String {
 mod tests {
     use tempfile::TempDir;
 
+    use super::super::store;
     use super::super::{Checkpoint, Progress};
     use super::*;
     use crate::telemetry::Moment;

@@ -5,6 +5,7 @@
 //! the previous one intact. Loading verifies every byte against the manifest.
 
 mod amendments;
+mod file_name;
 mod in_training;
 mod lock;
 mod manifest;

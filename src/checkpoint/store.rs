@@ -4,6 +4,7 @@ use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::file_name::{PREFIX, number};
 use super::in_training;
 use super::lock;
 use super::manifest::Manifest;
@@ -19,8 +20,6 @@ use crate::telemetry::Telemetry;
 const CHECKPOINTS: &str = "checkpoints";
 /// The subdirectory of a run for checkpoints that it has abandoned.
 const ABANDONED: &str = "abandoned";
-/// Prefix of the names of checkpoints, before the number of updates.
-const PREFIX: &str = "update-";
 
 /// The file with the provenance of a run.
 pub(crate) const PROVENANCE: &str = "run.json";
@@ -226,14 +225,6 @@ pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
     let mut numbered: Vec<_> = paths.filter_map(|path| Some((number(&path)?, path))).collect();
     numbered.sort_unstable_by(|a, b| b.cmp(a));
     Ok(numbered.into_iter().map(|(_, path)| path).collect())
-}
-
-/// Returns the number of updates in the name of a checkpoint, and the number of earlier checkpoints of the same update.
-/// The pairs order checkpoints by age.
-pub(super) fn number(checkpoint: &Path) -> Option<(u64, u64)> {
-    let name = checkpoint.file_name()?.to_str()?.strip_prefix(PREFIX)?;
-    let (updates, again) = name.split_once('.').unwrap_or((name, "0"));
-    Some((updates.parse().ok()?, again.parse().ok()?))
 }
 
 /// Moves the checkpoints that are newer than `checkpoint` into a subdirectory, with copies of the run's other files, so

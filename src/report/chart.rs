@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use super::axis::Axis;
 use super::curve::Band;
 use super::diagnostics::{DIAGNOSTICS, Section};
-use super::groups::{Group, games};
+use super::group::{Group, games};
 use crate::plot::Plot;
 
 /// Width and height of a chart, in units.

@@ -1,7 +1,7 @@
 //! Elements of the page, and its number and time formats.
 
 use super::chart;
-use super::groups::Group;
+use super::group::Group;
 
 /// A table whose cells are HTML.
 #[derive(Default)]

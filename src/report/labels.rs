@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::Value;
 
-use super::groups::{Group, in_words};
+use super::group::{Group, in_words};
 use super::runs::Settings;
 
 /// The largest number of keys in a label.

@@ -5,6 +5,7 @@ mod axis;
 mod chart;
 mod curve;
 mod diagnostics;
+mod group;
 mod groups;
 mod html;
 mod inputs;

@@ -14,6 +14,7 @@ mod overrides;
 mod plan;
 mod run;
 mod saving;
+mod services;
 mod tally;
 mod team;
 mod training;

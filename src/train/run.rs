@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use burn::tensor::Device;
 
 use super::plan::Subject;
+use super::services::Services;
 use super::team::Team;
-use super::training::Services;
 use crate::checkpoint::{self, CheckpointWriter, Progress};
 use crate::cluster;
 use crate::config::{Change, Experiment};

@@ -6,8 +6,9 @@ use anyhow::{Error, Result, bail};
 
 use super::divergence;
 use super::run::Run;
+use super::services::Services;
 use super::team::SharedState;
-use super::training::{Services, Training};
+use super::training::Training;
 use crate::checkpoint::{Checkpoint, Presence, Progress};
 use crate::failure::sentence;
 use crate::telemetry::{Media, Moment, Telemetry};

@@ -11,22 +11,12 @@ use super::divergence;
 use super::health::Health;
 use super::hyperparameters;
 use super::run::{InitialState, Run};
+use super::services::Services;
 use super::tally::Tally;
 use super::team::{Decision, Team};
-use crate::checkpoint::CheckpointWriter;
-use crate::interrupt::Interrupt;
 use crate::interval::Interval;
 use crate::learner::Workload;
-use crate::telemetry::{Moment, Printer, Record, Sample, Telemetry};
-
-/// The services of the process that the training loop uses.
-pub(super) struct Services<'a> {
-    pub(super) telemetry: &'a mut Telemetry,
-    pub(super) writer: &'a mut CheckpointWriter,
-    /// The request to stop that this process received; the processes of a team stop together.
-    pub(super) heard: &'a Interrupt,
-    pub(super) printer: &'a Printer,
-}
+use crate::telemetry::{Moment, Record, Sample, Telemetry};
 
 /// The state of the training loop. Checkpoints contain what is needed to create it again.
 pub(super) struct Training<'a> {

@@ -2,6 +2,7 @@
 //! `ARCHITECTURE.md` too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde::Deserialize;
@@ -95,6 +96,7 @@ pub(crate) struct Package {
 pub(crate) struct Target {
     pub(crate) name: String,
     pub(crate) kind: Vec<String>,
+    pub(crate) src_path: PathBuf,
 }
 
 #[derive(Deserialize)]

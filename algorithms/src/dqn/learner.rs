@@ -1,30 +1,28 @@
-use std::io::Write;
-
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use rl_env::{Actions, Batch};
+use rl_env::Batch;
 
 use super::augmentation::Distortion;
-use super::before_update::BeforeUpdate;
-use super::minibatch::{Minibatch, branches};
-use super::{Augmentation, Distribution, DqnConfig, DqnMetrics, Policy, state};
-use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, loss, skip_epsilon_greedy};
+use super::minibatch::{Minibatch, StepNoise, branches};
+use super::{Augmentation, Distribution, DqnConfig, DqnMetrics, Policy};
+use crate::action_values::{Head, ReturnModel, StepMetrics, loss};
 use crate::cluster::Cluster;
 use crate::engine::backward::Pause;
 use crate::engine::gradient::{Gradient, ShardGradient};
 use crate::engine::halt;
+use crate::engine::off_policy;
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::optimizer_step::StepResult;
 use crate::engine::schedule::LinearSchedule;
 use crate::engine::seeds::Stream;
+use crate::engine::training::Mark;
 use crate::engine::training::{StepSize, Training};
 use crate::experience::batch_reader::BatchReader;
+use crate::experience::replay::Priorities;
 use crate::experience::replay::{Draw, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
-use crate::networks::{
-    NamedWeights, NetworkDescription, NewScales, Noise, PolicyConfig, QNetwork, QNetworkOptions,
-    TrainedNetwork, TransferError, Transferred, layout_of, soft_update, transfer,
-};
-use crate::{Learner, LearnerError, SpecError, VectorSpec};
+use crate::networks::value_scale::TaskScales;
+use crate::networks::{NamedWeights, Noise, PolicyConfig, QNetwork, QNetworkOptions, layout_of, soft_update};
+use crate::{LearnerError, SpecError, VectorSpec};
 
 /// The names of the terms of the loss.
 const TERMS: [&str; 1] = ["the loss"];
@@ -40,23 +38,7 @@ pub struct Dqn {
     /// The target network, without gradients.
     pub(super) target: QNetwork,
     /// The elements of the actions of the current step.
-    actions: Vec<i32>,
-}
-
-/// The noise of one gradient step: that of the layers if the network is noisy, and that of the images if they are
-/// augmented.
-#[derive(Default)]
-pub(super) struct StepNoise {
-    /// The noise of the target network.
-    pub(super) target: Option<Noise>,
-    /// The noise of the online network that selects the next action, in double DQN.
-    pub(super) selection: Option<Noise>,
-    /// The noise of the online network that learns.
-    pub(super) online: Option<Noise>,
-    /// The distortion of each observation before an action.
-    pub(super) observations: Vec<Distortion>,
-    /// The distortion of each observation from which a return is bootstrapped.
-    pub(super) successors: Vec<Distortion>,
+    pub(super) actions: Vec<i32>,
 }
 
 impl Dqn {
@@ -340,108 +322,11 @@ impl Dqn {
     }
 
     /// Returns the values of the options of this process's environments, given the noise of all environments.
-    fn values(&self, batch: &Batch, noise: Option<&Noise>) -> Result<Vec<Vec<f32>>, LearnerError> {
+    pub(super) fn values(&self, batch: &Batch, noise: Option<&Noise>) -> Result<Vec<Vec<f32>>, LearnerError> {
         self.off_policy.by_shard(batch, |rows| {
             let noise = noise.map(|noise| noise.of_rows(&(rows[0].env..rows[rows.len() - 1].env + 1)));
             Ok(self.actor.evaluate(&batch.observations, rows, noise.as_ref())?.0)
         })
-    }
-}
-
-impl Learner for Dqn {
-    fn spec(&self) -> &VectorSpec {
-        &self.off_policy.spec
-    }
-
-    /// Returns the greedy action or a random one for each environment. For each environment, in order, draws one random
-    /// number and one more per choice.
-    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        self.off_policy.check_act()?;
-        self.actor.check_complete(batch, &self.off_policy.replay.own())?;
-        let device = self.training.device.clone().without_autodiff();
-        let (num_envs, num_choices) = (self.spec().num_envs(), self.spec().max_choices());
-        // Each environment draws its own noise.
-        let noise = self.training.network.draw_noise(num_envs, &mut self.off_policy.noise_rng, &device);
-        let diagnose = |error| {
-            let OffPolicy { spec, layout, updates, .. } = &self.off_policy;
-            let rate = self.config.learning_rate;
-            self.training.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
-        };
-        let values = self.values(batch, noise.as_ref()).map_err(diagnose)?;
-        let epsilon = self.epsilon();
-        let mut padded = Vec::with_capacity(batch.len() * num_choices);
-        self.actions.clear();
-        let of_envs = self.off_policy.of_envs(&values);
-        let OffPolicy { spec, action_rng, .. } = &mut self.off_policy;
-        for (env, values) in of_envs.enumerate() {
-            let actions = spec.joint_actions(env);
-            let Some(values) = values else {
-                skip_epsilon_greedy(actions, action_rng);
-                continue;
-            };
-            let options = epsilon_greedy(actions, values, epsilon, action_rng);
-            actions.write(&options, &mut self.actions);
-            let end = padded.len() + num_choices;
-            padded.extend(options);
-            padded.resize(end, 0);
-        }
-        self.off_policy.replay.begin_step(batch, &padded);
-        Ok(Actions::Discrete(&self.actions))
-    }
-
-    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        self.off_policy.check_observe()?;
-        self.actor.check_complete(batch, &self.off_policy.replay.own())?;
-        self.off_policy.observe(batch)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.off_policy.is_ready()
-    }
-
-    fn can_act(&self, _: &Batch) -> bool {
-        self.off_policy.can_act()
-    }
-
-    fn is_idle(&self) -> bool {
-        true
-    }
-
-    fn updates(&self) -> u64 {
-        self.off_policy.updates
-    }
-
-    fn is_complete(&self) -> bool {
-        self.off_policy.is_complete()
-    }
-
-    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        state::write(self, true, out)
-    }
-
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.training.network.torch_weights()
-    }
-
-    fn description(&self) -> NetworkDescription {
-        NetworkDescription::new(
-            ("dqn", outputs(&self.config)),
-            &self.policy,
-            self.spec(),
-            &self.actor.head().scales,
-        )
-    }
-
-    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
-        let network = self.training.network.clone();
-        let (network, NewScales { scales, changes }, transferred) =
-            transfer(network, &self.description(), source)?;
-        let network = if changes.is_empty() { network } else { network.rescale_values(&changes) };
-        self.actor.set_network(network.valid());
-        *self.actor.scales_mut() = scales;
-        self.target = network.valid();
-        self.training.network = network;
-        Ok(transferred)
     }
 }
 
@@ -455,7 +340,7 @@ fn replay_options(config: &DqnConfig) -> ReplayOptions {
 }
 
 /// Describes the outputs of the network.
-fn outputs(config: &DqnConfig) -> String {
+pub(super) fn outputs(config: &DqnConfig) -> String {
     let DqnConfig { num_atoms, v_min, v_max, .. } = config;
     match config.distribution {
         Distribution::Mean => "mean returns".to_owned(),
@@ -469,5 +354,35 @@ fn return_model(config: &DqnConfig) -> ReturnModel {
         Distribution::Mean => ReturnModel::Mean(config.loss),
         Distribution::C51 => ReturnModel::categorical(config.num_atoms, config.v_min, config.v_max),
         Distribution::Quantile => ReturnModel::Quantile { count: config.num_atoms },
+    }
+}
+
+/// Everything that an update changes, with its value before the update.
+struct BeforeUpdate {
+    training: Mark<QNetwork>,
+    target: QNetwork,
+    scales: TaskScales,
+    priorities: Priorities,
+    off_policy: off_policy::BeforeUpdate,
+}
+
+impl BeforeUpdate {
+    fn of(dqn: &Dqn, off_policy: off_policy::BeforeUpdate) -> Self {
+        Self {
+            training: dqn.training.mark(),
+            target: dqn.target.clone(),
+            scales: dqn.actor.head().scales.clone(),
+            priorities: dqn.off_policy.replay.priorities(),
+            off_policy,
+        }
+    }
+
+    fn restore(self, dqn: &mut Dqn) {
+        dqn.training.return_to(self.training);
+        dqn.target = self.target;
+        *dqn.actor.scales_mut() = self.scales;
+        dqn.actor.set_network(dqn.training.network.valid());
+        dqn.off_policy.replay.set_priorities(self.priorities);
+        dqn.off_policy.undo_update(self.off_policy);
     }
 }

@@ -1,12 +1,27 @@
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::augmentation::{Distortion, distorted};
-use super::learner::StepNoise;
 use crate::action_values::Branches;
 use crate::engine::off_policy::{OffPolicy, ShardRows};
 use crate::experience::replay::Draw;
 use crate::experience::returns::NStepReturn;
-use crate::networks::RowTasks;
+use crate::networks::{Noise, RowTasks};
+
+/// The noise of one gradient step: that of the layers if the network is noisy, and that of the images if they are
+/// augmented.
+#[derive(Default)]
+pub(super) struct StepNoise {
+    /// The noise of the target network.
+    pub(super) target: Option<Noise>,
+    /// The noise of the online network that selects the next action, in double DQN.
+    pub(super) selection: Option<Noise>,
+    /// The noise of the online network that learns.
+    pub(super) online: Option<Noise>,
+    /// The distortion of each observation before an action.
+    pub(super) observations: Vec<Distortion>,
+    /// The distortion of each observation from which a return is bootstrapped.
+    pub(super) successors: Vec<Distortion>,
+}
 
 /// The steps of one shard that were drawn from a replay buffer, one per row.
 pub(super) struct Minibatch {

@@ -37,8 +37,8 @@
 //! number: `train_ratio` is the number of gradient steps per step of an environment.
 
 mod augmentation;
-mod before_update;
 mod config;
+mod interface;
 mod learner;
 mod metrics;
 mod minibatch;

@@ -2,7 +2,7 @@
 
 use burn::tensor::Device;
 
-use super::learner::StepNoise;
+use super::minibatch::StepNoise;
 use super::{Dqn, DqnConfig};
 use crate::Learner;
 use crate::experience::replay::Draw;

@@ -4,8 +4,8 @@ use burn::module::Module;
 use kernels::host::columns_to_host;
 
 use super::Dqn;
-use super::learner::StepNoise;
 use super::minibatch::Minibatch;
+use super::minibatch::StepNoise;
 use crate::LearnerError;
 use crate::action_values::greedy;
 use crate::networks::value_scale::TaskReturn;

@@ -5,23 +5,11 @@ use rand_chacha::ChaCha8Rng;
 use super::body::{Body, Hidden, VectorLayers};
 use super::lstm::Lstm;
 use super::norm::Activation;
-use super::{Heads, Initializer, LstmState, ObservationLayout, PolicyConfig, RowTasks, Sequences, TorsoKind};
+use super::{
+    Heads, Initializer, LstmState, ObservationLayout, Outputs, PolicyConfig, RowTasks, Sequences, TorsoKind,
+};
 use crate::VectorSpec;
 use crate::networks::value_scale::Rescaling;
-
-/// The outputs of a network for a batch of observations.
-#[derive(Clone, Debug)]
-pub struct Outputs {
-    /// `[rows, max_outputs]`: the logits of the options, or the means of the components of continuous actions. In the
-    /// columns beyond the outputs of a row's task, logits are masked and means are arbitrary.
-    pub logits: Tensor<2>,
-    /// `[rows, max_outputs]`: the logarithms of the standard deviations of continuous actions.
-    pub log_deviations: Option<Tensor<2>>,
-    /// True if continuous actions are tanh of normally distributed numbers.
-    pub squashes: bool,
-    /// `[rows]`.
-    pub values: Tensor<1>,
-}
 
 /// Default width of both layers for vector observations.
 const VECTOR_WIDTH: usize = 64;

@@ -7,7 +7,7 @@ use ndarray::{Array2, Axis};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Conv, NoisyLinear};
+use super::Conv;
 
 /// Returns a random matrix of `rows` x `columns` in row-major order. The vectors along its shorter side are
 /// orthonormal, times `gain`.
@@ -67,19 +67,6 @@ impl Initializer<'_> {
         Linear {
             weight: Param::from_data(TensorData::new(weight, [inputs, width]), self.device),
             bias: Some(Param::from_tensor(Tensor::zeros([width], self.device))),
-        }
-    }
-
-    /// Creates a noisy fully connected layer as in its paper: weights and biases initialised as in PyTorch,
-    /// the noise scale `sigma / sqrt(inputs)` everywhere.
-    pub fn noisy_linear(&mut self, inputs: usize, outputs: usize, sigma: f64) -> NoisyLinear {
-        let Linear { weight, bias } = self.uniform_linear(inputs, outputs);
-        let scale = (sigma / (inputs as f64).sqrt()) as f32;
-        NoisyLinear {
-            weight,
-            bias: bias.expect("the layer has a bias"),
-            weight_sigma: Param::from_tensor(Tensor::full([inputs, outputs], scale, self.device)),
-            bias_sigma: Param::from_tensor(Tensor::full([outputs], scale, self.device)),
         }
     }
 

@@ -183,6 +183,21 @@ impl Dense {
     }
 }
 
+impl Initializer<'_> {
+    /// Creates a noisy fully connected layer as in its paper: weights and biases initialised as in PyTorch,
+    /// the noise scale `sigma / sqrt(inputs)` everywhere.
+    pub fn noisy_linear(&mut self, inputs: usize, outputs: usize, sigma: f64) -> NoisyLinear {
+        let Linear { weight, bias } = self.uniform_linear(inputs, outputs);
+        let scale = (sigma / (inputs as f64).sqrt()) as f32;
+        NoisyLinear {
+            weight,
+            bias: bias.expect("the layer has a bias"),
+            weight_sigma: Param::from_tensor(Tensor::full([inputs, outputs], scale, self.device)),
+            bias_sigma: Param::from_tensor(Tensor::full([outputs], scale, self.device)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;

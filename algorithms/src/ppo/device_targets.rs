@@ -1,7 +1,6 @@
 use burn::tensor::{Int, Tensor};
 use kernels::host::{floats, indices};
 
-use super::minibatch::inverse_entropy;
 use crate::engine::on_policy::OnPolicy;
 use crate::experience::device_rollout::DeviceRollout;
 use crate::networks::{ActorCritic, RowTasks};
@@ -40,7 +39,7 @@ impl DeviceTargets {
         let (entries, device) = (uploaded.entries(), &training.device);
         let columns = entries.iter().flat_map(|&entry| {
             let actions = &spec.tasks[on_policy.task(entry)].actions;
-            let weight = if norm_ent { inverse_entropy(actions) } else { 1.0 };
+            let weight = if norm_ent { actions.inverse_entropy() } else { 1.0 };
             [rollout.log_prob(entry), returns[entry], values[entry], weight]
         });
         let are_single = spec.tasks.iter().all(|task| task.actions.is_single_choice());

@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor};
 use kernels::host::floats;
 use rand::Rng;
 
-use super::row_actions::Terms;
+use super::loss::Terms;
 use crate::Task;
 use crate::networks::standard_normal;
 use crate::tasks::squashing::{log_slope, log_slopes};

@@ -4,10 +4,9 @@ use burn::tensor::Tensor;
 
 use super::Ppo;
 use super::device_targets::RowTargets;
-use super::loss;
+use super::loss::{self, Terms};
 use super::metrics::DetailPlaces;
 use super::minibatch::{Minibatch, Targets};
-use super::row_actions::Terms;
 use crate::engine::backward::Pause;
 use crate::engine::gradient::{Gradient, ShardGradient};
 use crate::engine::halt::{Halt, halt_if};

@@ -1,9 +1,8 @@
-use std::io::Write;
 use std::mem;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use rl_env::{ActionBuffer, Actions, Batch, ObservationBuffer};
+use rl_env::{ActionBuffer, Batch, ObservationBuffer};
 
 use super::device_sampling::threshold;
 use super::device_targets::DeviceTargets;
@@ -12,8 +11,7 @@ use super::metrics::{Explained, LearnedRow, task_metrics};
 use super::minibatch::{Targets, scale_by_task};
 use super::policy::{Evaluation, Inputs};
 use super::recurrent::{RecurrentRollout, RecurrentState};
-use super::row_policy::{ChosenAction, RowPolicy};
-use super::{Policy, PpoConfig, PpoMetrics, state};
+use super::{Policy, PpoConfig, PpoMetrics};
 use crate::cluster::Cluster;
 use crate::engine::halt::{self, Halt};
 use crate::engine::on_policy::OnPolicy;
@@ -21,14 +19,11 @@ use crate::engine::optimizer_step::{OptimizerStep, StepResult};
 use crate::engine::seeds::Stream;
 use crate::engine::training::{StepSize, Training};
 use crate::experience::batch_reader::{BatchReader, BatchRow, rows};
-use crate::experience::rollout::{Decision, Estimates, last_minibatch};
+use crate::experience::rollout::{Estimates, last_minibatch};
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::value_scale::TaskReturn;
-use crate::networks::{
-    ActorCritic, NamedWeights, NetworkDescription, NewScales, PolicyConfig, TrainedNetwork, TransferError,
-    Transferred, layout_of, transfer,
-};
-use crate::{Learner, LearnerError, SpecError, VectorSpec};
+use crate::networks::{ActorCritic, PolicyConfig, layout_of};
+use crate::{LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL` and the original implementation.
 const ADAM_EPSILON: f32 = 1e-5;
@@ -44,7 +39,7 @@ pub struct Ppo {
     /// Present if observations are normalised.
     pub(super) statistics: Option<ObservationStatistics>,
     /// The actions of the current step.
-    actions: ActionBuffer,
+    pub(super) actions: ActionBuffer,
 }
 
 /// Metrics of one minibatch.
@@ -213,7 +208,7 @@ impl Ppo {
     }
 
     /// Evaluates a batch of this process's environments. Samples the actions too if the device draws them.
-    fn evaluate(&self, batch: &Batch, state: &RecurrentState) -> Result<Evaluation, LearnerError> {
+    pub(super) fn evaluate(&self, batch: &Batch, state: &RecurrentState) -> Result<Evaluation, LearnerError> {
         let thresholds =
             self.actor.samples_on_device().then(|| self.on_policy.next_numbers(batch, threshold));
         let parts = self.on_policy.by_shard(&rows(batch), |rows| match &thresholds {
@@ -236,7 +231,11 @@ impl Ppo {
 
     /// Returns the values of the final observations of `final_rows`, and of all observations if the batch ends the
     /// rollout.
-    fn values_after(&self, batch: &Batch, final_rows: &[BatchRow]) -> Result<[Vec<f32>; 2], LearnerError> {
+    pub(super) fn values_after(
+        &self,
+        batch: &Batch,
+        final_rows: &[BatchRow],
+    ) -> Result<[Vec<f32>; 2], LearnerError> {
         let state = &self.recurrent.state;
         let final_values = || self.values(&batch.final_observations, final_rows, state);
         if !self.on_policy.ends_rollout(batch) {
@@ -403,98 +402,5 @@ impl Ppo {
             ("log_probs", &|entry| rollout.log_prob(entry)),
         ];
         self.on_policy.diagnose(error, entries, &columns, step_size.learning_rate)
-    }
-}
-
-impl Learner for Ppo {
-    fn spec(&self) -> &VectorSpec {
-        &self.on_policy.spec
-    }
-
-    /// Samples an action for each row. Draws one random number per choice or two per component, in row order.
-    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        self.actor.check(batch)?;
-        self.on_policy.check_act(batch)?;
-        let evaluation = self.evaluate(batch, &self.recurrent.current());
-        let diagnose = |error| self.on_policy.diagnose_acting(error, batch);
-        let evaluation = evaluation.map_err(diagnose)?;
-        let step_of = |env| self.on_policy.rollout.steps(env);
-        self.recurrent.record(&batch.env_ids, &evaluation.state, step_of);
-        self.on_policy.store(evaluation.packed, batch);
-        self.actions.clear();
-        self.on_policy.draw(RowPolicy::skip, |OnPolicy { spec, action_rng, rollout, .. }| {
-            let rows = rows(batch).into_iter().zip(&evaluation.policies).zip(evaluation.values);
-            for ((row, policy), value) in rows {
-                let actions = spec.actions(row.env);
-                let (chosen, log_prob) = policy.sample(actions, action_rng);
-                chosen.write(actions, &mut self.actions);
-                let ChosenAction { options, components, .. } = &chosen;
-                rollout.begin_step(row, Decision { options, components, log_prob, value });
-            }
-        });
-        Ok(self.actions.as_actions())
-    }
-
-    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        self.actor.check(batch)?;
-        self.on_policy.check_observe(batch)?;
-        self.recurrent.observe(batch, self.on_policy.spec.autoreset_mode);
-        let final_rows = self.on_policy.rows_with_final_values(batch);
-        let [final_values, last_values] = self.values_after(batch, &final_rows)?;
-        self.on_policy.end_steps(batch, &final_rows, final_values, last_values);
-        Ok(())
-    }
-
-    fn can_act(&self, batch: &Batch) -> bool {
-        self.on_policy.can_act(batch)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.on_policy.rollout.is_full()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.on_policy.rollout.is_empty()
-    }
-
-    fn updates(&self) -> u64 {
-        self.on_policy.updates
-    }
-
-    fn is_complete(&self) -> bool {
-        self.on_policy.is_complete()
-    }
-
-    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        state::write(self, out)
-    }
-
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        let mut weights = self.on_policy.training.network.torch_weights()?;
-        weights.extend(self.statistics.iter().flat_map(ObservationStatistics::weights));
-        Ok(weights)
-    }
-
-    fn description(&self) -> NetworkDescription {
-        NetworkDescription::new(
-            ("ppo", "a policy and values".to_owned()),
-            &self.policy,
-            &self.on_policy.spec,
-            &self.actor.scales,
-        )
-    }
-
-    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
-        let network = self.on_policy.training.network.clone();
-        let own = self.description();
-        let (network, NewScales { scales, changes }, transferred) = transfer(network, &own, source)?;
-        let network = if changes.is_empty() { network } else { network.rescale_values(&changes) };
-        let statistics = self.statistics.clone();
-        let statistics = statistics.map(|statistics| statistics.started_from(source, &own.tasks));
-        self.set_statistics(statistics.transpose()?);
-        self.actor.set_network(network.valid());
-        self.actor.scales = scales;
-        self.on_policy.training.network = network;
-        Ok(transferred)
     }
 }

@@ -5,6 +5,14 @@
 
 use burn::tensor::{Int, Tensor};
 
+/// The terms of the objective that depend on the distribution of actions, `[rows]` each.
+pub(super) struct Terms {
+    /// The log-probability of the row's action; its log-density if it is continuous.
+    pub(super) log_probs: Tensor<1>,
+    /// The entropy of the row's policy.
+    pub(super) entropies: Tensor<1>,
+}
+
 /// Returns the log-probability of each row's action: `[rows, actions]` and `[rows]` to `[rows]`.
 pub(super) fn log_prob(log_probs: Tensor<2>, actions: Tensor<1, Int>) -> Tensor<1> {
     log_probs.gather(1, actions.unsqueeze_dim(1)).squeeze_dim(1)

@@ -6,7 +6,6 @@ use kernels::host::{floats, indices};
 use super::device_targets::{DeviceTargets, RowTargets};
 use super::row_actions::RowActions;
 use super::{NormAdv, PpoConfig};
-use crate::TaskActions;
 use crate::engine::on_policy::OnPolicy;
 use crate::networks::observation_statistics::Normalizer;
 use crate::networks::value_scale::TaskScales;
@@ -95,7 +94,7 @@ impl Minibatch {
                 returns: column(&|entry| targets.returns[entry]),
                 values: column(&|entry| targets.values[entry]),
                 entropy_weights: column(&|entry| {
-                    if config.norm_ent { inverse_entropy(&spec.tasks[task(entry)].actions) } else { 1.0 }
+                    if config.norm_ent { spec.tasks[task(entry)].actions.inverse_entropy() } else { 1.0 }
                 }),
             },
         };
@@ -124,14 +123,6 @@ impl Minibatch {
             values: outputs.values.select(0, kept.clone()),
         }
     }
-}
-
-/// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0, and 1 for
-/// continuous actions, which have no uniform policy.
-pub(super) fn inverse_entropy(actions: &TaskActions) -> f32 {
-    let TaskActions::Joint(actions) = actions else { return 1.0 };
-    let entropy = actions.ln_count() as f32;
-    if entropy > 0.0 { entropy.recip() } else { 0.0 }
 }
 
 /// Scales the advantages of all tasks equally. Divides them by the standard deviation of the task's returns if the
@@ -176,8 +167,8 @@ fn normalize(values: &mut [f32], floor: f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ValueScale;
     use crate::networks::value_scale::{LEAST_DEVIATION, TaskReturn};
-    use crate::{JointActions, ValueScale};
 
     #[test]
     fn advantages_of_all_tasks_have_the_same_scale() {
@@ -204,15 +195,6 @@ mod tests {
         let mut popart = TaskScales::new(ValueScale::PopArt, 0.1, LEAST_DEVIATION, 2);
         popart.observe(&[0.0, 100.0].map(|value| TaskReturn::new(1, value)));
         assert_eq!(scaled(NormAdv::None, &popart), [2.0, 1.0, -9.0, 4.0, 3.0, 6.0]);
-    }
-
-    #[test]
-    fn inverse_entropies_by_hand() {
-        let inverse_entropy = |actions| inverse_entropy(&TaskActions::Joint(actions));
-        assert_eq!(inverse_entropy(JointActions::discrete(1)), 0.0);
-        assert_eq!(inverse_entropy(JointActions::product(&[1, 1]).unwrap()), 0.0);
-        let four = [JointActions::discrete(4), JointActions::product(&[2, 2]).unwrap()];
-        assert!(four.into_iter().all(|four| (inverse_entropy(four) - 0.5 / 2f32.ln()).abs() < 1e-6));
     }
 
     #[test]

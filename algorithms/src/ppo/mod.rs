@@ -58,6 +58,7 @@ mod device_sampling;
 mod device_targets;
 mod gaussian;
 mod gradient;
+mod interface;
 mod joint_policy;
 mod learner;
 mod loss;

@@ -2,6 +2,7 @@ use burn::tensor::{Device, Int, Tensor};
 
 use super::choices::Choices;
 use super::gaussian::Components;
+use super::loss::Terms;
 use crate::Task;
 use crate::experience::rollout::Rollout;
 use crate::networks::Outputs;
@@ -12,14 +13,6 @@ use crate::networks::Outputs;
 pub(super) enum RowActions {
     Joint(Choices),
     Continuous(Components),
-}
-
-/// The terms of the objective that depend on the distribution of actions, `[rows]` each.
-pub(super) struct Terms {
-    /// The log-probability of the row's action; its log-density if it is continuous.
-    pub(super) log_probs: Tensor<1>,
-    /// The entropy of the row's policy.
-    pub(super) entropies: Tensor<1>,
 }
 
 impl RowActions {

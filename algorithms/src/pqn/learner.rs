@@ -1,17 +1,14 @@
 use std::collections::HashMap;
-use std::io::Write;
 use std::ops::Range;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use kernels::PackedRows;
 use kernels::host::floats;
-use rl_env::{Actions, Batch, ObservationBuffer};
+use rl_env::{Batch, ObservationBuffer};
 
-use super::{Policy, PqnConfig, PqnMetrics, state};
-use crate::action_values::{
-    Branches, Head, LossKind, ReturnModel, StepMetrics, best_value, epsilon_greedy, loss, skip_epsilon_greedy,
-};
+use super::{Policy, PqnConfig, PqnMetrics};
+use crate::action_values::{Branches, Head, LossKind, ReturnModel, StepMetrics, loss};
 use crate::cluster::Cluster;
 use crate::engine::backward::Pause;
 use crate::engine::gradient::{Gradient, ShardGradient};
@@ -22,13 +19,10 @@ use crate::engine::schedule::LinearSchedule;
 use crate::engine::seeds::Stream;
 use crate::engine::training::{StepSize, Training};
 use crate::experience::batch_reader::{BatchReader, BatchRow, rows};
-use crate::experience::rollout::{Decision, Estimates, last_minibatch};
+use crate::experience::rollout::{Estimates, last_minibatch};
 use crate::networks::value_scale::TaskReturn;
-use crate::networks::{
-    NamedWeights, NetworkDescription, NewScales, PolicyConfig, QNetwork, QNetworkOptions, RowTasks,
-    TrainedNetwork, TransferError, Transferred, layout_of, transfer,
-};
-use crate::{Learner, LearnerError, SpecError, TaskActions, VectorSpec};
+use crate::networks::{PolicyConfig, QNetwork, QNetworkOptions, RowTasks, layout_of};
+use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon: the default of Kingma and Ba 2015.
 const ADAM_EPSILON: f32 = 1e-8;
@@ -68,7 +62,7 @@ pub struct Pqn {
     /// The policy that acts: the network's weights without gradients.
     pub(super) actor: Policy,
     /// The elements of the actions of the current step.
-    actions: Vec<i32>,
+    pub(super) actions: Vec<i32>,
 }
 
 impl Pqn {
@@ -196,7 +190,7 @@ impl Pqn {
 
     /// Evaluates the options for rows of this process's environments. Also returns the packed observations if they are
     /// on a device.
-    fn evaluate(
+    pub(super) fn evaluate(
         &self,
         observations: &ObservationBuffer,
         rows: &[BatchRow],
@@ -209,7 +203,11 @@ impl Pqn {
 
     /// Returns the values of the greedy actions in the final observations of `final_rows`, and in all observations if
     /// the batch ends the rollout.
-    fn values_after(&self, batch: &Batch, final_rows: &[BatchRow]) -> Result<[Vec<f32>; 2], LearnerError> {
+    pub(super) fn values_after(
+        &self,
+        batch: &Batch,
+        final_rows: &[BatchRow],
+    ) -> Result<[Vec<f32>; 2], LearnerError> {
         let last_rows = if self.on_policy.ends_rollout(batch) { rows(batch) } else { Vec::new() };
         let parts = [(&batch.final_observations, final_rows), (&batch.observations, &last_rows)];
         let best_values = |parts: &[(&ObservationBuffer, &[BatchRow])]| {
@@ -355,92 +353,5 @@ impl Pqn {
         let q_values = entries.iter().map(value).sum::<f32>() / entries.len() as f32;
         let StepResult { grad_norm, dead_units, .. } = *result;
         StepMetrics { td_loss: result.terms[0], q_values, grad_norm, dead_units }
-    }
-}
-
-impl Learner for Pqn {
-    fn spec(&self) -> &VectorSpec {
-        &self.on_policy.spec
-    }
-
-    /// Returns the greedy action or a random one for each row. For each row, in order, draws one random number and one
-    /// more per choice.
-    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        self.actor.check(batch)?;
-        self.on_policy.check_act(batch)?;
-        let diagnose = |error| self.on_policy.diagnose_acting(error, batch);
-        let (values, packed) = self.evaluate(&batch.observations, &rows(batch)).map_err(diagnose)?;
-        let epsilon = self.epsilon();
-        self.on_policy.store(packed, batch);
-        self.actions.clear();
-        let skip = |actions: &TaskActions, rng: &mut _| skip_epsilon_greedy(actions.expect_joint(), rng);
-        self.on_policy.draw(skip, |OnPolicy { spec, action_rng, rollout, .. }| {
-            for (row, values) in rows(batch).into_iter().zip(&values) {
-                let joint = spec.joint_actions(row.env);
-                let options = epsilon_greedy(joint, values, epsilon, action_rng);
-                joint.write(&options, &mut self.actions);
-                // The log-probability of an action is not used.
-                let value = best_value(joint, values);
-                rollout.begin_step(row, Decision { options: &options, value, ..Decision::default() });
-            }
-        });
-        Ok(Actions::Discrete(&self.actions))
-    }
-
-    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        self.actor.check(batch)?;
-        self.on_policy.check_observe(batch)?;
-        let final_rows = self.on_policy.rows_with_final_values(batch);
-        let [final_values, last_values] = self.values_after(batch, &final_rows)?;
-        self.on_policy.end_steps(batch, &final_rows, final_values, last_values);
-        Ok(())
-    }
-
-    fn can_act(&self, batch: &Batch) -> bool {
-        self.on_policy.can_act(batch)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.on_policy.rollout.is_full()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.on_policy.rollout.is_empty()
-    }
-
-    fn updates(&self) -> u64 {
-        self.on_policy.updates
-    }
-
-    fn is_complete(&self) -> bool {
-        self.on_policy.is_complete()
-    }
-
-    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        state::write(self, out)
-    }
-
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.on_policy.training.network.torch_weights()
-    }
-
-    fn description(&self) -> NetworkDescription {
-        NetworkDescription::new(
-            ("pqn", "mean returns".to_owned()),
-            &self.policy,
-            &self.on_policy.spec,
-            &self.actor.head().scales,
-        )
-    }
-
-    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
-        let network = self.on_policy.training.network.clone();
-        let (network, NewScales { scales, changes }, transferred) =
-            transfer(network, &self.description(), source)?;
-        let network = if changes.is_empty() { network } else { network.rescale_values(&changes) };
-        self.actor.set_network(network.valid());
-        *self.actor.scales_mut() = scales;
-        self.on_policy.training.network = network;
-        Ok(transferred)
     }
 }

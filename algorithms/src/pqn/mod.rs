@@ -8,6 +8,7 @@
 //! use RAdam.
 
 mod config;
+mod interface;
 mod learner;
 mod metrics;
 #[cfg(test)]

@@ -1,28 +1,26 @@
-use std::io::Write;
-
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use kernels::host::to_host;
-use rl_env::{Actions, Batch};
+use rl_env::Batch;
 
-use super::before_update::BeforeUpdate;
 use super::exploration::Exploration;
 use super::metrics::SacMetrics;
 use super::temperature::Temperature;
-use super::{Policy, SacConfig, state};
+use super::{Policy, SacConfig};
 use crate::cluster::Cluster;
 use crate::engine::halt;
+use crate::engine::off_policy;
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::seeds::Stream;
+use crate::engine::training::Mark;
 use crate::engine::training::Training;
 use crate::experience::batch_reader::{BatchReader, BatchRow, rows};
 use crate::experience::replay::{ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{
-    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, SoftActorCritic, SquashedActor,
-    TrainedNetwork, TransferError, Transferred, TwinCritic, soft_update, transfer,
+    ObservationLayout, PolicyConfig, SoftActorCritic, SquashedActor, TwinCritic, soft_update,
 };
-use crate::{Learner, LearnerError, SpecError, VectorSpec};
+use crate::{LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL`.
 const ADAM_EPSILON: f32 = 1e-8;
@@ -45,7 +43,7 @@ pub struct Sac {
     /// Present if observations are normalised.
     pub(super) statistics: Option<ObservationStatistics>,
     /// The components of the actions of the current step.
-    actions: Vec<f32>,
+    pub(super) actions: Vec<f32>,
 }
 
 impl Sac {
@@ -170,7 +168,7 @@ impl Sac {
     }
 
     /// Returns the networks with all exported weights.
-    fn network(&self) -> SoftActorCritic {
+    pub(super) fn network(&self) -> SoftActorCritic {
         SoftActorCritic { actor: self.actor.network.clone(), critics: self.critics.network.clone() }
     }
 
@@ -191,7 +189,7 @@ impl Sac {
     /// Adds the observations before the steps that `batch` ended to the statistics, shard by shard. Rows that are not
     /// steps do not count: an environment that has used up its steps repeats its observation. Observations from the
     /// replay buffer are normalised by the current statistics in each gradient step.
-    fn observe_statistics(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+    pub(super) fn observe_statistics(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         let Some(mut statistics) = self.statistics.clone() else { return Ok(()) };
         let OffPolicy { spec, layout, cluster, replay, .. } = &self.off_policy;
         let observation =
@@ -208,7 +206,7 @@ impl Sac {
     }
 
     /// Chooses an action for each row, in -1..=1, padded to the largest number of components.
-    fn choose(&mut self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
+    pub(super) fn choose(&mut self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
         let SacConfig { learning_starts, noise_correlation, .. } = self.config;
         let policies =
             self.off_policy.by_shard(batch, |rows| self.acting.row_policies(&batch.observations, rows))?;
@@ -235,93 +233,6 @@ impl Sac {
     }
 }
 
-impl Learner for Sac {
-    fn spec(&self) -> &VectorSpec {
-        &self.off_policy.spec
-    }
-
-    /// Returns an action of the policy for each environment, or a uniformly random one before learning starts. Draws
-    /// random numbers for each environment, in order.
-    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        self.off_policy.check_act()?;
-        let own = self.off_policy.replay.own();
-        self.acting.check_complete(batch, &own)?;
-        let chosen = self.choose(batch).map_err(|error| {
-            let OffPolicy { spec, layout, updates, .. } = &self.off_policy;
-            let rate = self.config.policy_lr;
-            self.actor.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
-        })?;
-        self.actions.clear();
-        let spec = &self.off_policy.spec;
-        for (env, components) in own.zip(chosen.chunks_exact(spec.max_components())) {
-            let actions = spec.actions(env).expect_continuous();
-            actions.write_scaled(&components[..actions.num_components()], &mut self.actions);
-        }
-        self.off_policy.replay.begin_step(batch, &chosen);
-        Ok(Actions::Continuous(&self.actions))
-    }
-
-    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        self.off_policy.check_observe()?;
-        self.acting.check_complete(batch, &self.off_policy.replay.own())?;
-        self.off_policy.observe(batch)?;
-        self.observe_statistics(batch)
-    }
-
-    fn can_act(&self, _: &Batch) -> bool {
-        self.off_policy.can_act()
-    }
-
-    fn is_ready(&self) -> bool {
-        self.off_policy.is_ready()
-    }
-
-    fn is_idle(&self) -> bool {
-        true
-    }
-
-    fn updates(&self) -> u64 {
-        self.off_policy.updates
-    }
-
-    fn is_complete(&self) -> bool {
-        self.off_policy.is_complete()
-    }
-
-    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        state::write(self, true, out)
-    }
-
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        let mut weights = self.network().torch_weights()?;
-        if self.config.autotune {
-            weights.extend(self.temperature.network.weights()?);
-        }
-        weights.extend(self.statistics.iter().flat_map(ObservationStatistics::weights));
-        Ok(weights)
-    }
-
-    fn description(&self) -> NetworkDescription {
-        let scales = self.policy.scales(self.spec().tasks.len());
-        let outputs = "squashed actions and their values".to_owned();
-        NetworkDescription::new(("sac", outputs), &self.policy, self.spec(), &scales)
-    }
-
-    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
-        let own = self.description();
-        let (network, _, transferred) = transfer(self.network(), &own, source)?;
-        let temperature = self.temperature.network.clone().started_from(source, &own.tasks)?;
-        let statistics = self.statistics.clone();
-        let statistics = statistics.map(|statistics| statistics.started_from(source, &own.tasks));
-        self.set_statistics(statistics.transpose()?);
-        self.temperature.network = temperature;
-        self.target = network.critics.valid();
-        (self.actor.network, self.critics.network) = (network.actor, network.critics);
-        self.use_trained_network();
-        Ok(transferred)
-    }
-}
-
 /// Returns the layout of the observations. Fails if SAC cannot learn in the environments.
 fn layout_of(spec: &VectorSpec) -> Result<ObservationLayout, SpecError> {
     spec.check_continuous()?;
@@ -336,4 +247,34 @@ fn layout_of(spec: &VectorSpec) -> Result<ObservationLayout, SpecError> {
 
 fn replay_options(config: &SacConfig) -> ReplayOptions {
     ReplayOptions { buffer_size: config.buffer_size, n_step: 1, gamma: config.gamma, alpha: None }
+}
+
+/// Everything that an update changes, with its value before the update.
+struct BeforeUpdate {
+    actor: Mark<SquashedActor>,
+    critics: Mark<TwinCritic>,
+    temperature: Mark<Temperature>,
+    target: TwinCritic,
+    off_policy: off_policy::BeforeUpdate,
+}
+
+impl BeforeUpdate {
+    fn of(sac: &Sac, off_policy: off_policy::BeforeUpdate) -> Self {
+        Self {
+            actor: sac.actor.mark(),
+            critics: sac.critics.mark(),
+            temperature: sac.temperature.mark(),
+            target: sac.target.clone(),
+            off_policy,
+        }
+    }
+
+    fn restore(self, sac: &mut Sac) {
+        sac.actor.return_to(self.actor);
+        sac.critics.return_to(self.critics);
+        sac.temperature.return_to(self.temperature);
+        sac.target = self.target;
+        sac.off_policy.undo_update(self.off_policy);
+        sac.use_trained_network();
+    }
 }

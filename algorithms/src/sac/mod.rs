@@ -45,10 +45,10 @@
 //! 5. `policy`: acting without learning
 //! 6. `config`, `metrics`, `state`, `before_update`: hyperparameters, reports, checkpoints, undone updates
 
-mod before_update;
 mod config;
 mod exploration;
 mod gradient_steps;
+mod interface;
 mod learner;
 mod metrics;
 mod minibatch;

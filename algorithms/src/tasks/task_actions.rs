@@ -64,6 +64,14 @@ impl TaskActions {
         }
     }
 
+    /// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0, and 1 for
+    /// continuous actions, which have no uniform policy.
+    pub(crate) fn inverse_entropy(&self) -> f32 {
+        let Self::Joint(actions) = self else { return 1.0 };
+        let entropy = actions.ln_count() as f32;
+        if entropy > 0.0 { entropy.recip() } else { 0.0 }
+    }
+
     /// Returns the continuous actions.
     ///
     /// # Panics
@@ -102,5 +110,19 @@ impl fmt::Display for TaskActions {
             Self::Joint(actions) => actions.fmt(f),
             Self::Continuous(actions) => actions.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inverse_entropies_by_hand() {
+        let inverse_entropy = |actions| TaskActions::Joint(actions).inverse_entropy();
+        assert_eq!(inverse_entropy(JointActions::discrete(1)), 0.0);
+        assert_eq!(inverse_entropy(JointActions::product(&[1, 1]).unwrap()), 0.0);
+        let four = [JointActions::discrete(4), JointActions::product(&[2, 2]).unwrap()];
+        assert!(four.into_iter().all(|four| (inverse_entropy(four) - 0.5 / 2f32.ln()).abs() < 1e-6));
     }
 }

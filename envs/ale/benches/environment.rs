@@ -10,6 +10,9 @@ use divan::Bencher;
 use rl_env::{Action as EnvAction, Env, Space};
 
 /// The preprocessing is not public, so it is compiled into this program again.
+#[path = "../src/screen.rs"]
+mod screen;
+
 #[path = "../src/preprocess/mod.rs"]
 // Much of it is not called here, what the crate exports is private, and its unit tests are compiled but not run.
 #[allow(dead_code, unreachable_pub, unused_imports)]
@@ -99,7 +102,8 @@ mod observation {
     use std::iter::Cycle;
     use std::slice::Iter;
 
-    use super::preprocess::{Preprocessing, Preprocessor, SCREEN_WIDTH, Size};
+    use super::preprocess::{Preprocessing, Preprocessor, Size};
+    use super::screen::SCREEN_WIDTH;
     use super::{Ale, Bencher, GAMES, Play, PoweredGame, games, powered};
 
     const STEPS: usize = 64;

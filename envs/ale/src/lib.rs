@@ -10,25 +10,25 @@ mod average;
 mod error;
 mod games;
 mod ids;
+mod limits;
 mod mode_select;
 mod palette;
 mod powered_game;
 mod preprocess;
 pub mod roms;
 mod rules;
+mod screen;
 mod settings;
 
 pub use action::{ACTION_FACTORS, ACTION_NAMES, ACTIONS, Action, CHOICES};
 pub use ale::{Ale, SavedState};
-pub use atari_env::{
-    AtariEnv, AtariInfo, AtariOptions, EpisodeRules, MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM,
-    RgbImage,
-};
+pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, EpisodeRules, RgbImage};
 pub use error::AleError;
 pub use games::{GAME_SETS, Game, GameSet, game, game_named, games};
 pub use ids::register;
+pub use limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM};
 pub use palette::Palette;
 pub use powered_game::PoweredGame;
-pub use preprocess::SCREEN_WIDTH;
+pub use screen::SCREEN_WIDTH;
 pub use settings::AleSettings;
 pub use vcs::RAM;

@@ -5,7 +5,7 @@
 
 use vcs::TvFormat;
 
-use crate::preprocess::SCREEN_WIDTH;
+use crate::screen::SCREEN_WIDTH;
 
 /// The colours of one television system, indexed by screen byte.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use downloads::PipError;
 use thiserror::Error;
 
-use crate::fetch::PACKAGES;
+use crate::packages::PACKAGES;
 
 /// An error in creating an environment from the id of a task. Each message is one sentence.
 #[derive(Debug, Error)]

@@ -8,9 +8,7 @@ use downloads::{Pip, PipError, data_directory};
 use crate::error::MujocoError;
 use crate::files::{KnownFile, MODELS};
 use crate::installation::{Installation, library_file};
-
-/// The packages with the library and the models, at the versions whose contents are known.
-pub(crate) const PACKAGES: [&str; 2] = ["mujoco==3.17.0", "gymnasium==1.4.0"];
+use crate::packages::PACKAGES;
 
 /// Options to install the wheels of a different version of Python, if there are none for the user's. Their library and
 /// models are the same.

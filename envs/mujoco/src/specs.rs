@@ -4,11 +4,8 @@ use std::borrow::Cow;
 
 use rl_env::nearest;
 
-use crate::arguments::{Arguments, Value};
 use crate::error::MujocoError;
-use crate::model::Model;
-use crate::rules::Rules;
-use crate::tasks;
+use crate::value::Value;
 
 /// A row of the table.
 #[derive(Debug)]
@@ -20,7 +17,6 @@ pub(crate) struct TaskSpec {
     pub(crate) arguments: &'static [(&'static str, Value)],
     /// The values of arguments that other versions of the task have, but not this one.
     pub(crate) constants: &'static [(&'static str, Value)],
-    pub(crate) rules: fn(&Arguments, &Model) -> Result<Rules, MujocoError>,
 }
 
 const fn number(value: f64) -> Value {
@@ -61,7 +57,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("forward_reward_weight", number(1.0)),
             ("main_body", text("torso")),
         ],
-        rules: tasks::ant,
     },
     TaskSpec {
         id: "Ant-v5",
@@ -83,7 +78,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("include_cfrc_ext_in_observation", YES),
         ],
         constants: &[],
-        rules: tasks::ant,
     },
     TaskSpec {
         id: "HalfCheetah-v4",
@@ -96,7 +90,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("exclude_current_positions_from_observation", YES),
         ],
         constants: &[("xml_file", text("half_cheetah.xml")), ("frame_skip", number(5.0))],
-        rules: tasks::half_cheetah,
     },
     TaskSpec {
         id: "HalfCheetah-v5",
@@ -111,7 +104,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("exclude_current_positions_from_observation", YES),
         ],
         constants: &[],
-        rules: tasks::half_cheetah,
     },
     TaskSpec {
         id: "Hopper-v4",
@@ -129,7 +121,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("exclude_current_positions_from_observation", YES),
         ],
         constants: &[("xml_file", text("hopper.xml")), ("frame_skip", number(4.0))],
-        rules: tasks::hopper,
     },
     TaskSpec {
         id: "Hopper-v5",
@@ -149,7 +140,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("exclude_current_positions_from_observation", YES),
         ],
         constants: &[],
-        rules: tasks::hopper,
     },
     TaskSpec {
         id: "Humanoid-v4",
@@ -165,7 +155,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("exclude_current_positions_from_observation", YES),
         ],
         constants: &[("xml_file", text("humanoid.xml")), ("frame_skip", number(5.0))],
-        rules: tasks::humanoid,
     },
     TaskSpec {
         id: "Humanoid-v5",
@@ -189,7 +178,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("include_cfrc_ext_in_observation", YES),
         ],
         constants: &[],
-        rules: tasks::humanoid,
     },
     TaskSpec {
         id: "HumanoidStandup-v4",
@@ -205,7 +193,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reset_noise_scale", number(1e-2)),
             ("exclude_current_positions_from_observation", YES),
         ],
-        rules: tasks::humanoid_standup,
     },
     TaskSpec {
         id: "HumanoidStandup-v5",
@@ -227,7 +214,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("include_cfrc_ext_in_observation", YES),
         ],
         constants: &[],
-        rules: tasks::humanoid_standup,
     },
     TaskSpec {
         id: "InvertedDoublePendulum-v4",
@@ -240,7 +226,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("healthy_reward", number(10.0)),
             ("reset_noise_scale", number(0.1)),
         ],
-        rules: tasks::inverted_double_pendulum,
     },
     TaskSpec {
         id: "InvertedDoublePendulum-v5",
@@ -253,7 +238,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reset_noise_scale", number(0.1)),
         ],
         constants: &[],
-        rules: tasks::inverted_double_pendulum,
     },
     TaskSpec {
         id: "InvertedPendulum-v4",
@@ -265,7 +249,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("frame_skip", number(2.0)),
             ("reset_noise_scale", number(0.01)),
         ],
-        rules: tasks::inverted_pendulum,
     },
     TaskSpec {
         id: "InvertedPendulum-v5",
@@ -277,7 +260,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reset_noise_scale", number(0.01)),
         ],
         constants: &[],
-        rules: tasks::inverted_pendulum,
     },
     TaskSpec {
         id: "Pusher-v5",
@@ -291,7 +273,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reward_control_weight", number(0.1)),
         ],
         constants: &[],
-        rules: tasks::pusher,
     },
     TaskSpec {
         id: "Reacher-v4",
@@ -304,7 +285,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reward_dist_weight", number(1.0)),
             ("reward_control_weight", number(1.0)),
         ],
-        rules: tasks::reacher,
     },
     TaskSpec {
         id: "Reacher-v5",
@@ -317,7 +297,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("reward_control_weight", number(1.0)),
         ],
         constants: &[],
-        rules: tasks::reacher,
     },
     TaskSpec {
         id: "Swimmer-v4",
@@ -330,7 +309,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("exclude_current_positions_from_observation", YES),
         ],
         constants: &[("xml_file", text("swimmer.xml")), ("frame_skip", number(4.0))],
-        rules: tasks::swimmer,
     },
     TaskSpec {
         id: "Swimmer-v5",
@@ -345,7 +323,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("exclude_current_positions_from_observation", YES),
         ],
         constants: &[],
-        rules: tasks::swimmer,
     },
     TaskSpec {
         id: "Walker2d-v4",
@@ -362,7 +339,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("exclude_current_positions_from_observation", YES),
         ],
         constants: &[("xml_file", text("walker2d.xml")), ("frame_skip", number(4.0))],
-        rules: tasks::walker2d,
     },
     TaskSpec {
         id: "Walker2d-v5",
@@ -381,7 +357,6 @@ pub(crate) static TASKS: [TaskSpec; 21] = [
             ("exclude_current_positions_from_observation", YES),
         ],
         constants: &[],
-        rules: tasks::walker2d,
     },
 ];
 

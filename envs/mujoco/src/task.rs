@@ -3,12 +3,14 @@ use std::sync::Arc;
 
 use rl_env::{Bound, Dtype, Space};
 
-use crate::arguments::{Arguments, Value};
+use crate::arguments::Arguments;
 use crate::error::MujocoError;
 use crate::installation::Installation;
 use crate::model::Model;
 use crate::rules::{Part, Rules};
 use crate::specs::{TASKS, TaskSpec};
+use crate::tasks::rules_of;
+use crate::value::Value;
 
 /// A task with its arguments and its model, from which environments are made. Cloning is cheap.
 #[derive(Clone)]
@@ -42,7 +44,7 @@ impl Task {
         let xml_file = arguments.text("xml_file").unwrap_or_default();
         let path = installation.model(xml_file)?.unwrap_or_else(|| PathBuf::from(xml_file));
         let model = Model::load(installation.library()?, &path)?;
-        let rules = (arguments.spec().rules)(&arguments, &model)?;
+        let rules = rules_of(arguments.spec())(&arguments, &model)?;
         Ok(Self(Arc::new(Parts {
             spec: arguments.spec(),
             frame_skip: arguments.number("frame_skip") as u32,

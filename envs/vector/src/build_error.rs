@@ -5,7 +5,7 @@ use ale::AleError;
 use rl_env::{FactoryError, RegistryError, Space};
 use thiserror::Error;
 
-use crate::{MAX_NUM_ENVS, MAX_NUM_THREADS};
+use crate::limits::{MAX_NUM_ENVS, MAX_NUM_THREADS};
 
 /// An error in building a vector environment.
 #[derive(Debug, Error)]

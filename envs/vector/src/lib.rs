@@ -20,6 +20,7 @@ mod arrivals;
 #[cfg(feature = "atari")]
 mod atari;
 mod build_error;
+mod limits;
 mod memory;
 mod options;
 mod pool;
@@ -32,5 +33,6 @@ mod spaces;
 #[cfg(feature = "atari")]
 pub use atari::{AtariGroup, AtariVectorEnv};
 pub use build_error::BuildError;
-pub use options::{BatchOrder, MAX_NUM_ENVS, MAX_NUM_THREADS, PoolOptions};
+pub use limits::{MAX_NUM_ENVS, MAX_NUM_THREADS};
+pub use options::{BatchOrder, PoolOptions};
 pub use pool_vector_env::{PoolVectorEnv, join_snapshots, part_of_snapshot};

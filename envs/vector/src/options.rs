@@ -4,12 +4,7 @@ use std::thread;
 use rl_env::AutoresetMode;
 
 use crate::BuildError;
-
-/// The most environments of a task.
-pub const MAX_NUM_ENVS: usize = 65_536;
-
-/// The most threads of a vector environment.
-pub const MAX_NUM_THREADS: usize = 1024;
+use crate::limits::{MAX_NUM_ENVS, MAX_NUM_THREADS};
 
 /// The choice of environments for a batch with fewer rows than environments.
 ///

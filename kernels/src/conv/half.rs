@@ -8,9 +8,10 @@ use std::mem::MaybeUninit;
 use pulp::Arch;
 use rayon::prelude::*;
 
-use super::backward::{Backward, Gradients, OutputGradient, PART_IMAGES};
+use super::backward::{Backward, Gradients, PART_IMAGES};
 use super::geometry::Geometry;
 use super::input_gradient::Phase;
+use super::output_gradient::OutputGradient;
 use super::patches::{append_patches, images_at_once};
 use crate::products::half::{
     BLOCK, Bf16Arithmetic, COLUMNS, HalfOuterProducts, HalfPanels, HalfProduct, HalfRows, PAIRS, ROWS,

@@ -9,8 +9,8 @@ use std::mem::MaybeUninit;
 
 use pulp::Arch;
 
-use super::backward::OutputGradient;
 use super::geometry::Geometry;
+use super::output_gradient::OutputGradient;
 use crate::products::{MAX_COLUMNS, Panels, Product, Rows};
 
 /// The weights of a convolution, packed for the gradient of its input.

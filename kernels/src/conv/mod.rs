@@ -6,6 +6,7 @@
 //! * `geometry`: the sizes of a convolution
 //! * `padded`: zeros around images
 //! * `patches`: copies of the values under a kernel, where an image has few positions
+//! * `output_gradient`: the gradient of an image's output
 //! * `forward`, `backward`, `input_gradient`: the passes over a batch, in parallel
 //! * `extension`: the operation in burn's terms
 //!
@@ -25,6 +26,7 @@ mod half;
 mod input_gradient;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod kernels;
+mod output_gradient;
 mod padded;
 mod patches;
 

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use pulp::Arch;
 
 use super::forward::multiply;
+use super::row_sums::sums_of_rows;
 use super::{Sizes, half};
 use crate::products::half::Bf16Arithmetic;
-use crate::products::{Affine, Grid, Panels, PositionSums, Rows, Unrectified};
+use crate::products::{Affine, Panels, Rows, Unrectified};
 
 /// The tensors of a forward pass and the gradient of its output.
 #[derive(Clone, Copy)]
@@ -77,17 +78,6 @@ impl<'a> Backward<'a> {
         let weight = multiply(&affine, inputs, |some| Rows::of_columns(self.input, inputs, some));
         (weight, bias)
     }
-}
-
-/// Sums the rows of a matrix.
-pub(super) fn sums_of_rows(matrix: &Panels, rows: usize) -> Vec<f32> {
-    let mut result = Panels::zeros(1, matrix.columns());
-    for index in 0..matrix.count() {
-        let grid = Grid { height: 1, width: rows, row_step: 0, step: matrix.width() };
-        let (values, sums) = (matrix.panel(index), result.panel_mut(index));
-        Arch::new().dispatch(PositionSums { values, grid, sums });
-    }
-    result.into_matrix()
 }
 
 /// Transposes a matrix in row-major order.

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use rayon::prelude::*;
 
 use super::Sizes;
-use super::backward::sums_of_rows;
+use super::row_sums::sums_of_rows;
 use crate::products::Panels;
 use crate::products::half::{
     BLOCK, Bf16Arithmetic, HalfPanels, HalfProduct, HalfRows, round_all, round_transposed,

@@ -13,6 +13,7 @@ mod device;
 mod extension;
 mod forward;
 mod half;
+mod row_sums;
 #[cfg(test)]
 mod tests;
 

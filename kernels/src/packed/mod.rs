@@ -6,7 +6,7 @@ mod unpack;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use rayon::prelude::*;
 
-use super::ObservationLayout;
+use super::{ObservationLayout, on_cpu};
 use crate::host::{count_upload, floats, indices};
 pub use stacks::FrameStacks;
 use unpack::Planes;
@@ -24,6 +24,18 @@ pub enum PackedRows {
     Bytes(Tensor<2, Int>),
     /// `[rows, length]`.
     Floats(Tensor<2>),
+}
+
+impl ObservationLayout {
+    /// Converts rows to `[rows, length]`. Each row has [`row_bytes`](Self::row_bytes) bytes, which are
+    /// converted on the device if that is not the CPU.
+    pub fn tensor<'a>(self, rows: impl ExactSizeIterator<Item = &'a [u8]>, device: &Device) -> Tensor<2> {
+        if !on_cpu(device) {
+            return PackedRows::new(self, rows, device).unpack(self);
+        }
+        let (shape, values) = self.decode_all(rows);
+        Tensor::from_data(TensorData::new(values, shape), device)
+    }
 }
 
 impl PackedRows {
@@ -167,5 +179,14 @@ mod tests {
             let expected = layout.tensor(expected.into_iter(), &device);
             assert_eq!(host(picked.unpack(layout)), host(expected), "{layout:?}");
         }
+    }
+
+    #[test]
+    fn rows_become_a_tensor() {
+        let layout = ObservationLayout::Floats { length: 2 };
+        let rows = [[1.5f32, -2.0], [0.25, 8.0]].map(|row| row.map(f32::to_ne_bytes).concat());
+        let tensor = layout.tensor(rows.iter().map(Vec::as_slice), &Device::flex());
+        assert_eq!(tensor.dims(), [2, 2]);
+        assert_eq!(tensor.try_into_vec_as::<f32>().unwrap(), [1.5, -2.0, 0.25, 8.0]);
     }
 }

@@ -2,7 +2,7 @@ use anyhow::Result;
 
 use super::super::chart::{self, Chart};
 use super::super::diagnostics::Section;
-use super::super::groups::{Group, in_words};
+use super::super::group::{Group, in_words};
 use super::super::html::{escaped, legend, name};
 use crate::plot;
 

@@ -7,7 +7,7 @@ mod settings;
 
 use anyhow::Result;
 
-use super::groups::{Group, games, in_words};
+use super::group::{Group, games, in_words};
 use super::html::escaped;
 
 const STYLE: &str = include_str!("../style.css");

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::super::groups::{Group, in_words};
+use super::super::group::{Group, in_words};
 use super::super::html::{Table, date, duration, escaped, name, number, unbroken};
 use super::super::runs::RunHistory;
 

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::super::aggregate::Aggregate;
-use super::super::groups::Group;
+use super::super::group::Group;
 use super::super::html::{Table, escaped, name, number, unbroken};
 use super::super::reference::{Column, PUBLISHED, published};
 use crate::statistics::mean;

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::super::groups::Group;
+use super::super::group::Group;
 use super::super::html::{Table, escaped, name};
 use super::super::labels::{differing, shown};
 use super::super::runs::Settings;

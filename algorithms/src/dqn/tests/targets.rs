@@ -8,8 +8,8 @@ use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{config, learner, step, vectors};
 use crate::Learner;
-use crate::dqn::learner::StepNoise;
 use crate::dqn::minibatch::Minibatch;
+use crate::dqn::minibatch::StepNoise;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, QNetwork, weights};
 use crate::tasks::categorical::argmax;

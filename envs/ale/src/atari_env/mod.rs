@@ -1,7 +1,6 @@
 //! A game as an environment: no-op starts, frame skip, life rules, preprocessing.
 
 mod analogue;
-mod limits;
 mod options;
 mod uniform;
 mod view;
@@ -12,7 +11,6 @@ use vcs::Mt19937;
 
 use crate::ale::is_interrupted_at;
 use crate::{Action, Ale, AleError, Game, PoweredGame};
-pub use limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM};
 pub use options::{AtariOptions, EpisodeRules};
 use uniform::Uniform;
 use view::{View, ViewState};
@@ -134,7 +132,7 @@ impl AtariEnv {
     /// Returns the bytes of memory that an environment of a game with these options needs at least.
     pub fn memory(game: &'static Game, options: &AtariOptions) -> Result<usize, AleError> {
         options.check(game)?;
-        Ok(size_of::<Self>() + View::memory(options))
+        Ok(size_of::<Self>() + options.view_bytes())
     }
 
     /// Creates another environment of the same game with this seed. It shares the ROM and the tables.

@@ -3,11 +3,15 @@ use std::ops::RangeInclusive;
 
 use rl_env::Space;
 use serde::{Deserialize, Serialize};
+use vcs::RAM;
 
-use super::limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM};
 use super::uniform::Uniform;
-use super::view::View;
+use crate::limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM};
+use crate::screen::SCREEN_WIDTH;
 use crate::{AleError, AleSettings, Game};
+
+/// The number of pixels of a screen, which has more rows in games for PAL and SECAM.
+const SMALLEST_SCREEN: usize = 210 * SCREEN_WIDTH;
 
 /// The options of an Atari environment. Names and defaults are those of ale-py's `AtariVectorEnv`; `fire_after_lost_life`,
 /// `ram`, `fill_stack`, `rules`, `modes` and `difficulties` are additions.
@@ -151,7 +155,21 @@ impl AtariOptions {
     /// Returns the space of the observations: `[stack_num, img_height, img_width]`, with a last axis of 3 for RGB, or
     /// `[stack_num, 128]` for RAM.
     pub fn observation_space(&self) -> Space {
-        View::space(self)
+        let mut shape = vec![self.stack_num];
+        if self.ram {
+            shape.push(RAM);
+        } else {
+            shape.extend([self.img_height, self.img_width]);
+            shape.extend((!self.grayscale).then_some(3));
+        }
+        Space::bytes(shape)
+    }
+
+    /// Returns the bytes on the heap of a view with these options: the stack, and the pooled image of a screen.
+    pub(super) fn view_bytes(&self) -> usize {
+        let channels = if self.grayscale { 1 } else { 3 };
+        let pooled = if self.ram { 0 } else { SMALLEST_SCREEN * channels };
+        self.observation_space().byte_len() + pooled
     }
 
     /// Returns the settings of the emulator. It runs frame by frame; the environment handles frame skip and limit.

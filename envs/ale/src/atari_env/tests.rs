@@ -4,6 +4,7 @@ use std::sync::Arc;
 use rl_env::{Action as EnvAction, Env, interrupt};
 
 use super::*;
+use crate::limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX};
 use crate::{game, roms};
 
 /// Returns the built-in game, whose episodes end with the third life or after 1953 frames.

@@ -1,14 +1,10 @@
-use rl_env::Space;
 use serde::{Deserialize, Serialize};
 use vcs::RAM;
 
 use super::options::AtariOptions;
 use crate::palette::Palette;
-use crate::preprocess::{FrameStack, Preprocessing, Preprocessor, PreprocessorState, SCREEN_WIDTH, Size};
+use crate::preprocess::{FrameStack, Preprocessing, Preprocessor, PreprocessorState, Size};
 use crate::{Ale, PoweredGame};
-
-/// The number of pixels of a screen, which has more rows in games for PAL and SECAM.
-const SMALLEST_SCREEN: usize = 210 * SCREEN_WIDTH;
 
 /// The part of the console that an observation shows.
 // An environment has one view, and it is never moved.
@@ -35,26 +31,6 @@ impl View {
             target: Size { height: options.img_height, width: options.img_width },
             stack_num: options.stack_num,
         }))
-    }
-
-    /// Returns the observation space: `[stack_num, img_height, img_width]`, with a last axis of 3 for RGB, or
-    /// `[stack_num, 128]` for RAM.
-    pub(super) fn space(options: &AtariOptions) -> Space {
-        let mut shape = vec![options.stack_num];
-        if options.ram {
-            shape.push(RAM);
-        } else {
-            shape.extend([options.img_height, options.img_width]);
-            shape.extend((!options.grayscale).then_some(3));
-        }
-        Space::bytes(shape)
-    }
-
-    /// Returns the bytes on the heap of a view with these options: the stack, and the pooled image of a screen.
-    pub(super) fn memory(options: &AtariOptions) -> usize {
-        let channels = if options.grayscale { 1 } else { 3 };
-        let pooled = if options.ram { 0 } else { SMALLEST_SCREEN * channels };
-        Self::space(options).byte_len() + pooled
     }
 
     /// Starts an episode: the newest frame is the current one; the others are black, or copies of it if `fill` is true.

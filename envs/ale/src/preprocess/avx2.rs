@@ -24,7 +24,7 @@ mod x86_64 {
     use super::EvenGreys;
     use crate::preprocess::gather::Avx2Gather;
     use crate::preprocess::scalar;
-    use crate::preprocess::screen::Row;
+    use crate::screen::Row;
 
     /// Proof that the processor has AVX2.
     #[derive(Clone, Copy, Debug)]
@@ -137,7 +137,7 @@ mod x86_64 {
 mod elsewhere {
     use super::EvenGreys;
     use crate::preprocess::gather::Avx2Gather;
-    use crate::preprocess::screen::Row;
+    use crate::screen::Row;
 
     /// Uninhabited on other processors.
     #[derive(Clone, Copy, Debug)]

@@ -22,7 +22,7 @@ mod x86_64 {
 
     use super::EvenGreys;
     use crate::preprocess::gather::Avx512Gather;
-    use crate::preprocess::screen::Row;
+    use crate::screen::Row;
 
     /// Floats in a vector.
     const LANES: usize = 16;
@@ -175,7 +175,7 @@ mod x86_64 {
 mod elsewhere {
     use super::EvenGreys;
     use crate::preprocess::gather::Avx512Gather;
-    use crate::preprocess::screen::Row;
+    use crate::screen::Row;
 
     /// Uninhabited on other processors.
     #[derive(Clone, Copy, Debug)]

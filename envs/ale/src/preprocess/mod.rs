@@ -11,17 +11,15 @@ mod pool;
 mod pooled;
 mod resize;
 mod scalar;
-mod screen;
 mod stack;
 
 use serde::{Deserialize, Serialize};
 
 use crate::palette::Palette;
+use crate::screen::{SCREEN_WIDTH, rows};
 use pool::Pool;
 use pooled::{Frames, Pooled};
 pub(crate) use resize::{Resizer, Size};
-pub use screen::SCREEN_WIDTH;
-use screen::rows;
 pub(crate) use stack::FrameStack;
 
 /// The settings of the preprocessing.

@@ -2,8 +2,8 @@ use bytemuck::cast_ref;
 
 use super::avx2::{Avx2, EvenGreys};
 use super::avx512::{self, Avx512};
-use super::screen::Row;
 use crate::palette::Palette;
+use crate::screen::Row;
 
 /// Converts rows of screen bytes to greyscale or RGB and takes the maximum of two.
 #[derive(Clone, Debug)]

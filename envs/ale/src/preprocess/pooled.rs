@@ -1,6 +1,6 @@
 use super::pool::Pool;
 use super::resize::{Rows, Sameness};
-use super::screen::Row;
+use crate::screen::Row;
 
 /// The pooled image before the resize, in greyscale or RGB.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use downloads::PipError;
 use thiserror::Error;
 
+use super::WHEEL;
 use super::digest::Md5Sum;
-use super::wheel::WHEEL;
 
 /// The ways to get a missing ROM.
 const WAYS: &str = "`ale-train roms fetch` downloads it, `ale-train roms import` copies your file, `pip install ale-py` or AutoROM provides it, and ALE_TRAIN_ROMS, --rom-dir and ALE_ROMS_DIR name other directories";

@@ -38,4 +38,6 @@ pub use sources::{Python, RomSources};
 pub use store::{RomState, RomStore};
 #[cfg(feature = "testing")]
 pub use testing::{WITHOUT_ROMS, for_tests};
-pub use wheel::WHEEL;
+
+/// The package that ships the ROMs, at the version of the manifest.
+pub const WHEEL: &str = "ale-py==0.12.1";

@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 use downloads::{Pip, PipError};
 use tempfile::TempDir;
 
+use super::WHEEL;
 use super::error::RomError;
-
-/// The package that ships the ROMs, at the version of the manifest.
-pub const WHEEL: &str = "ale-py==0.12.1";
 
 /// Options to download the wheel of a different platform, if there is none for the user's. Its ROMs are the same.
 const ANY_PLATFORM: [&str; 5] = [

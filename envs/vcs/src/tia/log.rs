@@ -20,13 +20,12 @@ use super::registers::{
     VDELBL, VDELP0, VDELP1, VSYNC, WSYNC,
 };
 use super::spans::BySpans;
+use super::spare::{CAPACITY, Entries};
 use super::{Drawing, LINE, Tia, spare};
 
 /// Number of registers, some without an effect.
 const REGISTERS: usize = 64;
 
-/// Number of entries in memory.
-pub(super) const CAPACITY: usize = 16 * 1024;
 /// Maximum number of entries that translated code appends in a frame: one every three of the CPU cycles before
 /// the last line. It does not check for space.
 const APPENDED: usize = 8 * 1024 + 768;
@@ -60,9 +59,6 @@ impl Entry {
         self.0 >> Self::CYCLE
     }
 }
-
-/// Memory for entries.
-pub(super) type Entries = Box<[u32; CAPACITY]>;
 
 /// The writes of a frame that are not applied yet.
 #[derive(Clone, Debug)]

@@ -3,7 +3,11 @@
 
 use std::cell::RefCell;
 
-use super::log::{CAPACITY, Entries};
+/// Number of entries of a log in memory.
+pub(super) const CAPACITY: usize = 16 * 1024;
+
+/// Memory for the entries of a log.
+pub(super) type Entries = Box<[u32; CAPACITY]>;
 
 /// Maximum number of spare screens per thread: two of the running console, and two of other consoles.
 const KEPT: usize = 4;

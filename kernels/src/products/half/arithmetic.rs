@@ -24,11 +24,11 @@ impl Bf16Arithmetic {
     pub fn is_native(self) -> bool {
         match self {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-            Self::Tiles => super::tiles::are_available(),
+            Self::Tiles => super::instructions::tiles_are_available(),
             #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
             Self::Tiles => false,
             #[cfg(target_arch = "x86_64")]
-            Self::Dots => super::dots::are_available(),
+            Self::Dots => super::instructions::dots_are_available(),
             #[cfg(not(target_arch = "x86_64"))]
             Self::Dots => false,
         }

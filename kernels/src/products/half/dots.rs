@@ -6,26 +6,19 @@ use std::arch::x86_64::{
 };
 use std::mem;
 
+use super::instructions::dots_are_available;
 use super::outer_products::HalfOuterProducts;
-use super::panels::{COLUMNS, PAIRS, TILE, WORDS};
 use super::product::HalfProduct;
+use super::sizes::{COLUMNS, PAIRS, TILE, WORDS};
 use crate::products::tile::with_rows;
 
 /// Rows whose sums stay in registers, with two vectors each.
 const ROWS: usize = 10;
 
-/// Returns true if the processor has these instructions.
-pub(super) fn are_available() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512bf16")
-}
-
 /// Computes a product whose sizes have been checked.
 #[allow(unsafe_code)]
 pub(super) fn multiply(product: &mut HalfProduct<'_>) {
-    assert!(are_available());
+    assert!(dots_are_available());
     // SAFETY: the processor has the instructions.
     unsafe { multiply_here(product) }
 }
@@ -86,7 +79,7 @@ fn multiply_rows<const ROWS: usize>(product: &mut HalfProduct<'_>, first: usize,
 /// Adds outer products whose sizes have been checked.
 #[allow(unsafe_code)]
 pub(super) fn add(products: &mut HalfOuterProducts<'_>) {
-    assert!(are_available());
+    assert!(dots_are_available());
     // SAFETY: the processor has the instructions.
     unsafe { add_here(products) }
 }

@@ -5,8 +5,8 @@ use pulp::{Arch, Simd, WithSimd};
 use super::arithmetic::Bf16Arithmetic;
 use super::number::{flush, lower, upper};
 use super::outer_products::HalfOuterProducts;
-use super::panels::{BLOCK, COLUMNS, PAIRS, TILE, WORDS};
 use super::product::HalfProduct;
+use super::sizes::{BLOCK, COLUMNS, PAIRS, TILE, WORDS};
 
 /// Computes a product whose sizes have been checked.
 pub(super) fn multiply(product: &mut HalfProduct<'_>, arithmetic: Bf16Arithmetic) {

@@ -7,21 +7,26 @@
 //! * `arithmetic`: the two orders of a sum
 //! * `number`: conversion to `bf16`
 //! * `words`: conversion of many numbers
-//! * `panels`: the layout of the right factor
+//! * `sizes`, `panels`: the layout of the right factor
 //! * `packed_weight`: panels that are kept between steps
 //! * `product`: rows that are read in place, times all panels
 //! * `outer_products`: sums of outer products, the gradients of weights
-//! * `tiles`, `dots`, `emulated`: the instructions
+//! * `instructions`: those that this processor has
+//! * `tiles`, `dots`, `emulated`: both operations by each kind of instructions
+//! * `dispatch`: the choice between them
 
 mod arithmetic;
+mod dispatch;
 #[cfg(target_arch = "x86_64")]
 mod dots;
 mod emulated;
+mod instructions;
 mod number;
 mod outer_products;
 mod packed_weight;
 mod panels;
 mod product;
+mod sizes;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod tiles;
 mod words;
@@ -29,6 +34,7 @@ mod words;
 pub use arithmetic::Bf16Arithmetic;
 pub(crate) use outer_products::{HalfOuterProducts, ROWS};
 pub use packed_weight::PackedWeight;
-pub(crate) use panels::{BLOCK, COLUMNS, HalfPanels, PAIRS};
+pub(crate) use panels::HalfPanels;
 pub(crate) use product::{HalfProduct, HalfRows};
+pub(crate) use sizes::{BLOCK, COLUMNS, PAIRS};
 pub(crate) use words::{round_all, round_transposed};

@@ -1,6 +1,4 @@
-use super::arithmetic::Bf16Arithmetic;
-use super::emulated;
-use super::panels::{COLUMNS, TILE};
+use super::sizes::{COLUMNS, TILE};
 
 /// Rows of the sums that are computed together.
 pub(crate) const ROWS: usize = 16;
@@ -28,22 +26,6 @@ pub(crate) struct HalfOuterProducts<'a> {
 }
 
 impl HalfOuterProducts<'_> {
-    /// Adds the products.
-    pub(crate) fn run(mut self, arithmetic: Bf16Arithmetic) {
-        self.check();
-        if !arithmetic.is_native() {
-            return emulated::add(&mut self, arithmetic);
-        }
-        match arithmetic {
-            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-            Bf16Arithmetic::Tiles => super::tiles::add(&mut self),
-            #[cfg(target_arch = "x86_64")]
-            Bf16Arithmetic::Dots => super::dots::add(&mut self),
-            #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-            _ => unreachable!("a processor without these instructions"),
-        }
-    }
-
     /// Checks that all reads and writes are within their slices.
     pub(super) fn check(&self) {
         assert!(self.height > 0 && (1..=TILE).contains(&self.pairs));
@@ -67,6 +49,8 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
+    use super::super::arithmetic::Bf16Arithmetic;
+    use super::super::emulated;
     use super::super::number::{pair, round};
     use super::*;
 

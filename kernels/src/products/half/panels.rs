@@ -3,25 +3,8 @@ use std::slice;
 
 use rayon::prelude::*;
 
+use super::sizes::{BLOCK, COLUMNS, TILE, TILES};
 use super::words::{Tile, pair_neighbours, pair_rows, transpose};
-
-/// Columns of a panel: two tiles.
-pub(crate) const COLUMNS: usize = 32;
-
-/// Columns of a tile.
-pub(super) const TILE: usize = 16;
-
-/// Values of a row, and rows of a panel, that are multiplied together.
-pub(crate) const BLOCK: usize = 32;
-
-/// Pairs of rows in a block.
-pub(crate) const PAIRS: usize = BLOCK / 2;
-
-/// Tiles of a block.
-const TILES: usize = COLUMNS / TILE;
-
-/// Words of a block.
-pub(super) const WORDS: usize = PAIRS * COLUMNS;
 
 /// A matrix of `bf16` as panels of 32 columns. A panel consists of blocks of 32 rows; a block of two tiles, one for each half
 /// of the columns; a tile of 16 pairs of rows; and a pair of 16 words with the values of both rows in one column each.

@@ -1,8 +1,7 @@
 use std::mem::MaybeUninit;
 
-use super::arithmetic::Bf16Arithmetic;
-use super::emulated;
-use super::panels::{BLOCK, COLUMNS, HalfPanels, WORDS};
+use super::panels::HalfPanels;
+use super::sizes::{BLOCK, COLUMNS, WORDS};
 
 /// A matrix of `bf16` that is read in place, such as the patches of an image: row `i` consists of the `length` values from
 /// `values[run + i * step]` on, for each of `runs`. Up to 31 values after each run are read too, and multiplied by 0.
@@ -33,25 +32,6 @@ pub(crate) struct HalfProduct<'a> {
 }
 
 impl HalfProduct<'_> {
-    /// Computes the product.
-    pub(crate) fn run(mut self, arithmetic: Bf16Arithmetic) {
-        if self.left.count == 0 {
-            return;
-        }
-        self.check();
-        if !arithmetic.is_native() {
-            return emulated::multiply(&mut self, arithmetic);
-        }
-        match arithmetic {
-            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-            Bf16Arithmetic::Tiles => super::tiles::multiply(&mut self),
-            #[cfg(target_arch = "x86_64")]
-            Bf16Arithmetic::Dots => super::dots::multiply(&mut self),
-            #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-            _ => unreachable!("a processor without these instructions"),
-        }
-    }
-
     /// Checks that all reads and writes are within their slices.
     pub(super) fn check(&self) {
         let HalfRows { values, count, step, runs, length } = self.left;
@@ -94,6 +74,8 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
+    use super::super::arithmetic::Bf16Arithmetic;
+    use super::super::emulated;
     use super::super::number::round;
     use super::*;
 

@@ -1,12 +1,11 @@
 //! Products by AMX. Rust has no stable intrinsics for tiles, hence the assembly.
 
 use std::arch::asm;
-use std::arch::x86_64::{__cpuid, __cpuid_count};
-use std::sync::LazyLock;
 
+use super::instructions::tiles_are_available;
 use super::outer_products::{HalfOuterProducts, ROWS};
-use super::panels::{COLUMNS, PAIRS};
 use super::product::HalfProduct;
+use super::sizes::{COLUMNS, PAIRS};
 
 /// The registers of all tiles. Their shapes are set before a product and released after it, so that the system need not
 /// save them when it switches threads.
@@ -20,40 +19,6 @@ struct Configuration {
     reserved: [u8; 14],
     row_bytes: [u16; 16],
     rows: [u8; 16],
-}
-
-/// Returns true if the processor has tiles and the system allows their use.
-pub(super) fn are_available() -> bool {
-    static AVAILABLE: LazyLock<bool> = LazyLock::new(|| has_tiles() && request_tiles());
-    *AVAILABLE
-}
-
-/// Returns true if the processor has tiles of `bf16`.
-fn has_tiles() -> bool {
-    const BF16_AND_TILES: u32 = 1 << 22 | 1 << 24;
-    __cpuid(0).eax >= 7 && __cpuid_count(7, 0).edx & BF16_AND_TILES == BF16_AND_TILES
-}
-
-/// Asks Linux for the registers, whose size it accounts for in signal handlers. Returns true if it grants them.
-#[allow(unsafe_code)]
-fn request_tiles() -> bool {
-    const ARCH_PRCTL: i64 = 158;
-    const ARCH_REQ_XCOMP_PERM: i64 = 0x1023;
-    const XTILEDATA: i64 = 18;
-    let result: i64;
-    // SAFETY: the system call reads and writes no memory of this process. A kernel that does not know it returns an error.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") ARCH_PRCTL => result,
-            in("rdi") ARCH_REQ_XCOMP_PERM,
-            in("rsi") XTILEDATA,
-            out("rcx") _,
-            out("r11") _,
-            options(nostack),
-        );
-    }
-    result == 0
 }
 
 impl Shapes {
@@ -85,7 +50,7 @@ impl Drop for Shapes {
 
 /// Computes a product whose sizes have been checked.
 pub(super) fn multiply(product: &mut HalfProduct<'_>) {
-    assert!(are_available());
+    assert!(tiles_are_available());
     let count = product.left.count;
     // Tiles of equal height. The last one may overlap with the one before, whose rows it computes again.
     let height = count.div_ceil(count.div_ceil(ROWS));
@@ -317,7 +282,7 @@ impl Block<'_, '_> {
 
 /// Adds outer products whose sizes have been checked.
 pub(super) fn add(products: &mut HalfOuterProducts<'_>) {
-    assert!(are_available());
+    assert!(tiles_are_available());
     let rows: Vec<usize> = (0..products.rows()).step_by(ROWS).collect();
     let shapes = Shapes::new(ROWS, products.pairs);
     for column in (0..products.columns).step_by(COLUMNS) {

@@ -1,7 +1,7 @@
 //! Conversion of `f32` to words, which hold a pair of `bf16` numbers each.
 
 use super::number::{pair, round};
-use super::panels::{PAIRS, TILE};
+use super::sizes::{PAIRS, TILE};
 
 /// Words of 16 rows and 16 columns.
 pub(super) type Tile = [[u32; TILE]; TILE];
@@ -11,7 +11,7 @@ pub(super) type Tile = [[u32; TILE]; TILE];
 pub(super) fn pair_rows(first: &[f32], second: &[f32], line: &mut [u32; TILE]) {
     #[cfg(target_arch = "x86_64")]
     if let (Ok(first), Ok(second)) = (first.try_into(), second.try_into())
-        && super::dots::are_available()
+        && super::instructions::dots_are_available()
     {
         // SAFETY: the processor has the instructions.
         *line = unsafe { avx512::pair_rows(first, second) };
@@ -27,7 +27,7 @@ pub(super) fn pair_rows(first: &[f32], second: &[f32], line: &mut [u32; TILE]) {
 pub(super) fn pair_neighbours(values: &[f32], line: &mut [u32; TILE]) {
     #[cfg(target_arch = "x86_64")]
     if let Ok(values) = values.try_into()
-        && super::dots::are_available()
+        && super::instructions::dots_are_available()
     {
         // SAFETY: the processor has the instructions.
         *line = unsafe { avx512::pair_neighbours(values) };
@@ -42,7 +42,7 @@ pub(super) fn pair_neighbours(values: &[f32], line: &mut [u32; TILE]) {
 #[allow(unsafe_code)]
 pub(super) fn transpose(tile: &mut Tile) {
     #[cfg(target_arch = "x86_64")]
-    if super::dots::are_available() {
+    if super::instructions::dots_are_available() {
         // SAFETY: the processor has the instructions.
         return unsafe { avx512::transpose(tile) };
     }
@@ -62,7 +62,7 @@ pub(crate) fn round_all(values: &[f32], rounded: &mut [u16]) {
     let ((values, rest), (lines, rounded_rest)) =
         (values.as_chunks::<{ 2 * TILE }>(), rounded.as_chunks_mut::<{ 2 * TILE }>());
     #[cfg(target_arch = "x86_64")]
-    let is_native = super::dots::are_available();
+    let is_native = super::instructions::dots_are_available();
     for (values, line) in values.iter().zip(lines) {
         #[cfg(target_arch = "x86_64")]
         if is_native {

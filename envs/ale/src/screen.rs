@@ -1,10 +1,10 @@
 /// Pixels in a row of the console's screen.
-pub const SCREEN_WIDTH: usize = 160;
+pub(crate) const SCREEN_WIDTH: usize = 160;
 
 /// A row of screen bytes.
-pub(super) type Row = [u8; SCREEN_WIDTH];
+pub(crate) type Row = [u8; SCREEN_WIDTH];
 
 /// Returns the rows of a screen.
-pub(super) fn rows(screen: &[u8]) -> &[Row] {
+pub(crate) fn rows(screen: &[u8]) -> &[Row] {
     screen.as_chunks().0
 }
