@@ -16,10 +16,10 @@ use tempfile::TempDir;
 use crate::agent::{StoredAgent, TrainedAgent, exported};
 use crate::checkpoint::{Checkpoint, FILES, Progress};
 use crate::cli::Global;
+use crate::commands::trace;
 use crate::config;
 use crate::environments::{Builder, Overrides};
 use crate::tensors::Precision;
-use crate::trace;
 
 /// Reads an experiment in TOML. A valid one must survive a round trip through `to_toml`.
 pub fn configuration(data: &[u8]) {

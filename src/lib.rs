@@ -10,36 +10,32 @@
 mod agent;
 mod allocator;
 mod bench;
-mod cards;
 mod checkpoint;
-mod checkpoint_request;
 mod cli;
 mod cluster;
+mod commands;
 mod config;
 mod device;
 mod durable;
 mod enclosure;
 mod environments;
 mod evaluation;
-mod export;
 mod failure;
 mod file_format;
 mod files;
 mod font;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
-mod games;
+mod global;
 mod initial_weights;
 mod interrupt;
 mod interval;
 mod learner;
-mod man;
 mod memory;
 mod mujoco_tasks;
 mod output;
 mod play;
 mod plot;
-mod presets;
 mod provenance;
 mod quantity;
 mod recent_returns;
@@ -49,7 +45,6 @@ mod roms;
 mod runs;
 mod scores;
 mod selection;
-mod show_config;
 mod signal;
 #[cfg(test)]
 #[path = "../tests/program/skip.rs"]
@@ -60,7 +55,6 @@ mod table;
 mod telemetry;
 mod tensors;
 mod threads;
-mod trace;
 mod train;
 mod version;
 mod zoo;
@@ -105,22 +99,22 @@ fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
     match command {
         Command::Train(command) => train::start(&command, &global, out),
         Command::Resume(args) => train::resume(&args, &global, out),
-        Command::Checkpoint(args) => checkpoint_request::run(&args, &global, out),
+        Command::Checkpoint(args) => commands::checkpoint::run(&args, &global, out),
         Command::Sweep(args) => sweep::run(&args, &global, out),
         Command::Runs(args) => runs::run(&args, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),
-        Command::Export(args) => export::run(&args, &global, out),
+        Command::Export(args) => commands::export::run(&args, &global, out),
         Command::Record(args) => record::run(&args, &global, out),
         Command::Play(args) => play::run(&args, &global, out),
         Command::Report(args) => report::run(&args, &global, out),
-        Command::Roms(args) => roms::run(args, &global, out),
-        Command::Games(args) => games::run(&args, out),
-        Command::Presets(args) => presets::run(&args, out),
-        Command::Zoo(args) => cards::run(&args, out),
-        Command::Trace(args) => trace::run(&args, &global, out),
-        Command::Config(args) => show_config::run(&args, out),
+        Command::Roms(args) => commands::roms::run(args, &global, out),
+        Command::Games(args) => commands::games::run(&args, out),
+        Command::Presets(args) => commands::presets::run(&args, out),
+        Command::Zoo(args) => commands::zoo::run(&args, out),
+        Command::Trace(args) => commands::trace::run(&args, &global, out),
+        Command::Config(args) => commands::config::run(&args, out),
         Command::Bench(args) => bench::run(&args, &global, out),
         Command::Completions(args) => Ok(out.write_all(&cli::complete::script(args.shell)?)?),
-        Command::Man(args) => man::run(&args),
+        Command::Man(args) => commands::man::run(&args),
     }
 }

@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 use anyhow::Result;
 use mujoco::{Installation, Pip};
 
-use crate::cli::Global;
+use crate::global::Global;
 use crate::output::notice;
-use crate::selection::is_mujoco_task;
 
 /// Returns the user's installation, which may be incomplete.
 pub(crate) fn installation() -> &'static Installation {
@@ -29,4 +28,9 @@ pub(crate) fn obtain(ids: &[&str], global: &Global) -> Result<()> {
     }
     let announce = if global.quiet { |_: &str| () } else { |line: &str| notice(line) };
     Ok(installation().fetch(&Pip::new(announce))?)
+}
+
+/// Returns true for the id of a task of `MuJoCo` in any version.
+pub(crate) fn is_mujoco_task(id: &str) -> bool {
+    mujoco::Task::ids().any(|known| known == id)
 }

@@ -64,11 +64,6 @@ pub(crate) fn registry() -> &'static Registry {
     &REGISTRY
 }
 
-/// Returns true for the id of a task of `MuJoCo` in any version.
-pub(crate) fn is_mujoco_task(id: &str) -> bool {
-    mujoco::Task::ids().any(|known| known == id)
-}
-
 /// Returns the ids that `names` select, without duplicates, in the order of the names. A name after `-` excludes ids that
 /// earlier names have selected.
 pub(crate) fn expand<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<&'static str>> {

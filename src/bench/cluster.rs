@@ -22,6 +22,7 @@ use crate::environments::{Builder, Environments, Overrides};
 use crate::learner::Learner;
 use crate::table;
 use crate::threads::set_threads;
+use crate::train::processes;
 
 /// The number of values in a short sum, whose duration is pure latency, and in a long sum.
 const SHORT: usize = 1;
@@ -196,12 +197,12 @@ struct Point {
 
 /// Measures every number of processes and prints the results.
 pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let mut experiment = config::from_args(&args.experiment, None)?.resolve()?;
+    let mut experiment = config::from_layers(&args.experiment.layers(), None)?.resolve()?;
     check_steps_together(&experiment)?;
     let peers = cluster::peers();
     ensure!(peers.is_some(), "this command needs several processes: mpirun -n 4 ale-train bench cluster");
-    cluster::settle_shards(&mut experiment);
-    let cluster = cluster::of(&experiment)?;
+    processes::settle_shards(&mut experiment);
+    let cluster = processes::cluster_of(&experiment)?;
     set_threads(experiment.num_threads())?;
     let builder = cluster::leader_first(|| Builder::new(&experiment, &Overrides::default(), global))?;
     let mut points: Vec<Point> = Vec::new();

@@ -14,13 +14,13 @@ use super::check_steps_together;
 use super::format::{print_json, rate};
 use super::random_play::SEED;
 use crate::cli::{BenchLearnerArgs, ExperimentArgs, Global};
-use crate::cluster;
 use crate::config::{self, Experiment};
 use crate::environments::{Builder, Environments, Overrides};
 use crate::learner::Learner;
 use crate::output::counted;
 use crate::table;
 use crate::threads::set_threads;
+use crate::train::processes;
 
 /// The number of processed samples, the time that they took and the calls to the device.
 #[derive(Default)]
@@ -142,13 +142,15 @@ fn experiment(args: &BenchLearnerArgs) -> Result<Experiment> {
     // The other flags have defaults, which override --set.
     for key in args.set.iter().filter_map(|assignment| Some(assignment.split_once('=')?.0.trim())) {
         let given = own.iter().find(|&&(of_flag, _, is_given)| is_given && of_flag == key);
-        let flag = given.map(|(_, flag, _)| (*flag).to_owned()).or_else(|| config::flag_of(key, &experiment));
+        let flag = given
+            .map(|(_, flag, _)| (*flag).to_owned())
+            .or_else(|| config::flag_of(key, &experiment.layers()));
         if let Some(flag) = flag {
             bail!("--set {key} has no effect here; use {flag}");
         }
     }
-    let mut experiment = config::from_args(&experiment, None)?.resolve()?;
-    cluster::settle_bf16_arithmetic(&mut experiment)?;
+    let mut experiment = config::from_layers(&experiment.layers(), None)?.resolve()?;
+    processes::settle_bf16_arithmetic(&mut experiment)?;
     Ok(experiment)
 }
 

@@ -9,7 +9,6 @@ mod env;
 mod format;
 mod learner;
 mod random_play;
-mod rom_counts;
 mod scaling;
 
 use std::io::Write;
@@ -18,8 +17,6 @@ use anyhow::{Result, ensure};
 
 use crate::cli::{BenchArgs, BenchCommand, Global};
 use crate::config::Experiment;
-
-pub(crate) use rom_counts::RomCounts;
 
 /// Runs the chosen benchmark.
 pub(crate) fn run(args: &BenchArgs, global: &Global, out: &mut impl Write) -> Result<()> {

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 
 use super::complete;
 use super::number;
+use super::rom_counts::RomCounts;
 use super::training::ExperimentArgs;
-use crate::bench::RomCounts;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {

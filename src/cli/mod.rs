@@ -17,6 +17,7 @@ pub(crate) mod complete;
 mod games;
 mod number;
 mod presets;
+mod rom_counts;
 mod seeds;
 mod train;
 mod training;
@@ -41,6 +42,9 @@ pub(crate) use training::{
 };
 pub(crate) use zoo::ZooArgs;
 
+pub(crate) use rom_counts::RomCounts;
+
+pub(crate) use crate::global::Global;
 use crate::output::{is_control, notice_lines};
 use crate::version;
 
@@ -105,22 +109,6 @@ const EXAMPLES: &str = "Examples:
   ale-train play --checkpoint zoo:harvest --watch
                                          watch a trained agent play the built-in game
   ale-train COMMAND --help               show the help of a command";
-
-const GLOBAL: &str = "Global options";
-
-/// The flags of every command.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Global {
-    /// Directory of ROMs [default: $ALE_TRAIN_ROMS, else ale-train/roms in the user's data directory]
-    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
-    pub(crate) rom_dir: Option<PathBuf>,
-    /// Disable downloads
-    #[arg(long, global = true, help_heading = GLOBAL)]
-    pub(crate) offline: bool,
-    /// Print results, warnings and errors only
-    #[arg(long, short, global = true, help_heading = GLOBAL)]
-    pub(crate) quiet: bool,
-}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -1,11 +1,12 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
+use toml::{Table, Value};
 
 use super::complete;
 use super::number;
 use super::seeds::Seeds;
-use crate::config::help;
+use crate::config::{Layers, help};
 
 /// The description of an experiment.
 #[derive(Clone, Debug, Args)]
@@ -38,6 +39,41 @@ pub(crate) struct ExperimentArgs {
     pub(crate) seed: Option<u64>,
     #[arg(long, value_name = "DEVICE", add = complete::devices(), help = help("experiment.device"))]
     pub(crate) device: Option<String>,
+}
+
+impl ExperimentArgs {
+    /// Returns the layers of the experiment that the flags give.
+    pub(crate) fn layers(&self) -> Layers {
+        Layers {
+            preset: self.preset.clone(),
+            file: self.config.clone(),
+            set: self.set.clone(),
+            flags: flags(self),
+        }
+    }
+}
+
+/// Returns the keys that flags set.
+fn flags(args: &ExperimentArgs) -> Table {
+    // The parsers of the flags accept only what TOML can hold.
+    let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+    let games: Vec<Value> = args.games.iter().map(|name| Value::String(name.trim().to_owned())).collect();
+    let values = [
+        ("experiment", "seed", args.seed.map(number)),
+        ("experiment", "total_frames", args.total_frames.map(number)),
+        ("experiment", "num_threads", args.num_threads.map(|threads| number(threads as u64))),
+        ("experiment", "device", args.device.clone().map(Value::String)),
+        ("environments", "num_envs", args.num_envs.map(|count| number(count as u64))),
+        ("environments", "games", (!games.is_empty()).then_some(Value::Array(games))),
+    ];
+    let mut layer = Table::new();
+    for (section, key, value) in values {
+        if let Some(value) = value {
+            let section = layer.entry(section).or_insert_with(|| Value::Table(Table::new()));
+            section.as_table_mut().expect("sections are tables").insert(key.to_owned(), value);
+        }
+    }
+    layer
 }
 
 #[derive(Debug, Args)]

@@ -12,10 +12,8 @@ use std::time::Duration;
 
 use algorithms::LearnerError;
 use algorithms::cluster::{Cluster, CommunicationError, Communicator};
-use algorithms::networks::Bf16Arithmetic;
 use anyhow::{Context, Error, Result, ensure};
 
-use crate::config::Experiment;
 use crate::failure::{Interrupted, sentence, status};
 use crate::output::{counted, notice};
 
@@ -161,28 +159,14 @@ pub(crate) fn leader_first<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     Ok(result)
 }
 
-/// Chooses the number of shards of a new run, unless it is configured.
-pub(crate) fn settle_shards(experiment: &mut Experiment) {
-    let most = SHARDS.min(experiment.num_envs());
+/// Returns the number of shards of a new run with `num_envs` environments that does not configure it.
+pub(crate) fn default_shards(num_envs: usize) -> usize {
     let has_launcher = PEERS.get().is_some();
-    let shards = &mut experiment.distributed.shards;
-    if *shards == 0 {
-        *shards = if has_launcher { 1 << most.ilog2() } else { 1 };
-    }
-}
-
-/// Decides in which order the CPUs of a new run sum products of 16-bit numbers, unless this is configured: that of the faster
-/// instructions of the leader's processor.
-pub(crate) fn settle_bf16_arithmetic(experiment: &mut Experiment) -> Result<()> {
-    if experiment.has_16_bit_products() && experiment.policy.bf16_arithmetic.is_none() {
-        experiment.policy.bf16_arithmetic =
-            Some(choice_of_leader(Bf16Arithmetic::here(), Bf16Arithmetic::ALL)?);
-    }
-    Ok(())
+    if has_launcher { 1 << SHARDS.min(num_envs).ilog2() } else { 1 }
 }
 
 /// Returns what the leader has chosen from `all`. The other processes ignore what they have chosen themselves.
-fn choice_of_leader<T: Copy + PartialEq>(own: T, all: &[T]) -> Result<T> {
+pub(crate) fn choice_of_leader<T: Copy + PartialEq>(own: T, all: &[T]) -> Result<T> {
     let Some(peers) = peers() else { return Ok(own) };
     if peers.rank() > 0 {
         let message = peers.listen()?;
@@ -194,21 +178,20 @@ fn choice_of_leader<T: Copy + PartialEq>(own: T, all: &[T]) -> Result<T> {
     Ok(own)
 }
 
-/// Returns the cluster that trains an experiment.
-pub(crate) fn of(experiment: &Experiment) -> Result<Cluster> {
+/// Returns the cluster of the processes that train `num_envs` environments in a number of shards, or in one for each process
+/// if it is `None`.
+pub(crate) fn of(shards: Option<usize>, num_envs: usize) -> Result<Cluster> {
     let communicator = PEERS.get().map(|peers| Arc::clone(peers) as Arc<dyn Communicator>);
-    let settings = &experiment.distributed;
-    if !settings.exact {
+    let Some(shards) = shards else {
         let cluster = Cluster::inexact(communicator);
-        let (processes, num_envs) = (cluster.num_processes(), experiment.num_envs());
+        let processes = cluster.num_processes();
         ensure!(
             processes <= num_envs,
             "{processes} processes cannot share {}: start fewer processes or raise --num-envs",
             counted(num_envs, "environment")
         );
         return Ok(cluster);
-    }
-    Cluster::check_shards(settings.shards, experiment.num_envs())
-        .map_err(|error| error.within("distributed"))?;
-    Ok(Cluster::new(communicator, settings.shards)?)
+    };
+    Cluster::check_shards(shards, num_envs).map_err(|error| error.within("distributed"))?;
+    Ok(Cluster::new(communicator, shards)?)
 }

@@ -11,7 +11,6 @@ use super::games::{Games, check_override};
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
 };
-use super::warnings::without_effect;
 use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
 use crate::learner::{Algorithm, AlgorithmConfig};
@@ -174,6 +173,12 @@ impl Experiment {
     pub(crate) fn num_envs(&self) -> usize {
         self.games.num_envs(&self.environments)
     }
+}
+
+/// Returns the warning about keys of the emulation.
+pub(super) fn without_effect(keys: &[String]) -> String {
+    let verb = if keys.len() == 1 { "has" } else { "have" };
+    format!("{} {verb} no effect: only Atari games are emulated", keys.join(", "))
 }
 
 /// Fails at the first value outside the limits of its key.

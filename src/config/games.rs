@@ -4,6 +4,7 @@ use rl_env::{Env, Space, nearest};
 use super::flavour::Flavour;
 use super::sections::EnvironmentSettings;
 use crate::learner::ActionKind;
+use crate::mujoco_tasks;
 use crate::selection;
 use crate::statistics::mean;
 use crate::telemetry::TrackedGame;
@@ -115,7 +116,7 @@ impl Games {
     pub(super) fn action_kind(&self, id: &str) -> ActionKind {
         let is_continuous = match self {
             Self::Atari(_) => false,
-            Self::Registered(_) if selection::is_mujoco_task(id) => true,
+            Self::Registered(_) if mujoco_tasks::is_mujoco_task(id) => true,
             Self::Registered(_) => {
                 let env = selection::registry().make(id);
                 env.is_ok_and(|env| matches!(env.action_space(), Space::Box { .. }))

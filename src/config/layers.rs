@@ -13,7 +13,6 @@ use super::presets::{self, Chosen, Preset};
 use super::schema::{PRESET, field, is_unused, leaf_keys, read, value_of_mut, without_absent};
 use super::sections::EnvironmentSettings;
 use super::written::Config;
-use crate::cli::ExperimentArgs;
 use crate::files::{self, limit};
 use crate::learner::Algorithm;
 use crate::selection;
@@ -23,16 +22,28 @@ const GAMES: &str = "environments.games";
 /// The section of the overrides for single games.
 const OVERRIDES: &str = "environments.game";
 
-/// Returns the experiment that flags describe. `algorithm` is that of the training command, if it is one.
-pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> Result<Config> {
+/// The layers that a command line gives.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layers {
+    /// The name of a preset.
+    pub(crate) preset: Option<String>,
+    pub(crate) file: Option<PathBuf>,
+    /// Assignments such as `ppo.gamma=0.9`.
+    pub(crate) set: Vec<String>,
+    /// The keys that other flags set.
+    pub(crate) flags: Table,
+}
+
+/// Returns the experiment that a command line describes. `algorithm` is that of the training command, if it is one.
+pub(crate) fn from_layers(given: &Layers, algorithm: Option<Algorithm>) -> Result<Config> {
     let assignments =
-        args.set.iter().map(|set| Ok((set, assigned("--set", set)?))).collect::<Result<Vec<_>>>()?;
-    let above = || assignments.iter().map(|(_, layer)| layer.clone()).chain([flags(args)]);
-    let mut file = args.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
+        given.set.iter().map(|set| Ok((set, assigned("--set", set)?))).collect::<Result<Vec<_>>>()?;
+    let above = || assignments.iter().map(|(_, layer)| layer.clone()).chain([given.flags.clone()]);
+    let mut file = given.file.as_deref().map(File::read).transpose()?.unwrap_or_default();
     let left_out = file.leave_out_games(&merged(above())).with_context(|| file.path.display().to_string())?;
     let mut written = merged([file.experiment.clone()].into_iter().chain(above()));
     let named = algorithm.or(algorithm_of(&written)?);
-    let requested = match (&args.preset, &file.preset) {
+    let requested = match (&given.preset, &file.preset) {
         (Some(name), _) => Some(presets::requested(name, named)?),
         (None, Some(name)) => {
             let requested = presets::of_file(name, named);
@@ -45,7 +56,7 @@ pub(crate) fn from_args(args: &ExperimentArgs, algorithm: Option<Algorithm>) -> 
     assignments.iter().try_for_each(|(set, layer)| check_use(set, layer, algorithm))?;
     // A file that names no preset overrides the defaults. Without a file, the games select a preset.
     let chosen = match requested {
-        None if args.config.is_none() => Some(fitting_preset(&written, algorithm)?),
+        None if given.file.is_none() => Some(fitting_preset(&written, algorithm)?),
         requested => requested,
     };
     let mut config = match &chosen {
@@ -201,32 +212,9 @@ pub(crate) fn assigned(flag: &str, assignment: &str) -> Result<Table> {
 }
 
 /// Returns the flag that sets a key, such as `--num-envs`, if it is one of the keys that flags set.
-pub(crate) fn flag_of(key: &str, args: &ExperimentArgs) -> Option<String> {
-    let is_set = leaf_keys(&flags(args)).iter().any(|of_flag| of_flag == key);
+pub(crate) fn flag_of(key: &str, given: &Layers) -> Option<String> {
+    let is_set = leaf_keys(&given.flags).iter().any(|of_flag| of_flag == key);
     is_set.then(|| format!("--{}", key.rsplit('.').next().unwrap_or(key).replace('_', "-")))
-}
-
-/// Returns the keys that flags set.
-fn flags(args: &ExperimentArgs) -> Table {
-    // The parsers of the flags accept only what TOML can hold.
-    let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
-    let games: Vec<Value> = args.games.iter().map(|name| Value::String(name.trim().to_owned())).collect();
-    let values = [
-        ("experiment", "seed", args.seed.map(number)),
-        ("experiment", "total_frames", args.total_frames.map(number)),
-        ("experiment", "num_threads", args.num_threads.map(|threads| number(threads as u64))),
-        ("experiment", "device", args.device.clone().map(Value::String)),
-        ("environments", "num_envs", args.num_envs.map(|count| number(count as u64))),
-        ("environments", "games", (!games.is_empty()).then_some(Value::Array(games))),
-    ];
-    let mut layer = Table::new();
-    for (section, key, value) in values {
-        if let Some(value) = value {
-            let section = layer.entry(section).or_insert_with(|| Value::Table(Table::new()));
-            section.as_table_mut().expect("sections are tables").insert(key.to_owned(), value);
-        }
-    }
-    layer
 }
 
 /// Returns the algorithm of an experiment, and sets it. Fails if the algorithm of a file differs from that

@@ -33,7 +33,9 @@ pub(crate) use amendment::{Change, amended, changed};
 pub(crate) use experiment::Experiment;
 pub(crate) use flavour::Flavour;
 pub(crate) use games::Games;
-pub(crate) use layers::{assigned, changed_keys, flag_of, from_args, from_preset, from_toml, values};
+pub(crate) use layers::{
+    Layers, assigned, changed_keys, flag_of, from_layers, from_preset, from_toml, values,
+};
 pub(crate) use presets::{Chosen, Preset, named, presets};
 pub(crate) use reference::reference;
 pub(crate) use schema::{KeyOfFlag, field, help, key_of_flag, keys_with_help};

@@ -13,7 +13,8 @@ use toml::{Table, Value};
 use super::scaling::ByGames;
 use super::schema::{PRESET, read};
 use crate::learner::Algorithm;
-use crate::selection::{TOY_TEXT_TASKS, is_mujoco_task};
+use crate::mujoco_tasks::is_mujoco_task;
+use crate::selection::TOY_TEXT_TASKS;
 
 macro_rules! embedded {
     ($($name:literal)*) => {

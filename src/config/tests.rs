@@ -7,9 +7,8 @@ use tempfile::TempDir;
 use toml::Value;
 
 use super::schema::{Keys, keys};
-use super::{Config, Experiment, changed_keys, from_args, from_preset, from_toml, presets, values};
+use super::{Config, Experiment, changed_keys, from_layers, from_preset, from_toml, presets, values};
 use crate::cli::{self, Command};
-use crate::cluster;
 use crate::telemetry::Moment;
 
 /// Returns the experiment of `ale-train ppo ARGUMENTS`, or the error.
@@ -22,7 +21,7 @@ fn experiment_by(algorithm: &str, arguments: &[&str]) -> Result<Experiment, Stri
     let Command::Train(command) = cli::parse(line).expect("flags that exist").command else {
         unreachable!("{algorithm} is a training command")
     };
-    from_args(&command.args.experiment, Some(command.algorithm))
+    from_layers(&command.args.experiment.layers(), Some(command.algorithm))
         .and_then(Config::resolve)
         .map_err(|error| format!("{error:#}"))
 }
@@ -65,7 +64,7 @@ fn a_preset_is_requested_by_name() {
     let chosen = |arguments: &[&str]| {
         let line = ["ale-train", "config"].into_iter().chain(arguments.iter().copied());
         let Command::Config(args) = cli::parse(line).unwrap().command else { unreachable!() };
-        from_args(&args.experiment, None)
+        from_layers(&args.experiment.layers(), None)
     };
     let rainbow = chosen(&["--preset", "rainbow-dqn"]).unwrap();
     assert_eq!(rainbow.sections.run.algorithm.name(), "dqn");
@@ -677,7 +676,7 @@ fn accepts_whole_numbers_with_separators_exponents_and_suffixes() {
 fn new_runs_on_the_cpu_keep_the_arithmetic_of_their_16_bit_products() {
     let arithmetic = |text: &str| {
         let mut experiment = from_toml(text).unwrap().resolve().unwrap();
-        cluster::settle_bf16_arithmetic(&mut experiment).unwrap();
+        crate::train::processes::settle_bf16_arithmetic(&mut experiment).unwrap();
         (experiment.policy.bf16_arithmetic, experiment.unused_precision().is_some())
     };
     let here = Bf16Arithmetic::here();

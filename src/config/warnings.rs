@@ -3,7 +3,7 @@
 use algorithms::ValueScale;
 use algorithms::networks::Bf16Arithmetic;
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, without_effect};
 use super::games::Games;
 use super::sections::EnvironmentSettings;
 use crate::learner::to_table;
@@ -25,12 +25,6 @@ const EMULATION: [&str; 13] = [
     "factored_actions",
     "max_num_frames_per_episode",
 ];
-
-/// Returns the warning about keys of the emulation.
-pub(super) fn without_effect(keys: &[String]) -> String {
-    let verb = if keys.len() == 1 { "has" } else { "have" };
-    format!("{} {verb} no effect: only Atari games are emulated", keys.join(", "))
-}
 
 impl Experiment {
     /// Returns a sentence for each probable mistake.

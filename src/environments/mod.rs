@@ -15,8 +15,8 @@ use rl_env::{
 };
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
-use crate::cli::Global;
 use crate::config::{EnvironmentSettings, Experiment, Games};
+use crate::global::Global;
 use crate::mujoco_tasks;
 use crate::roms;
 use crate::selection;

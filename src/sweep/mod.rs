@@ -114,7 +114,7 @@ fn check_flags(args: &SweepArgs, setting: &Setting) -> Result<()> {
             key != GAMES || args.games_each.is_empty(),
             "--vary {key} cannot be used with --games-each, which sets the same key"
         );
-        if let Some(flag) = config::flag_of(key, &args.experiment) {
+        if let Some(flag) = config::flag_of(key, &args.experiment.layers()) {
             bail!("--vary {key} cannot be used with {flag}, which sets the same key");
         }
         let sets =
@@ -199,7 +199,7 @@ impl<'a> Variant<'a> {
         let mut experiment: ExperimentArgs = args.experiment.clone();
         experiment.games.extend(game.map(str::to_owned));
         experiment.set.extend(setting.iter().cloned());
-        let experiment = config::from_args(&experiment, None)
+        let experiment = config::from_layers(&experiment.layers(), None)
             .and_then(Config::resolve)
             .with_context(|| format!("the setting {}", label(&assignments(setting, game))))?;
         let text = experiment.to_toml()?;

@@ -12,6 +12,7 @@ mod hyperparameters;
 mod measurement;
 mod overrides;
 mod plan;
+pub(crate) mod processes;
 mod run;
 mod saving;
 mod services;
@@ -48,13 +49,13 @@ use run::{InitialState, OutputOptions, Run};
 /// checked.
 pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
     let TrainCommand { algorithm, args } = command;
-    let config = config::from_args(&args.experiment, Some(*algorithm))?;
+    let config = config::from_layers(&args.experiment.layers(), Some(*algorithm))?;
     let preset = config.preset.clone();
     let mut experiment = config.resolve()?;
-    cluster::settle_shards(&mut experiment);
+    processes::settle_shards(&mut experiment);
     experiment.settle_halves(cluster::peers().is_none());
     experiment.settle_popart_floor();
-    cluster::settle_bf16_arithmetic(&mut experiment)?;
+    processes::settle_bf16_arithmetic(&mut experiment)?;
     let printer = Printer::new(global.quiet);
     experiment.warnings().iter().for_each(|line| printer.warn(line));
     if let Some(chosen) = &preset {
@@ -92,7 +93,7 @@ fn fresh(
     global: &Global,
 ) -> Result<Run> {
     set_threads(overrides.num_threads.unwrap_or_else(|| experiment.num_threads()))?;
-    let cluster = cluster::of(&experiment)?;
+    let cluster = processes::cluster_of(&experiment)?;
     let builder = cluster::leader_first(|| Builder::new(&experiment, overrides, global))?;
     let (environments, spec) = builder.build_share(&cluster)?;
     let (policy, device, seed) = (experiment.policy.clone(), device.open()?, experiment.run.seed);
@@ -164,7 +165,7 @@ fn restored(
     let changes = amendment::amend(&mut agent, args, &Printer::new(global.quiet))?;
     let device = device.unwrap_or(agent.experiment.device).open()?;
     set_threads(overrides.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
-    let cluster = cluster::of(&agent.experiment)?;
+    let cluster = processes::cluster_of(&agent.experiment)?;
     let builder = cluster::leader_first(|| Builder::new(&agent.experiment, overrides, global))?;
     let (environments, spec) = builder.build_share(&cluster)?;
     let Experiment { algorithm, policy, .. } = &agent.experiment;

@@ -11,6 +11,7 @@ use rl_env::{Action as EnvAction, Env, Space};
 
 /// The preprocessing is not public, so it is compiled into this program again.
 #[path = "../src/screen.rs"]
+#[allow(unreachable_pub)]
 mod screen;
 
 #[path = "../src/preprocess/mod.rs"]

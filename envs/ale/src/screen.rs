@@ -1,5 +1,5 @@
 /// Pixels in a row of the console's screen.
-pub(crate) const SCREEN_WIDTH: usize = 160;
+pub const SCREEN_WIDTH: usize = 160;
 
 /// A row of screen bytes.
 pub(crate) type Row = [u8; SCREEN_WIDTH];

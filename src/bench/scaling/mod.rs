@@ -11,7 +11,7 @@ use vector::PoolOptions;
 
 use super::format::print_json;
 use super::random_play::{Pace, RandomPlay, ids, round_robin};
-use super::rom_counts::RomCounts;
+use crate::cli::RomCounts;
 use crate::cli::{BenchEnvArgs, Global};
 use crate::output::notice;
 use crate::plot::PlotFile;

@@ -1,7 +1,7 @@
 //! The arrows between the files of a crate: from a file to those that define what it names.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::modules::{Module, ModulePath, Modules};
 
@@ -76,30 +76,34 @@ fn within<'a>(
 }
 
 /// Returns the sets of nodes that reach each other, each sorted, without single nodes.
-pub(super) fn circles<'a, N: Ord + Copy + 'a>(arrows: &BTreeMap<N, BTreeSet<N>>) -> Vec<Vec<N>> {
-    let reached: BTreeMap<N, BTreeSet<N>> =
-        arrows.keys().map(|&node| (node, reachable(arrows, node))).collect();
+pub(super) fn circles<N: Ord + Clone>(arrows: &BTreeMap<N, BTreeSet<N>>) -> Vec<Vec<N>> {
+    let reached: BTreeMap<&N, BTreeSet<&N>> =
+        arrows.keys().map(|node| (node, reachable(arrows, node))).collect();
     let mut circles: BTreeSet<Vec<N>> = BTreeSet::new();
-    for (&node, nodes) in reached.iter().filter(|(node, nodes)| nodes.contains(node)) {
-        circles.insert(nodes.iter().copied().filter(|other| reached[other].contains(&node)).collect());
+    for (node, nodes) in reached.iter().filter(|(node, nodes)| nodes.contains(*node)) {
+        let returns = |other: &&&N| reached.get(*other).is_some_and(|nodes| nodes.contains(node));
+        circles.insert(nodes.iter().filter(returns).map(|other| (*other).clone()).collect());
     }
     circles.into_iter().collect()
 }
 
 /// Returns the nodes at the end of one or more arrows from a node.
-fn reachable<N: Ord + Copy>(arrows: &BTreeMap<N, BTreeSet<N>>, from: N) -> BTreeSet<N> {
+fn reachable<'a, N: Ord>(arrows: &'a BTreeMap<N, BTreeSet<N>>, from: &'a N) -> BTreeSet<&'a N> {
     let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(node) = open.pop() {
-        let next = arrows.get(&node).into_iter().flatten().copied();
-        open.extend(next.filter(|&node| reached.insert(node)).collect::<Vec<_>>());
+        for next in arrows.get(node).into_iter().flatten() {
+            if reached.insert(next) {
+                open.push(next);
+            }
+        }
     }
     reached
 }
 
 /// Returns the arrows among some files, one a line, for a message.
-pub(super) fn described(arrows: &Arrows, files: &[&Path]) -> String {
+pub(super) fn described(arrows: &Arrows, files: &[PathBuf]) -> String {
     let lines = files.iter().flat_map(|from| {
-        let targets = arrows[*from].iter().filter(|(to, _)| files.contains(&to.as_path()));
+        let targets = arrows[from].iter().filter(|(to, _)| files.contains(to));
         targets.map(move |(to, name)| format!("  {} -> {}: {name}", from.display(), to.display()))
     });
     lines.collect::<Vec<_>>().join("\n")

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cli::GamesArgs;
 use crate::config::Games;
+use crate::mujoco_tasks;
 use crate::output::counted;
 use crate::selection::{self, registry, sets_of};
 use crate::table;
@@ -63,7 +64,7 @@ impl Task {
     fn of(id: &'static str) -> Result<Self> {
         let made = registry().make(id);
         let actions = match made {
-            Err(_) if selection::is_mujoco_task(id) => None,
+            Err(_) if mujoco_tasks::is_mujoco_task(id) => None,
             made => TaskActions::of_space(made?.action_space()),
         };
         Ok(Self { id, actions, max_episode_steps: registry().spec(id)?.max_episode_steps })

@@ -29,7 +29,7 @@ impl FromStr for RomCounts {
 }
 
 impl RomCounts {
-    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
         let Self { first, last } = self;
         let powers = (0..usize::BITS).map(|bit| 1 << bit).filter(|power| (first..=last).contains(power));
         let mut points: Vec<usize> = powers.chain([first, last]).collect();

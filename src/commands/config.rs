@@ -13,7 +13,7 @@ pub(crate) fn run(args: &ConfigArgs, out: &mut impl Write) -> Result<()> {
     let text = if args.reference {
         config::reference()?
     } else {
-        let experiment = config::from_args(&args.experiment, None)?.resolve()?;
+        let experiment = config::from_layers(&args.experiment.layers(), None)?.resolve()?;
         experiment.warnings().iter().for_each(|line| Printer::Plain.warn(line));
         experiment.to_toml()?
     };
