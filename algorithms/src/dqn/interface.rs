@@ -1,3 +1,5 @@
+//! The calls that all learners share.
+
 use std::io::Write;
 
 use burn::module::Module;
