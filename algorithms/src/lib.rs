@@ -37,7 +37,7 @@ mod testing;
 #[cfg(test)]
 mod transfer_tests;
 
-pub use engine::{Learner, Overlap, Overlapped, Turn, schedule};
+pub use engine::{Learner, OffPolicyAlgorithm, OffPolicyLearner, Overlap, Overlapped, Turn, schedule};
 pub use error::{Divergence, LearnerError, ReplayError};
 pub use experience::{ReplaySize, ReplayStorage, returns};
 pub use kernels::host::DeviceCalls;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::LearnerError;
 
 /// The first bytes of the state of one kind of learner.
-pub(crate) struct Header {
+pub struct Header {
     /// The name of the learner.
     pub(crate) magic: &'static [u8; 8],
     /// The version of the format.

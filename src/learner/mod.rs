@@ -2,9 +2,10 @@
 //!
 //! * `registry` lists them.
 //! * `algorithm` and `player` are the traits through which the application uses them.
-//! * `ppo`, `dqn`, `pqn` and `sac` implement these traits with the learners of the crate `algorithms`; `dqn` and `pqn` share
-//!   the player in `value_player`, `ppo` and `pqn` the sizes of rollouts in `on_policy`, `dqn` and `sac` the sizes of
-//!   minibatches, the reports and the replay in checkpoints in `off_policy`.
+//! * `off_policy` implements these traits for all algorithms with a replay; `dqn` and `sac` add their settings, metrics and
+//!   players.
+//! * `ppo` and `pqn` implement them with the learners of the crate `algorithms`; they share the sizes of rollouts in
+//!   `on_policy`. `value_player` plays for `dqn` and `pqn`.
 
 mod algorithm;
 mod dqn;

@@ -1,19 +1,32 @@
 //! The parts that learners with a replay share.
 
+use std::fmt;
 use std::io::Write;
 
-use algorithms::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
-use algorithms::{LearnerError, ReplayError, ReplaySize, SpecError, VectorSpec};
-use anyhow::{Error, anyhow};
+use algorithms::Learner as _;
+use algorithms::cluster::Cluster;
+use algorithms::networks::{
+    NamedWeights, NetworkDescription, PolicyConfig, TrainedNetwork, TransferError, Transferred,
+};
+use algorithms::{
+    ConfigError, LearnerError, OffPolicyAlgorithm, OffPolicyLearner, ReplayError, ReplaySize, ReplayStorage,
+    SpecError, VectorSpec,
+};
+use anyhow::{Error, Result, anyhow};
+use burn::tensor::Device;
 use rl_env::{Actions, Batch};
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
 
-use super::algorithm::{Learner, Workload};
+use super::algorithm::{AlgorithmConfig, Learner, Trial, Workload, to_table};
 use super::player::Player;
-use super::replay_storage::ReplaySettings;
+use super::replay_storage::{self, ReplaySettings};
 use crate::quantity::{bytes, count};
 use crate::telemetry::Sample;
 
-pub(super) const MEMORY_REMEDY: &str = "use a smaller replay (buffer_size), keep it in a file (replay.folder) or use smaller \
+/// The section of the replay in an experiment.
+const REPLAY: &str = "replay";
+const MEMORY_REMEDY: &str = "use a smaller replay (buffer_size), keep it in a file (replay.folder) or use smaller \
     observations (environments.img_height and img_width)";
 
 /// The number of steps of an environment in the replay of a measurement.
@@ -23,30 +36,164 @@ const TRIAL_UPDATES: f64 = 4.0;
 /// The number of gradient steps between two reports.
 const REPORT_INTERVAL: u64 = 250;
 
-/// A learner of `algorithms` with a replay.
-pub(super) trait ReplayLearner: algorithms::Learner {
-    type Metrics;
+/// What the application adds to an algorithm that learns from a replay.
+pub(super) trait ReplayAlgorithm: OffPolicyAlgorithm<Config: fmt::Debug + Default> + 'static {
+    /// The section of the algorithm in an experiment.
+    const SECTION: &str;
 
-    /// Writes the state without the replay.
-    fn write_state_without_replay(&self, out: &mut dyn Write) -> Result<(), LearnerError>;
+    /// Returns the number of steps of all environments that training lasts.
+    fn total_steps(config: &Self::Config) -> u64;
 
-    /// Makes the gradient steps that are due, unless `stop` ends them.
-    fn learn_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Self::Metrics>, LearnerError>;
+    /// Returns the sizes of the minibatches.
+    fn minibatches(config: &Self::Config) -> Minibatches;
+
+    /// Returns the settings with another number of steps and, for a measurement, other sizes.
+    fn resized(config: &Self::Config, total_steps: u64, sizes: Option<TrialSizes>) -> Self::Config;
+
+    /// Checks the settings, also against the network.
+    fn validate(config: &Self::Config, policy: &PolicyConfig) -> Result<(), ConfigError>;
+
+    /// Returns the number of outputs for each action.
+    fn outputs_per_action(_: &Self::Config) -> usize {
+        1
+    }
 
     /// Returns the metrics as they are recorded.
-    fn samples(&self, metrics: &Self::Metrics) -> Vec<Sample>;
+    fn samples(learner: &OffPolicyLearner<Self>, metrics: &Self::Metrics) -> Vec<Sample>;
 
     /// Returns a player for environments like `spec`.
-    fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError>;
+    fn player(
+        learner: &OffPolicyLearner<Self>,
+        spec: &VectorSpec,
+        greedy: bool,
+        seed: u64,
+    ) -> Result<Box<dyn Player>, SpecError>;
+}
+
+/// The sections of an experiment with a replay.
+pub(super) struct Sections<A: ReplayAlgorithm> {
+    config: A::Config,
+    replay: ReplaySettings,
+}
+
+impl<A: ReplayAlgorithm> fmt::Debug for Sections<A> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct(A::SECTION).field("config", &self.config).field(REPLAY, &self.replay).finish()
+    }
+}
+
+impl<A: ReplayAlgorithm> Sections<A> {
+    /// Reads the sections from an experiment.
+    pub(super) fn read(experiment: &Table) -> Result<Box<dyn AlgorithmConfig>> {
+        let (config, replay) = (section(experiment, A::SECTION)?, section(experiment, REPLAY)?);
+        Ok(Box::new(Self { config, replay }))
+    }
+
+    fn learner(&self, learner: OffPolicyLearner<A>) -> Box<dyn Learner> {
+        Box::new(OffPolicy { learner, replay_in_checkpoint: self.replay.in_checkpoint })
+    }
+
+    fn storage(&self, spec: &VectorSpec, cluster: &Cluster) -> Result<ReplayStorage> {
+        let size = OffPolicyLearner::<A>::replay_size(&self.config, spec, cluster)?;
+        replay_storage::of(&self.replay, size)
+    }
+}
+
+/// Returns a section of an experiment, or its defaults.
+fn section<T: Default + DeserializeOwned>(experiment: &Table, name: &str) -> Result<T> {
+    experiment.get(name).cloned().map_or_else(|| Ok(T::default()), |section| Ok(section.try_into()?))
+}
+
+impl<A: ReplayAlgorithm> AlgorithmConfig for Sections<A> {
+    fn to_toml(&self) -> Result<Table> {
+        let config = (A::SECTION.to_owned(), Value::Table(to_table(&self.config)?));
+        Ok(Table::from_iter([config, (REPLAY.to_owned(), Value::Table(to_table(&self.replay)?))]))
+    }
+
+    fn steps_per_update(&self) -> u64 {
+        1
+    }
+
+    fn is_on_policy(&self) -> bool {
+        false
+    }
+
+    fn total_steps(&self) -> u64 {
+        A::total_steps(&self.config)
+    }
+
+    fn learning_starts(&self) -> u64 {
+        A::minibatches(&self.config).learning_starts as u64
+    }
+
+    fn set_total_steps(&mut self, total_steps: u64) {
+        self.config = A::resized(&self.config, total_steps, None);
+    }
+
+    fn validate(&self, policy: &PolicyConfig, _: usize) -> Result<(), ConfigError> {
+        A::validate(&self.config, policy)
+    }
+
+    fn outputs_per_action(&self) -> usize {
+        A::outputs_per_action(&self.config)
+    }
+
+    fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
+        let size = OffPolicyLearner::<A>::replay_size(&self.config, spec, &Cluster::default())?;
+        Ok(A::minibatches(&self.config).workload(size, &self.replay))
+    }
+
+    fn trial(&self, spec: &VectorSpec) -> Trial {
+        let minibatches = A::minibatches(&self.config);
+        let sizes = minibatches.trial(spec);
+        let (samples, steps) = (minibatches.batch_size, sizes.learning_starts as u64);
+        let config = A::resized(&self.config, u64::MAX, Some(sizes));
+        let replay = ReplaySettings { folder: None, ..self.replay.clone() };
+        Trial { config: Box::new(Self { config, replay }), samples, steps }
+    }
+
+    fn memory_remedy(&self) -> &'static str {
+        MEMORY_REMEDY
+    }
+
+    fn create(
+        &self,
+        policy: PolicyConfig,
+        spec: VectorSpec,
+        cluster: Cluster,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Box<dyn Learner>> {
+        let (config, storage) = (self.config.clone(), self.storage(&spec, &cluster)?);
+        let learner = OffPolicyLearner::in_cluster(config, policy, spec, cluster, storage, device, seed);
+        Ok(self.learner(learner?))
+    }
+
+    fn restore(
+        &self,
+        state: &[u8],
+        policy: PolicyConfig,
+        spec: &VectorSpec,
+        cluster: Cluster,
+        device: &Device,
+    ) -> Result<Box<dyn Learner>> {
+        let (config, storage) = (self.config.clone(), self.storage(spec, &cluster)?);
+        let learner = OffPolicyLearner::from_state_with(state, config, policy, cluster, storage, device);
+        Ok(self.learner(learner.map_err(with_remedy)?))
+    }
+
+    fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
+        Ok(self.learner(OffPolicyLearner::from_state_without_replay(state, device)?))
+    }
 }
 
 /// A learner with a replay, which reports every `REPORT_INTERVAL` updates and may omit its replay from checkpoints.
-pub(super) struct OffPolicy<L> {
-    pub(super) learner: L,
-    pub(super) replay_in_checkpoint: bool,
+struct OffPolicy<A: ReplayAlgorithm> {
+    learner: OffPolicyLearner<A>,
+    replay_in_checkpoint: bool,
 }
 
-impl<L: ReplayLearner> algorithms::Learner for OffPolicy<L> {
+impl<A: ReplayAlgorithm> algorithms::Learner for OffPolicy<A> {
     fn spec(&self) -> &VectorSpec {
         self.learner.spec()
     }
@@ -100,23 +247,23 @@ impl<L: ReplayLearner> algorithms::Learner for OffPolicy<L> {
     }
 }
 
-impl<L: ReplayLearner> Learner for OffPolicy<L> {
+impl<A: ReplayAlgorithm> Learner for OffPolicy<A> {
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
         let before = self.learner.updates();
-        let Some(metrics) = self.learner.learn_unless(stop)? else { return Ok(None) };
+        let Some(metrics) = self.learner.update_unless(stop)? else { return Ok(None) };
         // Depends only on the count, so that a resumed run reports after the same updates.
         let reports = before == 0 || before / REPORT_INTERVAL < self.learner.updates() / REPORT_INTERVAL;
-        Ok(Some(if reports { self.learner.samples(&metrics) } else { Vec::new() }))
+        Ok(Some(if reports { A::samples(&self.learner, &metrics) } else { Vec::new() }))
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
-        self.learner.player(spec, greedy, seed)
+        A::player(&self.learner, spec, greedy, seed)
     }
 }
 
 /// Explains the error of a replay that does not fit into memory beside the state from which it is restored. Its size cannot
 /// change.
-pub(super) fn with_remedy(error: LearnerError) -> Error {
+fn with_remedy(error: LearnerError) -> Error {
     match error {
         LearnerError::Replay(ReplayError::TooLarge { steps, wanted, available }) => anyhow!(
             "restoring the replay buffer of {} steps needs {} in addition to the checkpoint, but only {} are available; \

@@ -1,22 +1,15 @@
-use std::io::Write;
-
-use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
-use algorithms::sac::{Policy, Sac, SacConfig, SacMetrics};
+use algorithms::sac::{Policy, Sac, SacAgent, SacConfig, SacMetrics};
 use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
-use anyhow::Result;
-use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::{ActionBuffer, Batch};
-use serde::{Deserialize, Serialize};
 use settings::Section;
-use toml::{Table, Value};
 
-use super::algorithm::{ActionKind, AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
-use super::off_policy::{self, Minibatches, OffPolicy, ReplayLearner, TrialSizes};
+use super::algorithm::{ActionKind, Descriptor};
+use super::off_policy::{Minibatches, ReplayAlgorithm, Sections, TrialSizes};
 use super::player::{Player, Reading};
-use super::replay_storage::{self, ReplaySettings};
+use super::replay_storage::ReplaySettings;
 use crate::telemetry::{Metric, Sample};
 
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
@@ -31,121 +24,33 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
         "ale-train sac --games Pendulum-v1 --set sac.policy_frequency=1",
     ],
     sections: &[Section::of::<SacConfig>("sac"), Section::of::<ReplaySettings>("replay")],
-    read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
+    read: Sections::<SacAgent>::read,
 };
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Sections {
-    sac: SacConfig,
-    replay: ReplaySettings,
-}
+impl ReplayAlgorithm for SacAgent {
+    const SECTION: &str = "sac";
 
-impl Sections {
-    fn learner(&self, learner: Sac) -> Box<dyn Learner> {
-        Box::new(OffPolicy { learner, replay_in_checkpoint: self.replay.in_checkpoint })
+    fn total_steps(config: &SacConfig) -> u64 {
+        config.total_steps
     }
 
-    fn minibatches(&self) -> Minibatches {
-        let SacConfig { batch_size, learning_starts, train_ratio, .. } = self.sac;
+    fn minibatches(config: &SacConfig) -> Minibatches {
+        let SacConfig { batch_size, learning_starts, train_ratio, .. } = *config;
         Minibatches { batch_size, n_step: 1, learning_starts, train_ratio }
     }
-}
 
-impl AlgorithmConfig for Sections {
-    fn to_toml(&self) -> Result<Table> {
-        to_table(self)
+    fn resized(config: &SacConfig, total_steps: u64, sizes: Option<TrialSizes>) -> SacConfig {
+        let config = SacConfig { total_steps, ..config.clone() };
+        let Some(TrialSizes { learning_starts, buffer_size, train_ratio }) = sizes else { return config };
+        SacConfig { learning_starts, buffer_size, train_ratio, ..config }
     }
 
-    fn steps_per_update(&self) -> u64 {
-        1
-    }
-
-    fn is_on_policy(&self) -> bool {
-        false
-    }
-
-    fn total_steps(&self) -> u64 {
-        self.sac.total_steps
-    }
-
-    fn learning_starts(&self) -> u64 {
-        self.sac.learning_starts as u64
-    }
-
-    fn set_total_steps(&mut self, total_steps: u64) {
-        self.sac.total_steps = total_steps;
-    }
-
-    fn validate(&self, policy: &PolicyConfig, _: usize) -> Result<(), ConfigError> {
-        self.sac.validate().map_err(|error| error.within("sac"))?;
+    fn validate(config: &SacConfig, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        config.validate().map_err(|error| error.within("sac"))?;
         policy.validate_soft_actor_critic().map_err(|error| error.within("policy"))
     }
 
-    fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
-        let size = Sac::replay_size(&self.sac, spec, &Cluster::default())?;
-        Ok(self.minibatches().workload(size, &self.replay))
-    }
-
-    fn trial(&self, spec: &VectorSpec) -> Trial {
-        let TrialSizes { learning_starts, buffer_size, train_ratio } = self.minibatches().trial(spec);
-        let total_steps = u64::MAX;
-        let sac = SacConfig { total_steps, learning_starts, buffer_size, train_ratio, ..self.sac.clone() };
-        let samples = sac.batch_size;
-        let replay = ReplaySettings { folder: None, ..self.replay.clone() };
-        Trial { config: Box::new(Self { sac, replay }), samples, steps: learning_starts as u64 }
-    }
-
-    fn memory_remedy(&self) -> &'static str {
-        off_policy::MEMORY_REMEDY
-    }
-
-    fn create(
-        &self,
-        policy: PolicyConfig,
-        spec: VectorSpec,
-        cluster: Cluster,
-        device: &Device,
-        seed: u64,
-    ) -> Result<Box<dyn Learner>> {
-        let size = Sac::replay_size(&self.sac, &spec, &cluster)?;
-        let storage = replay_storage::of(&self.replay, size)?;
-        let config = self.sac.clone();
-        Ok(self.learner(Sac::in_cluster(config, policy, spec, cluster, storage, device, seed)?))
-    }
-
-    fn restore(
-        &self,
-        state: &[u8],
-        policy: PolicyConfig,
-        spec: &VectorSpec,
-        cluster: Cluster,
-        device: &Device,
-    ) -> Result<Box<dyn Learner>> {
-        let size = Sac::replay_size(&self.sac, spec, &cluster)?;
-        let storage = replay_storage::of(&self.replay, size)?;
-        let config = self.sac.clone();
-        let learner = Sac::from_state_with(state, config, policy, cluster, storage, device);
-        Ok(self.learner(learner.map_err(off_policy::with_remedy)?))
-    }
-
-    fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
-        Ok(self.learner(Sac::from_state_without_replay(state, device)?))
-    }
-}
-
-impl ReplayLearner for Sac {
-    type Metrics = SacMetrics;
-
-    fn write_state_without_replay(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        self.write_state_without_replay(out)
-    }
-
-    fn learn_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<SacMetrics>, LearnerError> {
-        self.update_unless(stop)
-    }
-
-    fn samples(&self, metrics: &SacMetrics) -> Vec<Sample> {
+    fn samples(_: &Sac, metrics: &SacMetrics) -> Vec<Sample> {
         let actor = metrics.actor;
         let values = [
             (Metric::QfLoss, Some(metrics.qf_loss)),
@@ -163,9 +68,9 @@ impl ReplayLearner for Sac {
         values.into_iter().filter_map(sample).collect()
     }
 
-    fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
+    fn player(sac: &Sac, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
         let rng = ChaCha8Rng::seed_from_u64(seed);
-        Ok(Box::new(SquashedPlayer { policy: self.policy(spec)?, greedy, rng }))
+        Ok(Box::new(SquashedPlayer { policy: sac.policy(spec)?, greedy, rng }))
     }
 }
 

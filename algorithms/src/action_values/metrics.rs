@@ -1,6 +1,6 @@
 /// Metrics of one gradient step.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct StepMetrics {
+pub struct StepMetrics {
     pub(crate) td_loss: f32,
     pub(crate) q_values: f32,
     pub(crate) grad_norm: f32,

@@ -36,20 +36,19 @@
 //! Any number of environments fills one replay buffer. The amount of learning does not depend on their
 //! number: `train_ratio` is the number of gradient steps per step of an environment.
 
+mod algorithm;
 mod augmentation;
 mod config;
-mod interface;
 mod learner;
 mod metrics;
 mod minibatch;
 #[cfg(test)]
 mod recorded;
-mod state;
 mod targets;
 #[cfg(test)]
 mod tests;
 
 pub use crate::action_values::{LossKind, Policy};
 pub use config::{Augmentation, Distribution, DqnConfig};
-pub use learner::Dqn;
+pub use learner::{Dqn, DqnAgent};
 pub use metrics::DqnMetrics;

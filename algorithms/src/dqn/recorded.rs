@@ -19,9 +19,9 @@ fn assert_equals(name: &'static str) -> Dqn {
     let spec = recording.spec();
     let mut dqn = Dqn::new(config.clone(), policy, spec, &Device::flex(), 1).unwrap();
     recording.load("target", &mut dqn);
-    let target = dqn.target.clone();
+    let target = dqn.agent.target.clone();
     recording.load("weights", &mut dqn);
-    dqn.target = target;
+    dqn.agent.target = target;
     collect(&mut dqn, &mut recording);
 
     let drawn: Vec<Draw> = recording
@@ -45,7 +45,7 @@ fn assert_equals(name: &'static str) -> Dqn {
             assert!((priority - expected).abs() < 1e-4 * expected, "{priority}, not {expected}");
         }
     }
-    recording.assert_trained(&dqn.training, QNetwork::torch_weights);
+    recording.assert_trained(&dqn.agent.training, QNetwork::torch_weights);
     recording.finish();
     dqn
 }
@@ -88,7 +88,7 @@ fn draw_by_priority(dqn: &Dqn, recording: &mut Recording, expected: &[Draw]) -> 
 
 /// Returns the recorded noise.
 fn noise(dqn: &Dqn, recording: &mut Recording) -> StepNoise {
-    let device = &dqn.training.device;
+    let device = &dqn.agent.training.device;
     let plain = device.clone().without_autodiff();
     let mut draw = |name, network: &QNetwork, device| -> Option<Noise> {
         let mut numbers = recording.random_numbers(name);
@@ -97,9 +97,9 @@ fn noise(dqn: &Dqn, recording: &mut Recording) -> StepNoise {
         noise
     };
     StepNoise {
-        target: draw("noise_target", &dqn.target, &plain),
-        selection: draw("noise_selection", &dqn.training.network, &plain),
-        online: draw("noise_online", &dqn.training.network, device),
+        target: draw("noise_target", &dqn.agent.target, &plain),
+        selection: draw("noise_selection", &dqn.agent.training.network, &plain),
+        online: draw("noise_online", &dqn.agent.training.network, device),
         ..StepNoise::default()
     }
 }

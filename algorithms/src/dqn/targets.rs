@@ -49,11 +49,12 @@ impl Dqn {
             .zip(&next)
             .map(|(minibatch, next)| {
                 let rows = minibatch.tasks.iter().zip(&minibatch.returns).enumerate();
-                rows.map(|(row, (&task, of))| self.actor.head().returns(task, of, &next.of(row))).collect()
+                rows.map(|(row, (&task, of))| self.agent.actor.head().returns(task, of, &next.of(row)))
+                    .collect()
             })
             .collect();
         self.rescale(minibatches, &returns)?;
-        let head = self.actor.head();
+        let head = self.agent.actor.head();
         let targets = minibatches.iter().zip(&returns).zip(&next).map(|((minibatch, returns), next)| {
             let rows = minibatch.tasks.iter().zip(returns).enumerate();
             rows.flat_map(|(row, (&task, returns))| head.target(task, returns, &next.of(row))).collect()
@@ -67,14 +68,14 @@ impl Dqn {
             let (successors, rows) = (minibatch.successors.clone(), &minibatch.successor_rows);
             network.forward(successors, rows, noise.as_ref()).flatten::<2>(1, 2)
         };
-        let mut of_networks = vec![outputs(&self.target, &noise.target)];
+        let mut of_networks = vec![outputs(&self.agent.target, &noise.target)];
         if self.config.double {
-            of_networks.push(outputs(&self.training.network.valid(), &noise.selection));
+            of_networks.push(outputs(&self.agent.training.network.valid(), &noise.selection));
         }
         let mut of_networks = columns_to_host(of_networks)?.into_iter();
         let values = of_networks.next().expect("the outputs of the target network");
         let choices = of_networks.next();
-        let (head, spec) = (self.actor.head(), &self.off_policy.spec);
+        let (head, spec) = (self.agent.actor.head(), &self.off_policy.spec);
         let atoms = head.num_atoms();
         let width = spec.max_outputs() * atoms;
         let columns = minibatch.tasks.iter().enumerate().map(|(row, &task)| {
@@ -90,7 +91,7 @@ impl Dqn {
     /// that are drawn more often because of their priorities have less weight, so that the scales reflect the whole
     /// replay buffer.
     fn rescale(&mut self, minibatches: &[Minibatch], returns: &[Vec<Vec<f32>>]) -> Result<(), LearnerError> {
-        if !self.actor.head().scales.are_learned() {
+        if !self.agent.actor.head().scales.are_learned() {
             return Ok(());
         }
         let of_minibatch =
@@ -107,9 +108,9 @@ impl Dqn {
         // The rounding of the statistics depends on the order.
         rows.sort_unstable_by_key(|(row, _)| *row);
         let returns: Vec<TaskReturn> = rows.into_iter().flat_map(|(_, returns)| returns).collect();
-        let changes = self.actor.update_scales(&returns);
-        self.training.network = self.training.network.clone().rescale_values(&changes);
-        self.target = self.target.clone().rescale_values(&changes);
+        let changes = self.agent.actor.update_scales(&returns);
+        self.agent.training.network = self.agent.training.network.clone().rescale_values(&changes);
+        self.agent.target = self.agent.target.clone().rescale_values(&changes);
         Ok(())
     }
 }

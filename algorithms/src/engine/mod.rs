@@ -5,6 +5,8 @@ pub(crate) mod gradient;
 pub(crate) mod halt;
 mod learner;
 pub(crate) mod off_policy;
+pub(crate) mod off_policy_learner;
+mod off_policy_state;
 pub(crate) mod on_policy;
 pub(crate) mod optimizer_step;
 pub(crate) mod overlap;
@@ -16,4 +18,5 @@ pub(crate) mod training;
 mod unit_gradients;
 
 pub use learner::Learner;
+pub use off_policy_learner::{OffPolicyAlgorithm, OffPolicyLearner};
 pub use overlap::{Overlap, Overlapped, Turn};

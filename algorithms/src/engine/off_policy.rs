@@ -27,7 +27,7 @@ const STOPPABLE: f64 = 8.0;
 
 /// Replay buffer, random generators and schedule of an off-policy learner. All of it is the same in every process of
 /// its cluster, except that each process stores only the observations of its own environments.
-pub(crate) struct OffPolicy<E> {
+pub struct OffPolicy<E> {
     pub(crate) spec: VectorSpec,
     pub(crate) layout: ObservationLayout,
     plan: ReplayPlan,

@@ -2,7 +2,7 @@ use crate::ConfigError;
 
 /// The settings that determine the course of training, for all learners with a replay buffer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReplayPlan {
+pub struct ReplayPlan {
     pub(crate) total_steps: u64,
     pub(crate) buffer_size: usize,
     pub(crate) batch_size: usize,

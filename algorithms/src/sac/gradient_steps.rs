@@ -54,7 +54,7 @@ impl Sac {
         draws: &[Draw],
         noise: &StepNoise,
     ) -> Result<StepMetrics, LearnerError> {
-        let device = &self.critics.device;
+        let device = &self.agent.critics.device;
         let shards = self.off_policy.shards_of(draws).into_iter();
         let minibatches: Vec<Minibatch> = shards.map(|shard| self.gather(draws, shard, device)).collect();
         let mut metrics = self.learn_values(draws, &minibatches, &noise.successors)?;
@@ -66,7 +66,7 @@ impl Sac {
 
     /// Collects the steps in `draws` that belong to a shard.
     pub(super) fn gather(&self, draws: &[Draw], shard: ShardRows, device: &Device) -> Minibatch {
-        Minibatch::gather(&self.off_policy, self.statistics.as_ref(), draws, shard, device)
+        Minibatch::gather(&self.off_policy, self.agent.statistics.as_ref(), draws, shard, device)
     }
 
     /// Takes a gradient step of the critics.
@@ -80,25 +80,28 @@ impl Sac {
             minibatches.iter().map(|minibatch| self.targets(minibatch, noise)).collect();
         let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
         // The details are the mean values of both critics.
-        let gradient = self.off_policy.gradient(&self.critics, (&CRITIC_TERMS, 2), shards, |index| {
-            let Minibatch { observations, actions, rows, .. } = &minibatches[index];
-            let targets = Tensor::from_inner(targets[index].clone());
-            let weight = minibatches[index].draws.len() as f32 / draws.len() as f32;
-            let values = self.critics.network.forward(observations.clone(), actions.clone(), rows);
-            let losses =
-                values.clone().map(|values| (values - targets.clone()).square().mean().mul_scalar(weight));
-            let loss = losses[0].clone() + losses[1].clone();
-            let means = values.map(|values| values.mean().mul_scalar(weight));
-            let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
-            let gradient = self.critics.gradient(&loss, terms, Tensor::cat(means.to_vec(), 0), None);
-            ShardGradient { gradient, places: vec![0, 1] }
-        })?;
+        let gradient =
+            self.off_policy.gradient(&self.agent.critics, (&CRITIC_TERMS, 2), shards, |index| {
+                let Minibatch { observations, actions, rows, .. } = &minibatches[index];
+                let targets = Tensor::from_inner(targets[index].clone());
+                let weight = minibatches[index].draws.len() as f32 / draws.len() as f32;
+                let values = self.agent.critics.network.forward(observations.clone(), actions.clone(), rows);
+                let losses = values
+                    .clone()
+                    .map(|values| (values - targets.clone()).square().mean().mul_scalar(weight));
+                let loss = losses[0].clone() + losses[1].clone();
+                let means = values.map(|values| values.mean().mul_scalar(weight));
+                let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
+                let gradient =
+                    self.agent.critics.gradient(&loss, terms, Tensor::cat(means.to_vec(), 0), None);
+                ShardGradient { gradient, places: vec![0, 1] }
+            })?;
         let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
-        let step = self.critics.apply(gradient, size);
-        let result = step.and_then(|step| self.critics.read_one(step));
+        let step = self.agent.critics.apply(gradient, size);
+        let result = step.and_then(|step| self.agent.critics.read_one(step));
         let result = result.map_err(|error| {
             let targets = targets.into_iter().flat_map(|targets| to_host(targets).unwrap_or_default());
-            self.diagnose(&self.critics, self.config.q_lr, error, minibatches, targets.collect())
+            self.diagnose(&self.agent.critics, self.config.q_lr, error, minibatches, targets.collect())
         })?;
         Ok(StepMetrics {
             qf_loss: f32::midpoint(result.terms[0], result.terms[1]),
@@ -114,9 +117,9 @@ impl Sac {
     pub(super) fn targets(&self, minibatch: &Minibatch, noise: &[f32]) -> Tensor<1> {
         let Minibatch { successors, successor_rows: rows, rewards, discounts, .. } = minibatch;
         let noise = self.noise_of(minibatch, noise, &successors.device());
-        let outputs = self.actor.network.valid().forward(successors.clone(), rows);
+        let outputs = self.agent.actor.network.valid().forward(successors.clone(), rows);
         let Sample { actions, log_probs } = sample(outputs, noise, rows);
-        let [first, second] = self.target.forward(successors.clone(), actions, rows);
+        let [first, second] = self.agent.target.forward(successors.clone(), actions, rows);
         let values = first.min_pair(second) - of_rows(self.alphas(), rows) * log_probs;
         rewards.clone() + discounts.clone() * values
     }
@@ -129,28 +132,28 @@ impl Sac {
         noise: &[f32],
     ) -> Result<ActorMetrics, LearnerError> {
         // Only the policy learns: gradients of the critics' weights are not computed.
-        let critics = self.critics.network.clone().no_grad();
+        let critics = self.agent.critics.network.clone().no_grad();
         let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
         // The details are the log-densities.
         let gradient =
-            self.off_policy.gradient(&self.actor, (&ACTOR_TERMS, draws.len()), shards, |index| {
+            self.off_policy.gradient(&self.agent.actor, (&ACTOR_TERMS, draws.len()), shards, |index| {
                 let Minibatch { observations, rows, shard, .. } = &minibatches[index];
-                let noise = self.noise_of(&minibatches[index], noise, &self.actor.device);
-                let outputs = self.actor.network.forward(observations.clone(), rows);
+                let noise = self.noise_of(&minibatches[index], noise, &self.agent.actor.device);
+                let outputs = self.agent.actor.network.forward(observations.clone(), rows);
                 let Sample { actions, log_probs } = sample(outputs, noise, rows);
                 let [first, second] = critics.forward(observations.clone(), actions, rows);
                 let alphas = of_rows(Tensor::from_inner(self.alphas()), rows);
                 let loss = (alphas * log_probs.clone() - first.min_pair(second)).mean();
                 let loss = loss.mul_scalar(minibatches[index].draws.len() as f32 / draws.len() as f32);
                 let terms = vec![(ACTOR_TERMS[0], loss.clone())];
-                let gradient = self.actor.gradient(&loss, terms, log_probs, None);
+                let gradient = self.agent.actor.gradient(&loss, terms, log_probs, None);
                 ShardGradient { gradient, places: shard.rows.clone() }
             })?;
         let size = StepSize { learning_rate: self.config.policy_lr, max_grad_norm: None };
-        let step = self.actor.apply(gradient, size);
-        let result = step.and_then(|step| self.actor.read_one(step));
+        let step = self.agent.actor.apply(gradient, size);
+        let result = step.and_then(|step| self.agent.actor.read_one(step));
         let result = result.map_err(|error| {
-            self.diagnose(&self.actor, self.config.policy_lr, error, minibatches, Vec::new())
+            self.diagnose(&self.agent.actor, self.config.policy_lr, error, minibatches, Vec::new())
         })?;
         let log_probs = result.details;
         let entropy = -log_probs.iter().sum::<f32>() / log_probs.len() as f32;
@@ -167,20 +170,20 @@ impl Sac {
         minibatches: &[Minibatch],
         log_probs: &[f32],
     ) -> Result<f32, LearnerError> {
-        let device = &self.temperature.device;
+        let device = &self.agent.temperature.device;
         let tasks: Vec<usize> = draws.iter().map(|draw| self.off_policy.task(draw)).collect();
         let excess = log_probs.iter().zip(&tasks);
         let excess: Vec<f32> = excess.map(|(log_prob, &task)| log_prob + self.target_entropy(task)).collect();
         let shape = [excess.len()];
         let excess = Tensor::from_data(TensorData::new(excess, shape), device);
         let rows = RowTasks::new(tasks.into_iter(), &self.off_policy.spec.tasks, device);
-        let loss = self.temperature.network.loss(excess, &rows);
+        let loss = self.agent.temperature.network.loss(excess, &rows);
         let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
         let terms = vec![("the loss of the temperature", loss.clone())];
-        let step = self.temperature.step(&loss, terms, loss.clone(), size);
-        let result = step.and_then(|step| self.temperature.read_one(step));
+        let step = self.agent.temperature.step(&loss, terms, loss.clone(), size);
+        let result = step.and_then(|step| self.agent.temperature.read_one(step));
         let result = result.map_err(|error| {
-            self.diagnose(&self.temperature, self.config.q_lr, error, minibatches, Vec::new())
+            self.diagnose(&self.agent.temperature, self.config.q_lr, error, minibatches, Vec::new())
         })?;
         Ok(result.terms[0])
     }

@@ -31,7 +31,7 @@ pub struct ActorMetrics {
 }
 
 /// Metrics of one gradient step.
-pub(super) struct StepMetrics {
+pub struct StepMetrics {
     pub(super) qf_loss: f32,
     pub(super) qf_values: [f32; 2],
     pub(super) grad_norm: f32,

@@ -43,12 +43,12 @@
 //! 3. `minibatch`: drawn steps as tensors
 //! 4. `exploration`: random actions, and noise that lasts for several steps
 //! 5. `policy`: acting without learning
-//! 6. `config`, `metrics`, `state`, `before_update`: hyperparameters, reports, checkpoints, undone updates
+//! 6. `algorithm`: what the learner with a replay buffer asks of SAC; `config`, `metrics`: hyperparameters, reports
 
+mod algorithm;
 mod config;
 mod exploration;
 mod gradient_steps;
-mod interface;
 mod learner;
 mod metrics;
 mod minibatch;
@@ -56,12 +56,11 @@ mod policy;
 #[cfg(test)]
 mod recorded;
 mod squashed;
-mod state;
 mod temperature;
 #[cfg(test)]
 mod tests;
 
 pub use config::SacConfig;
-pub use learner::Sac;
+pub use learner::{Sac, SacAgent};
 pub use metrics::{ActorMetrics, SacMetrics};
 pub use policy::Policy;

@@ -17,13 +17,14 @@ fn assert_equals(name: &'static str) -> Sac {
     let spec = recording.spec();
     let mut sac = Sac::new(config.clone(), policy, spec, &Device::flex(), 1).unwrap();
     recording.load("target", &mut sac);
-    let target = sac.target.clone();
+    let target = sac.agent.target.clone();
     recording.load("weights", &mut sac);
-    sac.target = target;
+    sac.agent.target = target;
     let log_alpha = recording.floats("log_alpha");
     let shape = vec![log_alpha.len()];
     let log_alpha = NamedWeights { name: "log_alpha".to_owned(), shape, values: log_alpha };
-    sac.temperature.network = load_weights(sac.temperature.network.clone(), vec![log_alpha]).unwrap();
+    sac.agent.temperature.network =
+        load_weights(sac.agent.temperature.network.clone(), vec![log_alpha]).unwrap();
     collect(&mut sac, &mut recording);
 
     let draws = recording.integers("draws");
@@ -34,7 +35,7 @@ fn assert_equals(name: &'static str) -> Sac {
         recording.floats("policy_noise").chunks_exact(successors.len()).map(<[f32]>::to_vec).collect();
     let noise = StepNoise { successors, policy };
     let shard = sac.off_policy.shards_of(&draws).swap_remove(0);
-    let minibatch = sac.gather(&draws, shard, &sac.critics.device);
+    let minibatch = sac.gather(&draws, shard, &sac.agent.critics.device);
     let targets: Vec<f32> = sac.targets(&minibatch, &noise.successors).try_into_vec_as().unwrap();
     let rows = targets.len();
     for (row, target) in targets.into_iter().enumerate() {
@@ -59,13 +60,14 @@ fn assert_equals(name: &'static str) -> Sac {
             recording.assert_metric("alpha_loss", step, alpha_loss);
         }
     }
-    let log_alpha = weights(&sac.temperature.network).unwrap().swap_remove(0).values;
+    let log_alpha = weights(&sac.agent.temperature.network).unwrap().swap_remove(0).values;
     for (task, log_alpha) in log_alpha.into_iter().enumerate() {
         recording.assert_metric("new_log_alpha", task, log_alpha);
     }
     let networks = |actor, critics| SoftActorCritic { actor, critics };
-    let trained = networks(sac.actor.network.clone(), sac.critics.network.clone());
-    let ([actor_first, actor_second], [first, second]) = (sac.actor.moments(), sac.critics.moments());
+    let trained = networks(sac.agent.actor.network.clone(), sac.agent.critics.network.clone());
+    let ([actor_first, actor_second], [first, second]) =
+        (sac.agent.actor.moments(), sac.agent.critics.moments());
     let moments = [networks(actor_first, first), networks(actor_second, second)];
     recording.assert_networks([&trained, &moments[0], &moments[1]], SoftActorCritic::torch_weights);
     recording.finish();

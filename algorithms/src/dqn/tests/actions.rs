@@ -57,19 +57,19 @@ fn illegal_actions_affect_neither_actions_nor_updates() {
         let mut dqn = Dqn::new(config(), policy, vectors(), &Device::flex(), 7).unwrap();
         let mut envs = RandomEnvs::new(vectors());
         // Enormous values for illegal actions.
-        let mut parameters = weights(&dqn.training.network).unwrap();
+        let mut parameters = weights(&dqn.agent.training.network).unwrap();
         let bias = parameters.iter_mut().find(|parameter| parameter.shape == [columns]).unwrap();
         bias.values[illegal.clone()].fill(1e9);
-        dqn.training.network = load_weights(dqn.training.network, parameters).unwrap();
-        dqn.target = dqn.training.network.valid();
-        dqn.actor.set_network(dqn.training.network.valid());
+        dqn.agent.training.network = load_weights(dqn.agent.training.network, parameters).unwrap();
+        dqn.agent.target = dqn.agent.training.network.valid();
+        dqn.agent.actor.set_network(dqn.agent.training.network.valid());
         dqn.config.start_e = 0.0;
         for _ in 0..20 {
             if let Some(metrics) = step(&mut dqn, &mut envs) {
                 assert!(metrics.td_loss < 100.0, "{metrics:?}");
             }
         }
-        let trained = weights(&dqn.training.network).unwrap();
+        let trained = weights(&dqn.agent.training.network).unwrap();
         let bias = trained.iter().find(|parameter| parameter.shape == [columns]).unwrap();
         assert!(
             bias.values[illegal].iter().all(|&value| value == 1e9),

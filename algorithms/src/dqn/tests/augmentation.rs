@@ -19,7 +19,7 @@ fn augmented_images_follow_the_seed_and_survive_a_restore() {
     let augmented = || train(config(Augmentation::Drq), images.clone(), 8);
     assert!(augmented() == augmented());
     let weights_of = |state: Vec<u8>| {
-        weights(&Dqn::from_state(&state, &Device::flex()).unwrap().training.network).unwrap()
+        weights(&Dqn::from_state(&state, &Device::flex()).unwrap().agent.training.network).unwrap()
     };
     assert_ne!(weights_of(augmented()), weights_of(train(config(Augmentation::None), images.clone(), 8)));
     let (mut dqn, mut envs) =

@@ -26,25 +26,25 @@ fn updated_value_scales_preserve_predictions() {
         let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
         let mut dqn = Dqn::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
         let mut envs = RandomEnvs::new(vectors());
-        let online = |dqn: &Dqn, envs: &RandomEnvs| dqn.actor.values(&envs.batch).unwrap();
+        let online = |dqn: &Dqn, envs: &RandomEnvs| dqn.agent.actor.values(&envs.batch).unwrap();
         let of_target = |dqn: &Dqn, envs: &RandomEnvs| {
-            let mut policy = dqn.actor.clone();
-            policy.set_network(dqn.target.clone());
+            let mut policy = dqn.agent.actor.clone();
+            policy.set_network(dqn.agent.target.clone());
             policy.values(&envs.batch).unwrap()
         };
         for update in 0..20 {
             envs.act_until_ready(&mut dqn, 1000.0);
-            let scales = dqn.actor.head().scales.clone();
+            let scales = dqn.agent.actor.head().scales.clone();
             let before = (online(&dqn, &envs), of_target(&dqn, &envs));
             dqn.update().unwrap();
-            assert_ne!(dqn.actor.head().scales, scales);
+            assert_ne!(dqn.agent.actor.head().scales, scales);
             // A task's predictions are not preserved for its first returns.
             if update > 0 {
                 assert!(difference(&before.0, &online(&dqn, &envs)) < 1e-3, "update {update}");
                 assert!(difference(&before.1, &of_target(&dqn, &envs)) < 1e-3, "update {update}");
             }
         }
-        assert!(dqn.actor.head().scales.deviation(0).unwrap() > 100.0);
+        assert!(dqn.agent.actor.head().scales.deviation(0).unwrap() > 100.0);
         let mut other = restored(&dqn, true);
         let mut copy = envs.clone();
         for _ in 0..20 {
@@ -76,7 +76,7 @@ fn value_scales_reflect_the_replay_buffer_despite_priorities() {
         dqn.update().unwrap();
     }
     for task in 0..2 {
-        let deviation = dqn.actor.head().scales.deviation(task).unwrap();
+        let deviation = dqn.agent.actor.head().scales.deviation(task).unwrap();
         assert!((deviation - 577.0).abs() < 45.0, "{deviation}");
     }
 }

@@ -45,19 +45,20 @@ fn the_target_network_is_updated_when_it_is_due() {
         // At most one gradient step per step of the four environments, so that the test sees each of them.
         let config = DqnConfig { tau, train_ratio: 0.25, ..config() };
         let (mut dqn, mut envs) = (learner(config, vectors()), RandomEnvs::new(vectors()));
-        let fresh = weights(&dqn.target).unwrap();
+        let fresh = weights(&dqn.agent.target).unwrap();
         for updates in 1..=3 {
             while dqn.updates() < updates {
                 step(&mut dqn, &mut envs);
             }
             assert_eq!(dqn.updates(), updates);
-            assert_eq!(weights(&dqn.target).unwrap(), fresh);
+            assert_eq!(weights(&dqn.agent.target).unwrap(), fresh);
         }
         while dqn.updates() < 4 {
             step(&mut dqn, &mut envs);
         }
         assert_eq!(dqn.updates(), 4);
-        let (target, online) = (weights(&dqn.target).unwrap(), weights(&dqn.training.network).unwrap());
+        let (target, online) =
+            (weights(&dqn.agent.target).unwrap(), weights(&dqn.agent.training.network).unwrap());
         assert_ne!(target, fresh);
         assert_eq!(target == online, tau == 1.0);
         for ((target, fresh), online) in target.iter().zip(&fresh).zip(&online) {

@@ -162,7 +162,10 @@ fn a_lost_replay_buffer_is_refilled_before_learning_continues() {
     envs.act_until_ready(&mut dqn, 1.0);
     assert_eq!(dqn.update_unless(&|| true).unwrap(), None);
     let mut other = restored(&dqn, false);
-    assert_eq!(weights(&other.training.network).unwrap(), weights(&dqn.training.network).unwrap());
+    assert_eq!(
+        weights(&other.agent.training.network).unwrap(),
+        weights(&dqn.agent.training.network).unwrap()
+    );
     let (updates, steps) = (other.updates(), other.off_policy.steps);
     while other.updates() == updates {
         step(&mut other, &mut envs);

@@ -18,7 +18,7 @@ use crate::testing::{RandomEnvs, all_actions, spec, spec_of_choices};
 fn minibatch(dqn: &Dqn, count: usize) -> Minibatch {
     let draws = dqn.off_policy.replay.draw(count, 1.0, &mut ChaCha8Rng::seed_from_u64(1));
     let shard = dqn.off_policy.shards_of(&draws).swap_remove(0);
-    Minibatch::gather(&dqn.off_policy, &draws, shard, &StepNoise::default(), &dqn.training.device)
+    Minibatch::gather(&dqn.off_policy, &draws, shard, &StepNoise::default(), &dqn.agent.training.device)
 }
 
 fn targets(dqn: &mut Dqn, minibatch: &Minibatch) -> Vec<f32> {
@@ -33,7 +33,7 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
     let (mut dqn, mut envs) = (learner(config, spec.clone()), RandomEnvs::new(spec.clone()));
     // A target network that differs from the trained network.
     let other = Dqn::new(DqnConfig::default(), PolicyConfig::default(), spec, &Device::flex(), 99).unwrap();
-    dqn.target = other.target;
+    dqn.agent.target = other.agent.target;
     for _ in 0..20 {
         step(&mut dqn, &mut envs);
     }
@@ -43,7 +43,7 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
     let forward = |network: &QNetwork| {
         host(network.forward(minibatch.successors.clone(), &minibatch.successor_rows, None))
     };
-    let (of_target, of_online) = (forward(&dqn.target), forward(&dqn.training.network.valid()));
+    let (of_target, of_online) = (forward(&dqn.agent.target), forward(&dqn.agent.training.network.valid()));
     let mut differ = 0;
     for (row, (&task, of)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
         let legal = row * 5..row * 5 + dqn.off_policy.spec.tasks[task].actions.num_outputs();
@@ -67,7 +67,7 @@ fn targets_of_several_choices_are_means_over_those_of_the_best_legal_action() {
     }
     let minibatch = minibatch(&dqn, 30);
     let targets = targets(&mut dqn, &minibatch);
-    let next = dqn.target.forward(minibatch.successors.clone(), &minibatch.successor_rows, None);
+    let next = dqn.agent.target.forward(minibatch.successors.clone(), &minibatch.successor_rows, None);
     let next: Vec<f32> = next.try_into_vec_as().unwrap();
     let mut several = 0;
     for (row, (&task, of)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
@@ -97,7 +97,7 @@ fn priorities_of_several_choices_are_sums_of_their_errors() {
     }
     let minibatch = minibatch(&dqn, 30);
     let targets = targets(&mut dqn, &minibatch);
-    let values = dqn.training.network.forward(minibatch.observations.clone(), &minibatch.rows, None);
+    let values = dqn.agent.training.network.forward(minibatch.observations.clone(), &minibatch.rows, None);
     let values: Vec<f32> = values.try_into_vec_as().unwrap();
     dqn.learn_from(&minibatch.draws, &StepNoise::default()).unwrap();
     for (row, draw) in minibatch.draws.iter().enumerate() {
@@ -126,7 +126,7 @@ fn final_observations_matter_exactly_where_an_episode_was_truncated() {
                 dqn.update().unwrap();
             }
         }
-        weights(&dqn.training.network).unwrap()
+        weights(&dqn.agent.training.network).unwrap()
     };
     let undisturbed = run(|_, _| false);
     assert_eq!(undisturbed, run(|batch, env| batch.terminated[env]));
@@ -155,7 +155,7 @@ fn reset_rows_are_not_learned_from() {
         }
         assert!(resets > 5);
         assert_eq!(dqn.off_policy.steps, 120 - resets);
-        weights(&dqn.training.network).unwrap()
+        weights(&dqn.agent.training.network).unwrap()
     };
     assert_eq!(run(false), run(true));
 }

@@ -1,14 +1,18 @@
 use std::fmt::Debug;
 
+use rl_env::Actions;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{TaskActions, VectorSpec};
 
 /// An element of the actions in a replay buffer: an option of a choice, or a component of a continuous action.
-pub(crate) trait ActionElement: Copy + Debug + PartialEq + Serialize + DeserializeOwned {
+pub trait ActionElement: Copy + Debug + PartialEq + Serialize + DeserializeOwned + 'static {
     /// Returns the largest number of elements of any task's actions.
     fn width(spec: &VectorSpec) -> usize;
+
+    /// Returns the actions that elements form.
+    fn as_actions(elements: &[Self]) -> Actions<'_>;
 
     /// Returns true if `elements`, padded with 0, are one of `actions`.
     fn is_legal(actions: &TaskActions, elements: &[Self]) -> bool;
@@ -17,6 +21,10 @@ pub(crate) trait ActionElement: Copy + Debug + PartialEq + Serialize + Deseriali
 impl ActionElement for i32 {
     fn width(spec: &VectorSpec) -> usize {
         spec.max_choices()
+    }
+
+    fn as_actions(elements: &[Self]) -> Actions<'_> {
+        Actions::Discrete(elements)
     }
 
     fn is_legal(actions: &TaskActions, elements: &[Self]) -> bool {
@@ -28,6 +36,10 @@ impl ActionElement for i32 {
 impl ActionElement for f32 {
     fn width(spec: &VectorSpec) -> usize {
         spec.max_components()
+    }
+
+    fn as_actions(elements: &[Self]) -> Actions<'_> {
+        Actions::Continuous(elements)
     }
 
     fn is_legal(actions: &TaskActions, elements: &[Self]) -> bool {

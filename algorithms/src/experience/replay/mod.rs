@@ -46,7 +46,7 @@ const PRIORITY_EPSILON: f64 = 1e-6;
 
 /// Capacity and sampling of a replay buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct ReplayOptions {
+pub struct ReplayOptions {
     /// The largest number of steps, over all environments.
     pub(crate) buffer_size: usize,
     /// The number of steps of a return.

@@ -19,7 +19,7 @@ use crate::{Learner, VectorSpec};
 
 fn minibatch(sac: &Sac, draws: &[Draw]) -> Minibatch {
     let shard = sac.off_policy.shards_of(draws).swap_remove(0);
-    sac.gather(draws, shard, &sac.critics.device)
+    sac.gather(draws, shard, &sac.agent.critics.device)
 }
 
 fn draws(sac: &Sac, count: usize) -> Vec<Draw> {
@@ -59,13 +59,13 @@ fn targets_are_rewards_and_discounted_soft_values_of_the_smaller_critic() {
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         let (mut sac, _) = experienced(mode, 60);
         // The target critics return constants: 3 and 2 for the first task, -1 and 4 for the second.
-        sac.target = with_weights(&sac.target, |name, index, _| match name {
+        sac.agent.target = with_weights(&sac.agent.target, |name, index, _| match name {
             "first.value.bias" => [3.0, -1.0][index],
             "second.value.bias" => [2.0, 4.0][index],
             _ => 0.0,
         });
         // Every action has the mean 0 and the deviation exp(-1.5), with noise 1.
-        sac.actor.network = with_weights(&sac.actor.network, |_, _, _| 0.0);
+        sac.agent.actor.network = with_weights(&sac.agent.actor.network, |_, _, _| 0.0);
         let draws = draws(&sac, 40);
         let minibatch = minibatch(&sac, &draws);
         let targets = host(sac.targets(&minibatch, &vec![1.0; draws.len() * 3]));
@@ -130,7 +130,7 @@ fn the_gradient_of_the_policy_equals_finite_differences() {
     let mut stepped = fresh();
     let minibatches = [minibatch(&stepped, &draws)];
     let metrics = stepped.learn_policy(&draws, &minibatches, &noise).unwrap();
-    let [first, _] = stepped.actor.moments();
+    let [first, _] = stepped.agent.actor.moments();
     let gradients = weights(&first).unwrap();
     for (name, index) in
         [("mean.bias", 0), ("mean.bias", 4), ("log_deviation.bias", 3), ("log_deviation.bias", 0)]
@@ -140,7 +140,7 @@ fn the_gradient_of_the_policy_equals_finite_differences() {
             let shift = |of: &str, place: usize, value: f32| {
                 if of == name && place == index { value + by } else { value }
             };
-            other.actor.network = with_weights(&other.actor.network, shift);
+            other.agent.actor.network = with_weights(&other.agent.actor.network, shift);
             f64::from(other.learn_policy(&draws, &minibatches, &noise).unwrap().actor_loss)
         };
         let step = 1e-2f32;
@@ -150,7 +150,10 @@ fn the_gradient_of_the_policy_equals_finite_differences() {
     }
     assert!(metrics.alpha_loss.is_none());
     // The step does not change the critics.
-    assert_eq!(weights(&stepped.critics.network).unwrap(), weights(&sac.critics.network).unwrap());
+    assert_eq!(
+        weights(&stepped.agent.critics.network).unwrap(),
+        weights(&sac.agent.critics.network).unwrap()
+    );
 }
 
 #[test]
@@ -161,15 +164,15 @@ fn target_critics_follow_slowly() {
         let spec = numbers(AutoresetMode::SameStep);
         let (mut sac, mut envs) = (learner((config, small()), spec.clone()), RandomEnvs::new(spec));
         while sac.updates() < 4 {
-            let (updates, before) = (sac.updates(), weights(&sac.target).unwrap());
+            let (updates, before) = (sac.updates(), weights(&sac.agent.target).unwrap());
             step(&mut sac, &mut envs);
-            let after = weights(&sac.target).unwrap();
+            let after = weights(&sac.agent.target).unwrap();
             if sac.updates() == updates || !sac.updates().is_multiple_of(target_network_frequency) {
                 assert_eq!(after, before);
                 continue;
             }
             assert_eq!(sac.updates(), updates + 1);
-            let online = weights(&sac.critics.network).unwrap();
+            let online = weights(&sac.agent.critics.network).unwrap();
             for ((after, before), online) in after.iter().zip(&before).zip(&online) {
                 let expected = before.values.iter().zip(&online.values).map(|(a, b)| 0.75 * a + 0.25 * b);
                 for (value, expected) in after.values.iter().zip(expected) {
@@ -189,9 +192,9 @@ fn the_policy_compensates_for_its_delay() {
         while sac.updates() < 24 {
             step(&mut sac, &mut envs);
         }
-        assert_eq!(sac.actor.steps(), sac.updates() / frequency * frequency, "frequency {frequency}");
-        assert_eq!(sac.critics.steps(), sac.updates());
-        assert_eq!(sac.temperature.steps(), sac.actor.steps());
+        assert_eq!(sac.agent.actor.steps(), sac.updates() / frequency * frequency, "frequency {frequency}");
+        assert_eq!(sac.agent.critics.steps(), sac.updates());
+        assert_eq!(sac.agent.temperature.steps(), sac.agent.actor.steps());
     }
 }
 
@@ -241,8 +244,8 @@ fn actions_are_random_until_learning_starts_and_scaled_to_their_bounds() {
     // Then they are those of the policy with the noise of the second environment, correlated with its last noise.
     sac.update().unwrap();
     sac.config.noise_correlation = 0.5;
-    let (mut exploration, mut rng) = (sac.exploration.clone(), sac.off_policy.action_rng.clone());
-    let policies = sac.acting.row_policies(&envs.batch.observations, &rows(&envs.batch)).unwrap();
+    let (mut exploration, mut rng) = (sac.agent.exploration.clone(), sac.off_policy.action_rng.clone());
+    let policies = sac.agent.acting.row_policies(&envs.batch.observations, &rows(&envs.batch)).unwrap();
     exploration.noise(0, 0.5, &mut rng);
     let expected = policies[1].action(exploration.noise(1, 0.5, &mut rng));
     let actions = continuous(sac.act(&envs.batch).unwrap());
@@ -255,7 +258,7 @@ fn random_actions_are_repeated_with_the_probability_of_the_noise_correlation() {
     let spec = numbers(AutoresetMode::SameStep);
     let config = SacConfig { learning_starts: 100, noise_correlation: 0.8, ..config() };
     let (mut sac, mut envs) = (learner((config, small()), spec.clone()), RandomEnvs::new(spec));
-    let (mut exploration, mut rng) = (sac.exploration.clone(), sac.off_policy.action_rng.clone());
+    let (mut exploration, mut rng) = (sac.agent.exploration.clone(), sac.off_policy.action_rng.clone());
     for _ in 0..20 {
         let expected: Vec<Vec<f32>> =
             (0..4).map(|env| exploration.random(env, 0.8, &mut rng).to_vec()).collect();

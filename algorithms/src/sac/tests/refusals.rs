@@ -51,7 +51,7 @@ fn non_finite_values_are_reported_and_never_reach_the_weights() {
     let LearnerError::Diverged(divergence) = error else { panic!("{error}") };
     assert!(divergence.suspect.contains("in `targets`, row "), "{divergence}");
     assert_eq!(divergence.batch.iter().map(|tensor| tensor.shape[0]).collect::<Vec<_>>(), [8; 6]);
-    let after = weights(&sac.critics.network).unwrap();
+    let after = weights(&sac.agent.critics.network).unwrap();
     assert!(after.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
 }
 

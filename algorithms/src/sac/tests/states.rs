@@ -222,7 +222,7 @@ fn known_tasks_keep_their_outputs_when_others_are_new() {
     let mut other = learner((config(), small()), VectorSpec { tasks, ..vectors() });
     assert_eq!(other.start_from(&source).unwrap().fresh_heads, ["new"]);
     let log_alphas =
-        [&sac, &other].map(|sac| sac.temperature.network.weights().unwrap().swap_remove(0).values);
+        [&sac, &other].map(|sac| sac.agent.temperature.network.weights().unwrap().swap_remove(0).values);
     assert_eq!(log_alphas[1], [0.0, log_alphas[0][1]], "the temperature of the new task is 1");
     let three = VectorSpec { tasks: vec![vectors().tasks[1].clone()], task_ids: vec![0; 4], ..vectors() };
     let policies = [&sac, &other].map(|sac| sac.policy(&three).unwrap());
@@ -270,7 +270,7 @@ fn statistics_count_the_observation_before_every_step() {
             let row = |env| (envs.spec.task_ids[env], before.observations.row_f32(env).to_vec());
             expected.add(&expected.moments(steps.map(row)));
             sac.observe(&envs.batch).unwrap();
-            assert_eq!(sac.statistics.as_ref(), Some(&expected));
+            assert_eq!(sac.agent.statistics.as_ref(), Some(&expected));
             if sac.is_ready() {
                 sac.update().unwrap();
             }

@@ -1,0 +1,308 @@
+//! The learner with a replay buffer, whatever its algorithm: the order of the calls, updates that stop, state.
+
+use std::io::Write;
+
+use burn::tensor::Device;
+use rand_chacha::ChaCha8Rng;
+use rl_env::{Actions, Batch};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use settings::Settings;
+
+use super::halt;
+use super::off_policy::OffPolicy;
+use super::replay_plan::ReplayPlan;
+use super::seeds::Stream;
+use crate::cluster::Cluster;
+use crate::experience::replay::{ActionElement, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
+use crate::networks::{
+    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork, TransferError,
+    Transferred,
+};
+use crate::state_bytes::Header;
+use crate::{Learner, LearnerError, SpecError, VectorSpec};
+
+/// An algorithm that learns from a replay buffer: its networks, its choice of actions and its gradient steps. The
+/// [`OffPolicyLearner`] does the rest.
+pub trait OffPolicyAlgorithm: Sized {
+    /// The hyperparameters.
+    type Config: Settings + Clone + Serialize + DeserializeOwned;
+    /// An element of an action in the replay buffer.
+    type Element: ActionElement;
+    /// The policy without learning.
+    type Policy;
+    /// What a gradient step reports.
+    type Step;
+    /// What an update reports.
+    type Metrics;
+    /// What an update changes, before the update.
+    type Snapshot;
+    /// The state, as checkpoints contain it between the schedule and the random generators.
+    type State: Serialize + DeserializeOwned;
+
+    /// The format of the states of learners.
+    const HEADER: Header;
+
+    /// Checks that an agent can learn with these settings in these environments. Returns the layout of their observations.
+    fn check(
+        config: &Self::Config,
+        policy: &PolicyConfig,
+        spec: &VectorSpec,
+    ) -> Result<ObservationLayout, LearnerError>;
+
+    /// Returns the layout of the observations, if an agent can learn in these environments.
+    fn layout(spec: &VectorSpec) -> Result<ObservationLayout, LearnerError>;
+
+    /// Returns the options of the replay buffer.
+    fn replay_options(config: &Self::Config) -> ReplayOptions;
+
+    /// Returns the settings that determine the course of training.
+    fn plan(config: &Self::Config) -> ReplayPlan;
+
+    /// Creates networks with fresh weights. `device` supports gradients.
+    fn new(
+        config: &Self::Config,
+        policy: &PolicyConfig,
+        off_policy: &mut OffPolicy<Self::Element>,
+        rng: &mut ChaCha8Rng,
+        device: &Device,
+    ) -> Self;
+
+    /// Chooses an action for each row. Writes their elements to `actions`, and returns them as the replay buffer stores
+    /// them: padded to the longest action.
+    fn choose(
+        learner: &mut OffPolicyLearner<Self>,
+        batch: &Batch,
+    ) -> Result<Vec<Self::Element>, LearnerError>;
+
+    /// Fails unless a batch consists of the rows of this process's environments.
+    fn check_batch(learner: &OffPolicyLearner<Self>, batch: &Batch) -> Result<(), LearnerError>;
+
+    /// Learns from the observations themselves, after they have been stored.
+    fn observed(_: &mut OffPolicyLearner<Self>, _: &Batch) -> Result<(), LearnerError> {
+        Ok(())
+    }
+
+    /// Takes one gradient step.
+    fn learn(learner: &mut OffPolicyLearner<Self>) -> Result<Self::Step, LearnerError>;
+
+    /// Moves the target network towards the trained one.
+    fn update_target(&mut self, config: &Self::Config);
+
+    /// Acts with the trained network from now on.
+    fn use_trained_network(&mut self);
+
+    /// Returns the report of an update.
+    fn metrics(learner: &OffPolicyLearner<Self>, steps: &[Self::Step])
+    -> Result<Self::Metrics, LearnerError>;
+
+    /// Returns the number of gradient steps between two updates of the target network.
+    fn target_network_frequency(config: &Self::Config) -> u64;
+
+    /// Returns everything that an update changes.
+    fn snapshot(learner: &OffPolicyLearner<Self>) -> Self::Snapshot;
+
+    /// Undoes an update.
+    fn restore_snapshot(learner: &mut OffPolicyLearner<Self>, snapshot: Self::Snapshot);
+
+    /// Returns the state of the networks.
+    fn state(&self) -> Result<Self::State, LearnerError>;
+
+    /// Restores what [`state`](Self::state) returned.
+    fn restore(&mut self, state: Self::State) -> Result<(), LearnerError>;
+
+    /// Returns the policy for the environments of `spec`.
+    fn policy(&self, spec: &VectorSpec) -> Result<Self::Policy, SpecError>;
+
+    /// Returns the weights with the names of PyTorch's modules.
+    fn torch_weights(learner: &OffPolicyLearner<Self>) -> Result<Vec<NamedWeights>, LearnerError>;
+
+    /// Describes the network for transfers between agents.
+    fn description(learner: &OffPolicyLearner<Self>) -> NetworkDescription;
+
+    /// Starts from the weights of another agent.
+    fn start_from(
+        learner: &mut OffPolicyLearner<Self>,
+        source: &TrainedNetwork,
+    ) -> Result<Transferred, TransferError>;
+}
+
+/// A learner with a replay buffer.
+pub struct OffPolicyLearner<A: OffPolicyAlgorithm> {
+    pub(crate) config: A::Config,
+    pub(crate) policy: PolicyConfig,
+    pub(crate) off_policy: OffPolicy<A::Element>,
+    /// The networks of the algorithm.
+    pub(crate) agent: A,
+    /// The elements of the actions of the current step.
+    pub(crate) actions: Vec<A::Element>,
+}
+
+impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
+    /// Creates a learner with fresh weights for the environments of `spec`, and an empty replay buffer in memory. All
+    /// randomness comes from `seed`.
+    pub fn new(
+        config: A::Config,
+        policy: PolicyConfig,
+        spec: VectorSpec,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Self, LearnerError> {
+        let (cluster, storage) = (Cluster::default(), ReplayStorage::UNLIMITED);
+        Self::in_cluster(config, policy, spec, cluster, storage, device, seed)
+    }
+
+    /// Like [`new`](Self::new), but trains together with the other processes of a cluster. `storage` holds this
+    /// process's part of the replay buffer. Only the rows of this process's [own](Cluster::own_envs) environments act
+    /// and are observed here. Every process must make the same calls.
+    pub fn in_cluster(
+        config: A::Config,
+        policy: PolicyConfig,
+        spec: VectorSpec,
+        cluster: Cluster,
+        storage: ReplayStorage,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Self, LearnerError> {
+        spec.check()?;
+        let layout = A::check(&config, &policy, &spec)?;
+        policy.precision.validate_on(device)?;
+        let (options, plan) = (A::replay_options(&config), A::plan(&config));
+        let mut off_policy = OffPolicy::new(spec, layout, options, plan, (cluster, storage), seed)?;
+        let mut rng = Stream::Initialization.rng(seed);
+        let agent = A::new(&config, &policy, &mut off_policy, &mut rng, &device.clone().autodiff());
+        Ok(Self { config, policy, off_policy, agent, actions: Vec::new() })
+    }
+
+    /// Computes the size of the part of the replay buffer that a process of a cluster holds, without allocating it.
+    ///
+    /// ```
+    /// use algorithms::cluster::Cluster;
+    /// use algorithms::dqn::{Dqn, DqnConfig};
+    /// use algorithms::{Task, VectorSpec};
+    /// use rl_env::{AutoresetMode, Space};
+    ///
+    /// let spec = VectorSpec {
+    ///     observation_space: Space::bytes([4, 84, 84]),
+    ///     tasks: vec![Task::new("pong", 6)],
+    ///     task_ids: vec![0; 8],
+    ///     shared_outputs: 6,
+    ///     autoreset_mode: AutoresetMode::SameStep,
+    /// };
+    /// let size = Dqn::replay_size(&DqnConfig::default(), &spec, &Cluster::default())?;
+    /// assert_eq!(size.steps, 1_000_000);
+    /// // Each frame of 84 x 84 bytes is stored once, not once for each of the four stacks that contain it.
+    /// assert!(size.total_bytes() < 2 * 1_000_000 * 84 * 84);
+    /// # Ok::<(), algorithms::LearnerError>(())
+    /// ```
+    pub fn replay_size(
+        config: &A::Config,
+        spec: &VectorSpec,
+        cluster: &Cluster,
+    ) -> Result<ReplaySize, LearnerError> {
+        spec.check()?;
+        let layout = A::layout(spec)?;
+        Ok(replay_size::<A::Element>(spec, layout, &A::replay_options(config), cluster)?)
+    }
+
+    /// Returns the hyperparameters.
+    pub fn config(&self) -> &A::Config {
+        &self.config
+    }
+
+    /// Takes the gradient steps that are due. On an error the weights of each network are those of its last successful
+    /// step.
+    pub fn update(&mut self) -> Result<A::Metrics, LearnerError> {
+        halt::complete(|stop| self.update_unless(stop))
+    }
+
+    /// Like [`update`](Self::update), but calls `stop` before each gradient step if many are due. If `stop` returns
+    /// true, the update is undone and the result is `None`: the learner is bit for bit as before the call, and the
+    /// update is still due.
+    pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<A::Metrics>, LearnerError> {
+        let schedule = self.off_policy.begin_update()?;
+        let mut before = schedule.map(|schedule| (A::snapshot(self), schedule));
+        let mut steps = Vec::new();
+        while self.off_policy.due >= 1.0 {
+            if let Some((snapshot, schedule)) = before.take_if(|_| stop()) {
+                A::restore_snapshot(self, snapshot);
+                self.agent.use_trained_network();
+                self.off_policy.undo_update(schedule);
+                return Ok(None);
+            }
+            steps.push(A::learn(self)?);
+            self.off_policy.count_update();
+            if self.off_policy.updates.is_multiple_of(A::target_network_frequency(&self.config)) {
+                self.agent.update_target(&self.config);
+            }
+        }
+        self.agent.use_trained_network();
+        A::metrics(self, &steps).map(Some)
+    }
+
+    /// Returns the current policy for the environments of `spec`, without learning. These environments may differ from
+    /// the learner's, but their tasks must be among its tasks.
+    pub fn policy(&self, spec: &VectorSpec) -> Result<A::Policy, SpecError> {
+        self.off_policy.spec.check_observations(spec)?;
+        self.agent.policy(spec)
+    }
+}
+
+impl<A: OffPolicyAlgorithm> Learner for OffPolicyLearner<A> {
+    fn spec(&self) -> &VectorSpec {
+        &self.off_policy.spec
+    }
+
+    /// Chooses an action for each of this process's environments, in order.
+    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
+        self.off_policy.check_act()?;
+        A::check_batch(self, batch)?;
+        self.actions.clear();
+        let padded = A::choose(self, batch)?;
+        self.off_policy.replay.begin_step(batch, &padded);
+        Ok(A::Element::as_actions(&self.actions))
+    }
+
+    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
+        self.off_policy.check_observe()?;
+        A::check_batch(self, batch)?;
+        self.off_policy.observe(batch)?;
+        A::observed(self, batch)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.off_policy.is_ready()
+    }
+
+    fn can_act(&self, _: &Batch) -> bool {
+        self.off_policy.can_act()
+    }
+
+    fn is_idle(&self) -> bool {
+        true
+    }
+
+    fn updates(&self) -> u64 {
+        self.off_policy.updates
+    }
+
+    fn is_complete(&self) -> bool {
+        self.off_policy.is_complete()
+    }
+
+    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
+        self.write(true, out)
+    }
+
+    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        A::torch_weights(self)
+    }
+
+    fn description(&self) -> NetworkDescription {
+        A::description(self)
+    }
+
+    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
+        A::start_from(self, source)
+    }
+}
