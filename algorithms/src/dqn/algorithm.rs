@@ -12,9 +12,9 @@ use crate::action_values::{Head, ReturnModel, StepMetrics, epsilon_greedy, skip_
 use crate::engine::OffPolicyAlgorithm;
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::replay_plan::ReplayPlan;
-use crate::engine::training::{Mark, Training, TrainingState};
+use crate::engine::training::{Training, TrainingState};
 use crate::experience::batch_reader::BatchReader;
-use crate::experience::replay::{Priorities, ReplayOptions};
+use crate::experience::replay::ReplayOptions;
 use crate::networks::value_scale::TaskScales;
 use crate::networks::{
     NamedWeights, NetworkDescription, NewScales, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions,
@@ -22,14 +22,6 @@ use crate::networks::{
 };
 use crate::state_bytes::Header;
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
-
-/// Everything that an update changes.
-pub struct Snapshot {
-    training: Mark<QNetwork>,
-    target: QNetwork,
-    scales: TaskScales,
-    priorities: Priorities,
-}
 
 /// The state of the networks.
 #[derive(Serialize, Deserialize)]
@@ -45,7 +37,6 @@ impl OffPolicyAlgorithm for DqnAgent {
     type Policy = Policy;
     type Step = StepMetrics;
     type Metrics = DqnMetrics;
-    type Snapshot = Snapshot;
     type State = State;
 
     const HEADER: Header = Header { magic: b"DQNSTATE", version: 11 };
@@ -145,10 +136,6 @@ impl OffPolicyAlgorithm for DqnAgent {
         dqn.learn()
     }
 
-    fn target_network_frequency(config: &DqnConfig) -> u64 {
-        config.target_network_frequency
-    }
-
     fn update_target(&mut self, config: &DqnConfig) {
         self.target = soft_update(self.target.clone(), &self.training.network.valid(), config.tau);
     }
@@ -168,23 +155,6 @@ impl OffPolicyAlgorithm for DqnAgent {
             replay_steps: dqn.off_policy.replay.len(),
             gradient_steps: steps.len(),
         })
-    }
-
-    fn snapshot(dqn: &Dqn) -> Snapshot {
-        let DqnAgent { training, actor, target } = &dqn.agent;
-        Snapshot {
-            training: training.mark(),
-            target: target.clone(),
-            scales: actor.head().scales.clone(),
-            priorities: dqn.off_policy.replay.priorities(),
-        }
-    }
-
-    fn restore_snapshot(dqn: &mut Dqn, snapshot: Snapshot) {
-        dqn.agent.training.return_to(snapshot.training);
-        dqn.agent.target = snapshot.target;
-        *dqn.agent.actor.scales_mut() = snapshot.scales;
-        dqn.off_policy.replay.set_priorities(snapshot.priorities);
     }
 
     fn state(&self) -> Result<State, LearnerError> {

@@ -122,8 +122,23 @@ impl DqnConfig {
     }
 
     pub(super) fn plan(&self) -> ReplayPlan {
-        let Self { total_steps, buffer_size, batch_size, learning_starts, train_ratio, .. } = *self;
-        ReplayPlan { total_steps, buffer_size, batch_size, learning_starts, train_ratio }
+        let Self {
+            total_steps,
+            buffer_size,
+            batch_size,
+            learning_starts,
+            train_ratio,
+            target_network_frequency,
+            ..
+        } = *self;
+        ReplayPlan {
+            total_steps,
+            buffer_size,
+            batch_size,
+            learning_starts,
+            train_ratio,
+            target_network_frequency,
+        }
     }
 
     /// Checks that observations of `layout` can be augmented as configured.

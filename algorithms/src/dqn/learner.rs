@@ -23,6 +23,7 @@ const TERMS: [&str; 1] = ["the loss"];
 pub type Dqn = OffPolicyLearner<DqnAgent>;
 
 /// The networks of DQN.
+#[derive(Clone)]
 pub struct DqnAgent {
     pub(super) training: Training<QNetwork>,
     /// The policy that acts: the network's weights without gradients.

@@ -15,7 +15,7 @@ use crate::engine::training::Training;
 use crate::error::in_order;
 use crate::experience::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::experience::replay::{
-    ActionElement, Draw, ReplayBuffer, ReplayOptions, ReplayState, ReplayStorage, decode_frames,
+    ActionElement, Draw, Priorities, ReplayBuffer, ReplayOptions, ReplayState, ReplayStorage, decode_frames,
 };
 use crate::networks::ObservationLayout;
 use crate::state_bytes::{Header, bad, end};
@@ -51,6 +51,7 @@ pub(crate) struct BeforeUpdate {
     noise_rng: ChaCha8Rng,
     updates: u64,
     due: f64,
+    priorities: Priorities,
 }
 
 /// The rows of a minibatch that come from one shard.
@@ -164,20 +165,23 @@ impl<E: ActionElement> OffPolicy<E> {
             noise_rng: self.noise_rng.clone(),
             updates: self.updates,
             due: self.due,
+            priorities: self.replay.priorities(),
         }))
     }
 
     /// Undoes an update.
     pub(crate) fn undo_update(&mut self, before: BeforeUpdate) {
-        let BeforeUpdate { replay_rng, noise_rng, updates, due } = before;
+        let BeforeUpdate { replay_rng, noise_rng, updates, due, priorities } = before;
         (self.replay_rng, self.noise_rng) = (replay_rng, noise_rng);
         (self.updates, self.due) = (updates, due);
+        self.replay.set_priorities(priorities);
     }
 
-    /// Counts a gradient step.
-    pub(crate) fn count_update(&mut self) {
+    /// Counts a gradient step. Returns true if an update of the target network follows it.
+    pub(crate) fn count_update(&mut self) -> bool {
         self.due -= 1.0;
         self.updates += 1;
+        self.updates.is_multiple_of(self.plan.target_network_frequency)
     }
 
     /// Returns the task of a draw.

@@ -24,7 +24,7 @@ use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
 /// An algorithm that learns from a replay buffer: its networks, its choice of actions and its gradient steps. The
 /// [`OffPolicyLearner`] does the rest.
-pub trait OffPolicyAlgorithm: Sized {
+pub trait OffPolicyAlgorithm: Clone {
     /// The hyperparameters.
     type Config: Settings + Clone + Serialize + DeserializeOwned;
     /// An element of an action in the replay buffer.
@@ -35,8 +35,6 @@ pub trait OffPolicyAlgorithm: Sized {
     type Step;
     /// What an update reports.
     type Metrics;
-    /// What an update changes, before the update.
-    type Snapshot;
     /// The state, as checkpoints contain it between the schedule and the random generators.
     type State: Serialize + DeserializeOwned;
 
@@ -95,15 +93,6 @@ pub trait OffPolicyAlgorithm: Sized {
     /// Returns the report of an update.
     fn metrics(learner: &OffPolicyLearner<Self>, steps: &[Self::Step])
     -> Result<Self::Metrics, LearnerError>;
-
-    /// Returns the number of gradient steps between two updates of the target network.
-    fn target_network_frequency(config: &Self::Config) -> u64;
-
-    /// Returns everything that an update changes.
-    fn snapshot(learner: &OffPolicyLearner<Self>) -> Self::Snapshot;
-
-    /// Undoes an update.
-    fn restore_snapshot(learner: &mut OffPolicyLearner<Self>, snapshot: Self::Snapshot);
 
     /// Returns the state of the networks.
     fn state(&self) -> Result<Self::State, LearnerError>;
@@ -220,19 +209,16 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     /// true, the update is undone and the result is `None`: the learner is bit for bit as before the call, and the
     /// update is still due.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<A::Metrics>, LearnerError> {
-        let schedule = self.off_policy.begin_update()?;
-        let mut before = schedule.map(|schedule| (A::snapshot(self), schedule));
+        let mut before = self.off_policy.begin_update()?.map(|before| (before, self.agent.clone()));
         let mut steps = Vec::new();
         while self.off_policy.due >= 1.0 {
-            if let Some((snapshot, schedule)) = before.take_if(|_| stop()) {
-                A::restore_snapshot(self, snapshot);
-                self.agent.use_trained_network();
-                self.off_policy.undo_update(schedule);
+            if let Some((before, agent)) = before.take_if(|_| stop()) {
+                self.agent = agent;
+                self.off_policy.undo_update(before);
                 return Ok(None);
             }
             steps.push(A::learn(self)?);
-            self.off_policy.count_update();
-            if self.off_policy.updates.is_multiple_of(A::target_network_frequency(&self.config)) {
+            if self.off_policy.count_update() {
                 self.agent.update_target(&self.config);
             }
         }

@@ -8,6 +8,8 @@ pub struct ReplayPlan {
     pub(crate) batch_size: usize,
     pub(crate) learning_starts: usize,
     pub(crate) train_ratio: f64,
+    /// The number of gradient steps between two updates of the target network.
+    pub(crate) target_network_frequency: u64,
 }
 
 impl ReplayPlan {

@@ -15,6 +15,7 @@ use crate::networks::{NamedWeights, ObservationLayout, Precision, load_weights, 
 use crate::{Divergence, LearnerError, VectorSpec};
 
 /// A network in training, with its optimiser.
+#[derive(Clone)]
 pub(crate) struct Training<N> {
     /// An autodiff device.
     pub(crate) device: Device,
@@ -27,6 +28,7 @@ pub(crate) struct Training<N> {
 }
 
 /// A snapshot of network and optimiser that can be restored.
+#[derive(Clone)]
 pub(crate) struct Mark<N> {
     network: N,
     optimizer: AdamOptimizer,

@@ -15,28 +15,19 @@ use super::{Policy, SacConfig, SacMetrics};
 use crate::engine::OffPolicyAlgorithm;
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::replay_plan::ReplayPlan;
-use crate::engine::training::{Mark, Training, TrainingState};
+use crate::engine::training::{Training, TrainingState};
 use crate::experience::batch_reader::BatchReader;
 use crate::experience::replay::ReplayOptions;
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{
-    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, SoftActorCritic, SquashedActor,
-    TrainedNetwork, TransferError, Transferred, TwinCritic, layout_of, load_weights, soft_update, transfer,
-    weights,
+    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, SoftActorCritic, TrainedNetwork,
+    TransferError, Transferred, layout_of, load_weights, soft_update, transfer, weights,
 };
 use crate::state_bytes::{Header, bad};
 use crate::{LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL`.
 const ADAM_EPSILON: f32 = 1e-8;
-
-/// Everything that an update changes.
-pub struct Snapshot {
-    actor: Mark<SquashedActor>,
-    critics: Mark<TwinCritic>,
-    temperature: Mark<Temperature>,
-    target: TwinCritic,
-}
 
 /// The state of the networks and of the exploration.
 #[derive(Serialize, Deserialize)]
@@ -55,7 +46,6 @@ impl OffPolicyAlgorithm for SacAgent {
     type Policy = Policy;
     type Step = StepMetrics;
     type Metrics = SacMetrics;
-    type Snapshot = Snapshot;
     type State = State;
 
     const HEADER: Header = Header { magic: b"SACSTATE", version: 4 };
@@ -150,10 +140,6 @@ impl OffPolicyAlgorithm for SacAgent {
         sac.learn()
     }
 
-    fn target_network_frequency(config: &SacConfig) -> u64 {
-        config.target_network_frequency
-    }
-
     fn update_target(&mut self, config: &SacConfig) {
         self.target = soft_update(self.target.clone(), &self.critics.network.valid(), config.tau);
     }
@@ -166,23 +152,6 @@ impl OffPolicyAlgorithm for SacAgent {
         let alphas = to_host(sac.alphas())?;
         let alpha = alphas.iter().sum::<f32>() / alphas.len() as f32;
         Ok(SacMetrics::mean(steps, alpha, sac.off_policy.replay.len()))
-    }
-
-    fn snapshot(sac: &Sac) -> Snapshot {
-        let SacAgent { actor, critics, temperature, target, .. } = &sac.agent;
-        Snapshot {
-            actor: actor.mark(),
-            critics: critics.mark(),
-            temperature: temperature.mark(),
-            target: target.clone(),
-        }
-    }
-
-    fn restore_snapshot(sac: &mut Sac, snapshot: Snapshot) {
-        sac.agent.actor.return_to(snapshot.actor);
-        sac.agent.critics.return_to(snapshot.critics);
-        sac.agent.temperature.return_to(snapshot.temperature);
-        sac.agent.target = snapshot.target;
     }
 
     fn state(&self) -> Result<State, LearnerError> {

@@ -18,6 +18,7 @@ use crate::networks::{SoftActorCritic, SquashedActor, TwinCritic};
 pub type Sac = OffPolicyLearner<SacAgent>;
 
 /// The networks of SAC.
+#[derive(Clone)]
 pub struct SacAgent {
     pub(super) actor: Training<SquashedActor>,
     pub(super) critics: Training<TwinCritic>,
