@@ -1,3 +1,6 @@
+// Documentation comments are help texts, which show backticks verbatim.
+#![allow(clippy::doc_markdown)]
+
 use std::path::PathBuf;
 
 use clap::Args;

@@ -36,6 +36,7 @@ impl Precision {
     }
 
     /// Returns the format of tensors on `device`. On the CPU tensors have 32 bits; products of 16-bit numbers round them.
+    #[must_use]
     pub fn effective_on(self, device: &Device) -> Self {
         if on_cpu(device) { Self::F32 } else { self }
     }

@@ -36,13 +36,12 @@ pub(crate) use bench::{
 };
 pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use presets::PresetsArgs;
+pub(crate) use rom_counts::RomCounts;
 pub(crate) use train::TrainCommand;
 pub(crate) use training::{
     ConfigArgs, ExperimentArgs, Launcher, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,
 };
 pub(crate) use zoo::ZooArgs;
-
-pub(crate) use rom_counts::RomCounts;
 
 pub(crate) use crate::global::Global;
 use crate::output::{is_control, notice_lines};

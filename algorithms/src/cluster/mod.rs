@@ -142,7 +142,7 @@ impl Cluster {
     ) -> Result<Vec<T>, CommunicationError> {
         let damaged = |error: postcard::Error| CommunicationError(format!("a message is damaged ({error})"));
         let all = self.gather(postcard::to_stdvec(own).map_err(damaged)?)?;
-        Ok(all.iter().map(|bytes| postcard::from_bytes(bytes)).collect::<Result<_, _>>().map_err(damaged)?)
+        all.iter().map(|bytes| postcard::from_bytes(bytes)).collect::<Result<_, _>>().map_err(damaged)
     }
 
     /// Returns true if there is a single shard, and so a single process.

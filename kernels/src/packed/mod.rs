@@ -53,6 +53,7 @@ impl PackedRows {
     }
 
     /// Selects rows by their indices.
+    #[must_use]
     pub fn select(&self, rows: Tensor<1, Int>) -> Self {
         match self {
             Self::Bytes(words) => Self::Bytes(words.clone().select(0, rows)),

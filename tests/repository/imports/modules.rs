@@ -30,23 +30,23 @@ pub(super) type Modules = BTreeMap<ModulePath, Module>;
 pub(super) fn read(root: &Path) -> Modules {
     let mut modules = Modules::new();
     let directory = root.parent().expect("a directory").to_owned();
-    read_file(root.to_owned(), &directory, ModulePath::new(), &mut modules);
+    read_file(root, &directory, ModulePath::new(), &mut modules);
     modules
 }
 
-fn read_file(file: PathBuf, directory: &Path, path: ModulePath, modules: &mut Modules) {
-    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+fn read_file(file: &Path, directory: &Path, path: ModulePath, modules: &mut Modules) {
+    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let items = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display())).items;
     read_items(items, file, directory, path, modules);
 }
 
-fn read_items(items: Vec<Item>, file: PathBuf, directory: &Path, path: ModulePath, modules: &mut Modules) {
+fn read_items(items: Vec<Item>, file: &Path, directory: &Path, path: ModulePath, modules: &mut Modules) {
     let mut reader =
-        Reader { module: Module { file: file.clone(), ..Module::default() }, path: path.clone() };
+        Reader { module: Module { file: file.to_owned(), ..Module::default() }, path: path.clone() };
     for item in items {
         match item {
             Item::Mod(item) if is_test(&item.attrs) => {}
-            Item::Mod(item) => read_child(item, &file, directory, &path, modules),
+            Item::Mod(item) => read_child(item, file, directory, &path, modules),
             item => reader.visit_item(&item),
         }
     }
@@ -58,11 +58,12 @@ fn read_child(item: ItemMod, file: &Path, directory: &Path, path: &ModulePath, m
     let child = [path.as_slice(), std::slice::from_ref(&name)].concat();
     let inner = directory.join(&name);
     if let Some((_, items)) = item.content {
-        return read_items(items, file.to_owned(), &inner, child, modules);
+        return read_items(items, file, &inner, child, modules);
     }
     let files = [directory.join(format!("{name}.rs")), inner.join("mod.rs")];
     let found = files.into_iter().find(|file| file.exists());
-    read_file(found.unwrap_or_else(|| panic!("no file of {}", inner.display())), &inner, child, modules);
+    let found = found.unwrap_or_else(|| panic!("no file of {}", inner.display()));
+    read_file(&found, &inner, child, modules);
 }
 
 /// Returns true for items that are compiled only in tests.
@@ -85,7 +86,6 @@ impl Reader {
     fn absolute(&self, path: &[String]) -> ModulePath {
         let supers = path.iter().take_while(|name| *name == "super").count();
         match path.first().map(String::as_str) {
-            Some("crate") => path.to_vec(),
             Some("self") => rooted(&self.path, &path[1..]),
             Some("super") => rooted(&self.path[..self.path.len() - supers], &path[supers..]),
             _ => path.to_vec(),
@@ -133,30 +133,30 @@ impl Reader {
             match token {
                 TokenTree::Ident(name) => {
                     if colons != 2 {
-                        self.add_path(std::mem::take(&mut path));
+                        self.add_path(&std::mem::take(&mut path));
                     }
                     path.push(name.to_string());
                     colons = 0;
                 }
                 TokenTree::Punct(punct) if punct.as_char() == ':' => colons += 1,
                 TokenTree::Group(group) => {
-                    self.add_path(std::mem::take(&mut path));
+                    self.add_path(&std::mem::take(&mut path));
                     debug_assert!(group.delimiter() != Delimiter::None || colons == 0);
                     self.add_tokens(group.stream());
                     colons = 0;
                 }
                 _ => {
-                    self.add_path(std::mem::take(&mut path));
+                    self.add_path(&std::mem::take(&mut path));
                     colons = 0;
                 }
             }
         }
-        self.add_path(path);
+        self.add_path(&path);
     }
 
-    fn add_path(&mut self, path: ModulePath) {
+    fn add_path(&mut self, path: &[String]) {
         if !path.is_empty() {
-            let path = self.absolute(&path);
+            let path = self.absolute(path);
             self.module.named.insert(path);
         }
     }
@@ -198,7 +198,8 @@ impl Visit<'_> for Reader {
     }
 
     fn visit_path(&mut self, path: &syn::Path) {
-        self.add_path(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        let names: ModulePath = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.add_path(&names);
         visit::visit_path(self, path);
     }
 
