@@ -6,6 +6,8 @@ use anyhow::Result;
 
 use crate::output::{WIDTH, one_line};
 
+/// The text of a cell without a value.
+pub(crate) const ABSENT: &str = "-";
 /// The spaces between two columns.
 const GAP: usize = 2;
 
@@ -44,13 +46,9 @@ pub(crate) fn print_narrow(
 }
 
 /// Prints columns of equal length, each with a long and a short heading, as [`print_narrow`] does. Columns in which every
-/// cell is `absent` are left out.
-pub(crate) fn print_present(
-    columns: &[((&str, &str), Vec<String>)],
-    absent: &str,
-    out: &mut impl Write,
-) -> Result<()> {
-    let shown = columns.iter().filter(|(_, cells)| cells.iter().any(|cell| cell != absent));
+/// cell is [`ABSENT`] are left out.
+pub(crate) fn print_present(columns: &[((&str, &str), Vec<String>)], out: &mut impl Write) -> Result<()> {
+    let shown = columns.iter().filter(|(_, cells)| cells.iter().any(|cell| cell != ABSENT));
     let (headings, columns): (Vec<_>, Vec<&Vec<String>>) =
         shown.map(|(headings, cells)| (*headings, cells)).unzip();
     let count = columns.first().map_or(0, |cells| cells.len());

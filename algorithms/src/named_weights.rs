@@ -1,4 +1,4 @@
-//! Tensors with names, as reports, exports and states contain them.
+//! Named tensors for error reports, exports and checkpoints.
 
 use kernels::ObservationLayout;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@
 //! * `presets` and `zoo` define the lists of presets and of trained agents.
 //! * `bench` defines the benchmarks.
 //! * `complete` completes commands in shells.
-//! * `number` and `seeds` parse the numbers in flags, `usage` explains errors.
+//! * `number`, `seeds` and `rom_counts` parse the numbers in flags, `usage` explains errors.
 
 // Documentation comments are help texts, which show backticks verbatim.
 #![allow(clippy::doc_markdown)]

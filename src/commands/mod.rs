@@ -1,4 +1,4 @@
-//! The commands that are a single file each. The larger ones have folders of their own beside this one.
+//! The small commands, a file each. Larger commands have their own modules.
 
 pub(crate) mod checkpoint;
 pub(crate) mod config;

@@ -4,10 +4,7 @@ use anyhow::Result;
 
 use crate::config::Games;
 use crate::scores::Scores;
-use crate::table;
-
-/// The text of a column that a game has no value for.
-const ABSENT: &str = "-";
+use crate::table::{self, ABSENT};
 
 /// Prints the agent's scores, beside those of a random player in the same games if they are given. Columns that no game
 /// has a value for are left out.
@@ -35,7 +32,7 @@ pub(crate) fn print(
         ),
         (("best possible", "best"), own(&|scores| or_absent(best(scores)))),
     ];
-    table::print_present(&columns, ABSENT, out)
+    table::print_present(&columns, out)
 }
 
 /// Returns the mean return of each game with its standard error, if a game has one.

@@ -1,4 +1,4 @@
-//! The parts that learners with a replay share.
+//! The adapter for all off-policy algorithms.
 
 use std::fmt;
 use std::io::Write;
@@ -36,7 +36,7 @@ const TRIAL_UPDATES: f64 = 4.0;
 /// The number of gradient steps between two reports.
 const REPORT_INTERVAL: u64 = 250;
 
-/// What the application adds to an algorithm that learns from a replay.
+/// An off-policy algorithm with the metrics and the evaluation of the application.
 pub(super) trait ReplayAlgorithm: OffPolicyAlgorithm<Config: fmt::Debug + Default> + 'static {
     /// The section of the algorithm in an experiment.
     const SECTION: &str;

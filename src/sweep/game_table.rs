@@ -7,10 +7,7 @@ use anyhow::Result;
 use super::SettingRuns;
 use crate::report::RunHistory;
 use crate::statistics::{interquartile_mean, mean, median};
-use crate::table;
-
-/// The text of a cell without a value.
-const ABSENT: &str = "-";
+use crate::table::{self, ABSENT};
 
 /// The scores of a setting in a game.
 #[derive(Clone)]
@@ -89,7 +86,7 @@ fn print_scores(mut scores: Vec<GameScores<'_>>, out: &mut impl Write) -> Result
             column(&|score| score.normalised.map_or_else(|| ABSENT.to_owned(), share)),
         ),
     ];
-    table::print_present(&columns, ABSENT, out)?;
+    table::print_present(&columns, out)?;
     print_aggregates(&scores, out)
 }
 

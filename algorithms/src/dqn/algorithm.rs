@@ -1,4 +1,4 @@
-//! What DQN adds to the learner with a replay buffer.
+//! The implementation of [`OffPolicyAlgorithm`] for DQN.
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -132,8 +132,14 @@ impl OffPolicyAlgorithm for DqnAgent {
         Ok(padded)
     }
 
+    /// Takes one gradient step. After an error, only the random generators and the value scales have changed; the
+    /// predictions of both networks are the same as before.
     fn learn(dqn: &mut Dqn) -> Result<StepMetrics, LearnerError> {
-        dqn.learn()
+        let (count, beta) = (dqn.config.batch_size, dqn.per_beta());
+        let OffPolicy { replay, replay_rng, .. } = &mut dqn.off_policy;
+        let draws = replay.draw(count, beta, replay_rng);
+        let noise = dqn.draw_noise();
+        dqn.learn_from(&draws, &noise)
     }
 
     fn update_target(&mut self, config: &DqnConfig) {

@@ -47,16 +47,6 @@ impl Dqn {
         LinearSchedule { start, end: 1.0, steps: self.config.total_steps }.value(self.off_policy.steps) as f32
     }
 
-    /// Takes one gradient step. After an error, only the random generators and the value scales have changed; the
-    /// predictions of both networks are the same as before.
-    pub(super) fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
-        let (count, beta) = (self.config.batch_size, self.per_beta());
-        let OffPolicy { replay, replay_rng, .. } = &mut self.off_policy;
-        let draws = replay.draw(count, beta, replay_rng);
-        let noise = self.draw_noise();
-        self.learn_from(&draws, &noise)
-    }
-
     /// Draws the noise of a gradient step.
     pub(super) fn draw_noise(&mut self) -> StepNoise {
         let Self { agent, config, off_policy: OffPolicy { noise_rng, .. }, .. } = self;

@@ -1,4 +1,4 @@
-//! What learners have in common: the order of calls, gradients and steps of the optimiser, divergence, schedules.
+//! Code that all learners share: the `Learner` trait, gradients, optimiser steps, schedules and seeds.
 
 pub(crate) mod backward;
 pub(crate) mod gradient;

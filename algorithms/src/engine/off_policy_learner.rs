@@ -1,4 +1,4 @@
-//! The learner with a replay buffer, whatever its algorithm: the order of the calls, updates that stop, state.
+//! The learner that all off-policy algorithms share. It enforces the order of calls and can stop and undo an update.
 
 use std::io::Write;
 
@@ -22,33 +22,33 @@ use crate::networks::{
 use crate::state_bytes::Header;
 use crate::{Learner, LearnerError, SpecError, VectorSpec};
 
-/// An algorithm that learns from a replay buffer: its networks, its choice of actions and its gradient steps. The
-/// [`OffPolicyLearner`] does the rest.
+/// An off-policy algorithm: its networks, action selection and gradient steps. [`OffPolicyLearner`] implements everything
+/// else.
 pub trait OffPolicyAlgorithm: Clone {
     /// The hyperparameters.
     type Config: Settings + Clone + Serialize + DeserializeOwned;
     /// An element of an action in the replay buffer.
     type Element: ActionElement;
-    /// The policy without learning.
+    /// The policy for evaluation.
     type Policy;
-    /// What a gradient step reports.
+    /// The metrics of a gradient step.
     type Step;
-    /// What an update reports.
+    /// The metrics of an update.
     type Metrics;
-    /// The state, as checkpoints contain it between the schedule and the random generators.
+    /// The part of a checkpoint that belongs to the algorithm.
     type State: Serialize + DeserializeOwned;
 
-    /// The format of the states of learners.
+    /// The magic bytes and the version of checkpoints.
     const HEADER: Header;
 
-    /// Checks that an agent can learn with these settings in these environments. Returns the layout of their observations.
+    /// Validates the settings against the environments. Returns the observation layout.
     fn check(
         config: &Self::Config,
         policy: &PolicyConfig,
         spec: &VectorSpec,
     ) -> Result<ObservationLayout, LearnerError>;
 
-    /// Returns the layout of the observations, if an agent can learn in these environments.
+    /// Returns the observation layout. Fails if the algorithm does not support the environments.
     fn layout(spec: &VectorSpec) -> Result<ObservationLayout, LearnerError>;
 
     /// Returns the options of the replay buffer.
@@ -76,7 +76,7 @@ pub trait OffPolicyAlgorithm: Clone {
     /// Fails unless a batch consists of the rows of this process's environments.
     fn check_batch(learner: &OffPolicyLearner<Self>, batch: &Batch) -> Result<(), LearnerError>;
 
-    /// Learns from the observations themselves, after they have been stored.
+    /// Called after a batch has been stored, for example to update observation statistics.
     fn observed(_: &mut OffPolicyLearner<Self>, _: &Batch) -> Result<(), LearnerError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The state of a learner with a replay buffer as bytes: everything that training needs to continue exactly.
+//! Serialisation of an off-policy learner: everything that training needs to continue exactly.
 
 use std::io::Write;
 

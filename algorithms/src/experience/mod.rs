@@ -1,4 +1,4 @@
-//! What a learner has observed: batches, rollouts, replay buffers, and the returns of their steps.
+//! Storage for observed steps (rollouts and replay buffers), and the computation of returns.
 
 pub(crate) mod batch_reader;
 pub(crate) mod device_rollout;

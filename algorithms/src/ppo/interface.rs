@@ -1,4 +1,4 @@
-//! The calls that all learners share.
+//! The implementation of [`Learner`] for PPO.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The calls that all learners share.
+//! The implementation of [`Learner`] for PQN.
 
 use std::io::Write;
 

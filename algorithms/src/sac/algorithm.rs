@@ -1,4 +1,4 @@
-//! What SAC adds to the learner with a replay buffer.
+//! The implementation of [`OffPolicyAlgorithm`] for SAC.
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -136,8 +136,12 @@ impl OffPolicyAlgorithm for SacAgent {
         sac.observe_statistics(batch)
     }
 
+    /// Takes one gradient step of the critics and, if they are due, those of the policy and the temperature.
     fn learn(sac: &mut Sac) -> Result<StepMetrics, LearnerError> {
-        sac.learn()
+        let OffPolicy { replay, replay_rng, .. } = &mut sac.off_policy;
+        let draws = replay.draw(sac.config.batch_size, 0.0, replay_rng);
+        let noise = sac.draw_noise(draws.len());
+        sac.learn_from(&draws, &noise)
     }
 
     fn update_target(&mut self, config: &SacConfig) {

@@ -29,14 +29,6 @@ pub(super) struct StepNoise {
 }
 
 impl Sac {
-    /// Takes one gradient step of the critics and, if they are due, those of the policy and the temperature.
-    pub(super) fn learn(&mut self) -> Result<StepMetrics, LearnerError> {
-        let OffPolicy { replay, replay_rng, .. } = &mut self.off_policy;
-        let draws = replay.draw(self.config.batch_size, 0.0, replay_rng);
-        let noise = self.draw_noise(draws.len());
-        self.learn_from(&draws, &noise)
-    }
-
     /// Draws the noise of a gradient step of `rows` rows.
     pub(super) fn draw_noise(&mut self, rows: usize) -> StepNoise {
         let OffPolicy { spec, noise_rng, updates, .. } = &mut self.off_policy;

@@ -43,7 +43,7 @@
 //! 3. `minibatch`: drawn steps as tensors
 //! 4. `exploration`: random actions, and noise that lasts for several steps
 //! 5. `policy`: acting without learning
-//! 6. `algorithm`: what the learner with a replay buffer asks of SAC; `config`, `metrics`: hyperparameters, reports
+//! 6. `algorithm`: creation, checkpoints, transfer; `config`, `metrics`: hyperparameters, metrics
 
 mod algorithm;
 mod config;

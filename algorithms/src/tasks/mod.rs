@@ -1,4 +1,4 @@
-//! What environments offer to a learner: the spaces of observations and actions, and the arithmetic of choosing an action.
+//! Descriptions of environments for learners: observation spaces, action spaces and action distributions.
 
 pub mod categorical;
 mod continuous_actions;

@@ -19,8 +19,8 @@ pub(super) fn arrows(modules: &Modules) -> Arrows {
         });
         let paths = imported.map(|(_, target)| target).chain(&module.named);
         for target in paths {
-            let Some((place, used)) = definition(modules, path, target, 0) else { continue };
-            if used.file != module.file && !path.starts_with(&place) {
+            let Some((definer, used)) = definition(modules, path, target, 0) else { continue };
+            if used.file != module.file && !path.starts_with(&definer) {
                 let arrow = arrows.entry(module.file.clone()).or_default().entry(used.file.clone());
                 arrow.or_insert_with(|| target.join("::"));
             }
@@ -68,8 +68,8 @@ fn within<'a>(
         rest = after;
     }
     let module = &modules[&path];
-    let passed_on = rest.first().and_then(|name| module.imports.get(name));
-    match passed_on {
+    let reexport = rest.first().and_then(|name| module.imports.get(name));
+    match reexport {
         Some(import) => definition(modules, &path, import, depth + 1),
         None => Some((path, module)),
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
@@ -141,7 +141,6 @@ impl Reader {
                 TokenTree::Punct(punct) if punct.as_char() == ':' => colons += 1,
                 TokenTree::Group(group) => {
                     self.add_path(&std::mem::take(&mut path));
-                    debug_assert!(group.delimiter() != Delimiter::None || colons == 0);
                     self.add_tokens(group.stream());
                     colons = 0;
                 }

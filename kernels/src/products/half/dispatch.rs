@@ -1,4 +1,4 @@
-//! The choice between the instructions of an arithmetic and their emulation.
+//! Runs a product with the instructions of its arithmetic, or emulates them.
 
 use super::arithmetic::Bf16Arithmetic;
 use super::emulated;
