@@ -155,13 +155,13 @@ pub(crate) fn check_absent(run_dir: &Path) -> Result<()> {
 
 /// Returns the outcome of a transfer as a sentence.
 fn sentence(origin: &Origin, transferred: &Transferred) -> String {
-    let Transferred { tensors, of, fresh_heads } = transferred;
+    let Transferred { tensors, total, fresh_heads } = transferred;
     let heads = match fresh_heads.as_slice() {
         [] => String::new(),
         tasks if tasks.len() > 6 => format!("; fresh heads for {} games", tasks.len()),
         tasks => format!("; fresh heads for {}", tasks.join(", ")),
     };
-    format!("{tensors} of {of} tensors from {}{heads}", origin.path.display())
+    format!("{tensors} of {total} tensors from {}{heads}", origin.path.display())
 }
 
 fn sha256(weights: &[NamedWeights]) -> String {

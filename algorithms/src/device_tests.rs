@@ -463,11 +463,11 @@ fn networks_in_16_bits_have_similar_outputs_and_gradients() {
 
 #[test]
 fn the_cpu_always_uses_32_bits() {
-    let of = |precision| {
+    let with = |precision| {
         let policy = PolicyConfig { precision, width: 0.25, ..PolicyConfig::default() };
         gradients(&policy, &Device::flex())
     };
-    assert_eq!(of(Precision::Bf16), of(Precision::F32));
+    assert_eq!(with(Precision::Bf16), with(Precision::F32));
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! * [`returns`], [`schedule`], [`categorical`]: pure arithmetic on plain slices
 
 mod action_values;
+mod check_learner;
 pub mod cluster;
 #[cfg(test)]
 mod device_tests;
@@ -37,7 +38,11 @@ mod testing;
 #[cfg(test)]
 mod transfer_tests;
 
-pub use engine::{Learner, OffPolicyAlgorithm, OffPolicyLearner, Overlap, Overlapped, Turn, schedule};
+pub use check_learner::{LearnerRule, LearnerViolation, check_learner};
+pub use engine::{
+    Learner, OffPolicyAlgorithm, OffPolicyLearner, OnPolicyAlgorithm, OnPolicyLearner, Overlap, Overlapped,
+    Resumable, RolloutPlan, Turn, schedule,
+};
 pub use error::{Divergence, LearnerError, ReplayError};
 pub use experience::{ReplaySize, ReplayStorage, returns};
 pub use kernels::host::DeviceCalls;

@@ -142,7 +142,7 @@ impl Recording {
         let weights = self.weights(prefix);
         let source = TrainedNetwork { description: learner.description(), weights };
         let transferred = learner.start_from(&source).unwrap();
-        assert_eq!((transferred.tensors, transferred.fresh_heads.len()), (transferred.of, 0));
+        assert_eq!((transferred.tensors, transferred.fresh_heads.len()), (transferred.total, 0));
     }
 
     /// Returns the batches of each update. A batch holds the results of the step before it, so there is one more batch
@@ -223,8 +223,9 @@ impl Recording {
             let (ours, theirs) = (torch_weights(network).unwrap(), self.weights(prefix));
             assert_eq!(ours.len(), theirs.len());
             for theirs in &theirs {
-                let find =
-                    |of: &[NamedWeights]| of.iter().find(|of| of.name == theirs.name).cloned().unwrap();
+                let find = |weights: &[NamedWeights]| {
+                    weights.iter().find(|ours| ours.name == theirs.name).cloned().unwrap()
+                };
                 let (ours, before) = (find(&ours), find(before));
                 assert_eq!(ours.shape, theirs.shape);
                 let error = relative_error(&ours.values, &theirs.values, &before.values);
@@ -259,13 +260,14 @@ impl Recording {
 
 /// Returns the norm of the differences between `ours` and `theirs`, divided by that of the change from `before` to `theirs`.
 fn relative_error(ours: &[f32], theirs: &[f32], before: &[f32]) -> f32 {
-    let norm = |of: &[f32]| {
-        let squares = of.iter().zip(theirs).map(|(of, theirs)| (f64::from(*of) - f64::from(*theirs)).powi(2));
+    let distance = |values: &[f32]| {
+        let squares =
+            values.iter().zip(theirs).map(|(value, theirs)| (f64::from(*value) - f64::from(*theirs)).powi(2));
         squares.sum::<f64>().sqrt()
     };
-    let change = norm(before);
+    let change = distance(before);
     assert!(change > 0.0, "nothing has changed");
-    (norm(ours) / change) as f32
+    (distance(ours) / change) as f32
 }
 
 /// A random generator that replays recorded 53-bit numbers, which are uniform in `0..1` as `f64`. Random integers are

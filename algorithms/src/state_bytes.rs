@@ -28,13 +28,6 @@ impl Header {
         }
     }
 
-    /// Decodes a state that [`write`](Self::write) wrote.
-    pub(crate) fn decode<S: DeserializeOwned>(&self, bytes: &[u8]) -> Result<S, LearnerError> {
-        let (state, rest) = self.decode_first(bytes)?;
-        end(rest)?;
-        Ok(state)
-    }
-
     /// Decodes a state that [`write`](Self::write) wrote at the beginning of `bytes`. Also returns the rest.
     pub(crate) fn decode_first<'a, S: DeserializeOwned>(
         &self,
@@ -71,4 +64,26 @@ impl Serialize for Bytes<'_> {
 /// Returns the error of a state with the given problem.
 pub(crate) fn bad(problem: &str) -> LearnerError {
     LearnerError::BadState(problem.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_bytes_are_errors_with_their_cause() {
+        let header = Header { magic: b"SOMETHIN", version: 3 };
+        let mut bytes = Vec::new();
+        header.write(&"state", &mut bytes).unwrap();
+        assert_eq!(header.decode_first::<String>(&bytes).unwrap(), ("state".to_owned(), &[][..]));
+        let problem = |bytes: &[u8]| match header.decode_first::<String>(bytes) {
+            Err(LearnerError::BadState(problem)) => problem,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(problem(b"something else"), "it has the wrong first bytes");
+        assert_eq!(problem(&bytes[..9]), "it is truncated");
+        assert_eq!(end(b"+"), Err(bad("bytes follow its end: 1")));
+        bytes[8] = 4;
+        assert_eq!(problem(&bytes), "it has version 4, but this build reads version 3");
+    }
 }

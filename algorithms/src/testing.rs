@@ -1,64 +1,16 @@
 //! Random environments for the learners' tests.
 
-use std::cell::Cell;
-use std::fmt::Debug;
 use std::ops::Range;
 
+use rand::Rng;
 use rand::seq::SliceRandom;
-use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, AutoresetMode, Batch, Space};
 
-use crate::{ContinuousActions, JointActions, Learner, LearnerError, Task, VectorSpec};
-
-/// Random observations, rewards and ends of episodes, with the flags of an autoreset mode.
-#[derive(Clone)]
-pub(crate) struct RandomEnvs {
-    pub(crate) spec: VectorSpec,
-    rng: ChaCha8Rng,
-    pub(crate) batch: Batch,
-}
+pub(crate) use crate::check_learner::RandomEnvs;
+use crate::{ContinuousActions, JointActions, Learner, Task, VectorSpec};
 
 impl RandomEnvs {
-    pub(crate) fn new(spec: VectorSpec) -> Self {
-        let with_final = spec.autoreset_mode == AutoresetMode::SameStep;
-        let batch = Batch::new(spec.num_envs(), spec.observation_space.byte_len(), with_final);
-        let mut envs = Self { spec, rng: ChaCha8Rng::seed_from_u64(5), batch };
-        envs.observe();
-        envs
-    }
-
-    fn observe(&mut self) {
-        let Space::Box { dtype, .. } = &self.spec.observation_space else { unreachable!() };
-        for row in self.batch.observations.rows_mut() {
-            match dtype {
-                rl_env::Dtype::U8 => self.rng.fill(row),
-                rl_env::Dtype::F32 => {
-                    for number in row.as_chunks_mut().0 {
-                        *number = self.rng.random_range(-1f32..1.0).to_ne_bytes();
-                    }
-                }
-                other => unreachable!("learners do not support {} observations", other.name()),
-            }
-        }
-        if self.batch.final_observations.rows() > 0 {
-            self.batch.final_observations = self.batch.observations.clone();
-        }
-    }
-
-    pub(crate) fn step(&mut self) {
-        for env in 0..self.batch.len() {
-            let ended = self.batch.terminated[env] || self.batch.truncated[env];
-            let reset = ended && self.spec.autoreset_mode == AutoresetMode::NextStep;
-            let fate: f32 = self.rng.random();
-            self.batch.autoreset[env] = reset;
-            self.batch.terminated[env] = !reset && fate < 0.1;
-            self.batch.truncated[env] = !reset && fate > 0.9;
-            self.batch.rewards[env] = if reset { 0.0 } else { self.rng.random_range(-1.0..1.0) };
-        }
-        self.observe();
-    }
-
     /// Makes `steps` steps in which the environments of a task rest, with the updates that become due.
     pub(crate) fn step_while_resting<L: Learner>(
         &mut self,
@@ -117,36 +69,6 @@ pub(crate) fn rows_of(batch: &Batch, envs: Range<usize>) -> Batch {
         part.autoreset[row] = batch.autoreset[env];
     }
     part
-}
-
-/// Stops two updates of a learner at every possible moment. Asserts that this leaves the learner unchanged, and that
-/// the complete update equals that of `other`, which starts in the same state and is never stopped.
-pub(crate) fn assert_stopped_updates_are_undone<L: Learner, M: Debug + PartialEq>(
-    [learner, other]: [&mut L; 2],
-    update_unless: impl Fn(&mut L, &dyn Fn() -> bool) -> Result<Option<M>, LearnerError>,
-    least_moments: usize,
-) {
-    let mut envs = RandomEnvs::new(learner.spec().clone());
-    for _ in 0..2 {
-        let mut same = envs.clone();
-        envs.act_until_ready(learner, 30.0);
-        same.act_until_ready(other, 30.0);
-        let before = learner.state().unwrap();
-        let mut moments = 0;
-        let metrics = loop {
-            let asked = Cell::new(0);
-            let stop = || asked.replace(asked.get() + 1) == moments;
-            if let Some(metrics) = update_unless(learner, &stop).unwrap() {
-                break metrics;
-            }
-            assert!(learner.state().unwrap() == before, "stopped at moment {moments}");
-            assert!(learner.is_ready());
-            moments += 1;
-        };
-        assert!(moments >= least_moments, "{moments}");
-        assert_eq!(metrics, update_unless(other, &|| false).unwrap().unwrap());
-        assert!(learner.state().unwrap() == other.state().unwrap());
-    }
 }
 
 /// Returns four environments of two tasks with 2 and 5 actions.

@@ -85,7 +85,7 @@ fn the_same_tasks_have_the_same_outputs_bit_for_bit() {
             let source = trained!(ppo(policy.clone(), spec.clone(), 1));
             let mut own = ppo(policy, spec.clone(), 2);
             let done = own.start_from(&network(&source)).unwrap();
-            assert_eq!((done.tensors, done.fresh_heads.len()), (done.of, 0));
+            assert_eq!((done.tensors, done.fresh_heads.len()), (done.total, 0));
             let outputs = |ppo: &Ppo| {
                 let policy = ppo.policy(&spec).unwrap();
                 policy.log_probs_and_values(&batch, &policy.initial_state()).unwrap()
@@ -113,7 +113,7 @@ fn fresh_heads_do_not_count_as_transferred() {
     let spec = VectorSpec { tasks: vec![Task::new("seven", 7)], task_ids: vec![0, 0], ..vectors() };
     let done = ppo(PolicyConfig::default(), spec, 2).start_from(&network(&source)).unwrap();
     // The weights and biases of the policy and the value.
-    assert_eq!((done.tensors, done.fresh_heads), (done.of - 4, vec!["seven".to_owned()]));
+    assert_eq!((done.tensors, done.fresh_heads), (done.total - 4, vec!["seven".to_owned()]));
 }
 
 #[test]
@@ -123,12 +123,12 @@ fn a_shared_head_is_carried_over_to_new_tasks() {
     let spec = VectorSpec { tasks: vec![Task::new("four", 4)], task_ids: vec![0, 0], ..vectors() };
     let mut own = pqn(shared.clone(), spec.clone(), 2);
     let done = own.start_from(&network(&source)).unwrap();
-    assert_eq!((done.tensors, done.fresh_heads.len()), (done.of, 0));
+    assert_eq!((done.tensors, done.fresh_heads.len()), (done.total, 0));
     assert_eq!(network(&own).weights, network(&source).weights);
     // Each game has its own value head, even if the policy head is shared.
     let source = trained!(ppo(shared.clone(), vectors(), 1));
     let done = ppo(shared, spec, 2).start_from(&network(&source)).unwrap();
-    assert_eq!((done.tensors, done.fresh_heads), (done.of - 2, vec!["four".to_owned()]));
+    assert_eq!((done.tensors, done.fresh_heads), (done.total - 2, vec!["four".to_owned()]));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn known_tasks_keep_their_heads_and_new_ones_have_fresh_heads() {
     let mut own = ppo(popart(), others(images()), 2);
     let (fresh, trained) = (network(&own), network(&source));
     let done = own.start_from(&trained).unwrap();
-    assert_eq!((done.tensors, done.fresh_heads), (done.of, vec!["seven".to_owned()]));
+    assert_eq!((done.tensors, done.fresh_heads), (done.total, vec!["seven".to_owned()]));
     let now = network(&own);
     for weights in &now.weights {
         let (before, theirs) = (named(&fresh.weights, &weights.name), named(&trained.weights, &weights.name));
@@ -151,12 +151,17 @@ fn known_tasks_keep_their_heads_and_new_ones_have_fresh_heads() {
                 continue;
             }
         };
-        let of =
+        let of_rows =
             |values: &[f32], rows: std::ops::Range<usize>| values[rows.start * row..rows.end * row].to_vec();
-        assert_eq!(of(&weights.values, own_rows.clone()), of(&theirs.values, their_rows), "{}", weights.name);
         assert_eq!(
-            of(&weights.values, 0..own_rows.start),
-            of(&before.values, 0..own_rows.start),
+            of_rows(&weights.values, own_rows.clone()),
+            of_rows(&theirs.values, their_rows),
+            "{}",
+            weights.name
+        );
+        assert_eq!(
+            of_rows(&weights.values, 0..own_rows.start),
+            of_rows(&before.values, 0..own_rows.start),
             "{}",
             weights.name
         );
@@ -190,7 +195,7 @@ fn known_tasks_keep_the_heads_of_all_choices() {
     let own_spec = VectorSpec { tasks, shared_outputs: 9, task_ids: vec![0, 1, 2, 2], ..source_spec.clone() };
     let mut own = ppo(popart(), own_spec, 2);
     let done = own.start_from(&network(&source)).unwrap();
-    assert_eq!((done.tensors, done.fresh_heads), (done.of, vec!["nine".to_owned()]));
+    assert_eq!((done.tensors, done.fresh_heads), (done.total, vec!["nine".to_owned()]));
     let only =
         VectorSpec { tasks: source_spec.tasks[..2].to_vec(), task_ids: vec![0, 1, 0, 1], ..source_spec };
     let batch = RandomEnvs::new(only.clone()).batch;
@@ -214,7 +219,7 @@ fn known_tasks_keep_the_deviations_of_their_components() {
         let source = trained!(ppo(PolicyConfig::default(), source_spec, 1));
         let mut own = ppo(PolicyConfig::default(), own_spec.clone(), 2);
         let done = own.start_from(&network(&source)).unwrap();
-        assert_eq!(done.tensors, done.of);
+        assert_eq!(done.tensors, done.total);
         let (own, theirs) = (deviations(&own), deviations(&source));
         assert!(theirs.values[0] != 0.0, "it was trained");
         assert_eq!((own.values[0], own.shape[0]), (theirs.values[0], own_spec.tasks.len()));
@@ -230,7 +235,7 @@ fn another_algorithm_gets_the_shared_layers() {
     let (fresh, trained) = (network(&own), network(&source));
     let done = own.start_from(&trained).unwrap();
     // Weights and biases of three convolutions and the hidden layer; normalisations and the last layer are fresh.
-    assert_eq!((done.tensors, done.of, done.fresh_heads.len()), (8, 18, 2));
+    assert_eq!((done.tensors, done.total, done.fresh_heads.len()), (8, 18, 2));
     let now = network(&own).weights;
     assert_eq!(named(&now, "network.3.weight").values, named(&trained.weights, "network.2.weight").values);
     assert_eq!(named(&now, "network.10.weight").values, named(&trained.weights, "network.7.weight").values);

@@ -181,12 +181,11 @@ pub(super) fn without_effect(keys: &[String]) -> String {
     format!("{} {verb} no effect: only Atari games are emulated", keys.join(", "))
 }
 
-/// Fails at the first value outside the limits of its key.
+/// Fails at the first value outside the limits of its key. Those of the network and the algorithm are validated together.
 fn check_limits(sections: &Sections) -> Result<()> {
-    let Sections { run, environments, policy, evaluation, checkpoints, distributed } = sections;
+    let Sections { run, environments, evaluation, checkpoints, distributed, .. } = sections;
     run.check().map_err(|error| error.within("experiment"))?;
     environments.check().map_err(|error| error.within("environments"))?;
-    policy.validate().map_err(|error| error.within("policy"))?;
     evaluation.check().map_err(|error| error.within("evaluation"))?;
     checkpoints.check().map_err(|error| error.within("checkpoints"))?;
     distributed.check().map_err(|error| error.within("distributed"))?;

@@ -8,6 +8,7 @@ use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
 use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use settings::Section;
 use toml::Table;
 
@@ -174,8 +175,8 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
     ) -> Result<Box<dyn Learner>> {
         // Drops the memory that only training needs.
         let mut learner = self.trial(&spec).config.create(policy, spec, Cluster::default(), device, 0)?;
-        let Transferred { tensors, of, .. } = learner.start_from(network)?;
-        ensure!(tensors == of, "{tensors} of {of} tensors have weights");
+        let Transferred { tensors, total, .. } = learner.start_from(network)?;
+        ensure!(tensors == total, "{tensors} of {total} tensors have weights");
         Ok(learner)
     }
 }
@@ -189,6 +190,11 @@ pub(crate) trait Learner: algorithms::Learner {
     /// Returns a player with the current network, for environments like `spec`. It acts greedily or samples its actions
     /// as in training, with `seed`.
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError>;
+}
+
+/// Returns a section of an experiment, or its defaults.
+pub(super) fn section<T: Default + DeserializeOwned>(experiment: &Table, name: &str) -> Result<T> {
+    experiment.get(name).cloned().map_or_else(|| Ok(T::default()), |section| Ok(section.try_into()?))
 }
 
 /// Returns settings as a table. Converting through text keeps an `f32` at the digits that were written: 0.2, not

@@ -1,10 +1,9 @@
 use algorithms::dqn::{Distribution, Dqn, DqnAgent, DqnConfig, DqnMetrics};
-use algorithms::networks::PolicyConfig;
-use algorithms::{ConfigError, SpecError, VectorSpec};
+use algorithms::{SpecError, VectorSpec};
 use settings::Section;
 
 use super::algorithm::{ActionKind, Descriptor};
-use super::off_policy::{Minibatches, ReplayAlgorithm, Sections, TrialSizes};
+use super::off_policy::{Minibatches, ReplayAlgorithm, ReplaySections, TrialSizes};
 use super::player::Player;
 use super::replay_storage::ReplaySettings;
 use super::value_player::ValuePlayer;
@@ -22,7 +21,7 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
         "ale-train dqn --games pong --set dqn.double=true",
     ],
     sections: &[Section::of::<DqnConfig>("dqn"), Section::of::<ReplaySettings>("replay")],
-    read: Sections::<DqnAgent>::read,
+    read: ReplaySections::<DqnAgent>::read,
 };
 
 impl ReplayAlgorithm for DqnAgent {
@@ -41,11 +40,6 @@ impl ReplayAlgorithm for DqnAgent {
         let config = DqnConfig { total_steps, ..config.clone() };
         let Some(TrialSizes { learning_starts, buffer_size, train_ratio }) = sizes else { return config };
         DqnConfig { learning_starts, buffer_size, train_ratio, ..config }
-    }
-
-    fn validate(config: &DqnConfig, policy: &PolicyConfig) -> Result<(), ConfigError> {
-        config.validate().map_err(|error| error.within("dqn"))?;
-        config.validate_policy(policy).map_err(|error| error.within("policy"))
     }
 
     fn outputs_per_action(config: &DqnConfig) -> usize {

@@ -1,24 +1,19 @@
 //! The adapter for all off-policy algorithms.
 
 use std::fmt;
-use std::io::Write;
 
 use algorithms::Learner as _;
 use algorithms::cluster::Cluster;
-use algorithms::networks::{
-    NamedWeights, NetworkDescription, PolicyConfig, TrainedNetwork, TransferError, Transferred,
-};
+use algorithms::networks::PolicyConfig;
 use algorithms::{
     ConfigError, LearnerError, OffPolicyAlgorithm, OffPolicyLearner, ReplayError, ReplaySize, ReplayStorage,
     SpecError, VectorSpec,
 };
 use anyhow::{Error, Result, anyhow};
 use burn::tensor::Device;
-use rl_env::{Actions, Batch};
-use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::algorithm::{AlgorithmConfig, Learner, Trial, Workload, to_table};
+use super::algorithm::{AlgorithmConfig, Learner, Trial, Workload, section, to_table};
 use super::player::Player;
 use super::replay_storage::{self, ReplaySettings};
 use crate::quantity::{bytes, count};
@@ -50,9 +45,6 @@ pub(super) trait ReplayAlgorithm: OffPolicyAlgorithm<Config: fmt::Debug + Defaul
     /// Returns the settings with another number of steps and, for a measurement, other sizes.
     fn resized(config: &Self::Config, total_steps: u64, sizes: Option<TrialSizes>) -> Self::Config;
 
-    /// Checks the settings, also against the network.
-    fn validate(config: &Self::Config, policy: &PolicyConfig) -> Result<(), ConfigError>;
-
     /// Returns the number of outputs for each action.
     fn outputs_per_action(_: &Self::Config) -> usize {
         1
@@ -71,26 +63,27 @@ pub(super) trait ReplayAlgorithm: OffPolicyAlgorithm<Config: fmt::Debug + Defaul
 }
 
 /// The sections of an experiment with a replay.
-pub(super) struct Sections<A: ReplayAlgorithm> {
+pub(super) struct ReplaySections<A: ReplayAlgorithm> {
     config: A::Config,
     replay: ReplaySettings,
 }
 
-impl<A: ReplayAlgorithm> fmt::Debug for Sections<A> {
+impl<A: ReplayAlgorithm> fmt::Debug for ReplaySections<A> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct(A::SECTION).field("config", &self.config).field(REPLAY, &self.replay).finish()
     }
 }
 
-impl<A: ReplayAlgorithm> Sections<A> {
+impl<A: ReplayAlgorithm> ReplaySections<A> {
     /// Reads the sections from an experiment.
     pub(super) fn read(experiment: &Table) -> Result<Box<dyn AlgorithmConfig>> {
         let (config, replay) = (section(experiment, A::SECTION)?, section(experiment, REPLAY)?);
         Ok(Box::new(Self { config, replay }))
     }
 
-    fn learner(&self, learner: OffPolicyLearner<A>) -> Box<dyn Learner> {
-        Box::new(OffPolicy { learner, replay_in_checkpoint: self.replay.in_checkpoint })
+    fn boxed(&self, mut learner: OffPolicyLearner<A>) -> Box<dyn Learner> {
+        learner.set_replay_in_state(self.replay.in_checkpoint);
+        Box::new(learner)
     }
 
     fn storage(&self, spec: &VectorSpec, cluster: &Cluster) -> Result<ReplayStorage> {
@@ -99,12 +92,7 @@ impl<A: ReplayAlgorithm> Sections<A> {
     }
 }
 
-/// Returns a section of an experiment, or its defaults.
-fn section<T: Default + DeserializeOwned>(experiment: &Table, name: &str) -> Result<T> {
-    experiment.get(name).cloned().map_or_else(|| Ok(T::default()), |section| Ok(section.try_into()?))
-}
-
-impl<A: ReplayAlgorithm> AlgorithmConfig for Sections<A> {
+impl<A: ReplayAlgorithm> AlgorithmConfig for ReplaySections<A> {
     fn to_toml(&self) -> Result<Table> {
         let config = (A::SECTION.to_owned(), Value::Table(to_table(&self.config)?));
         Ok(Table::from_iter([config, (REPLAY.to_owned(), Value::Table(to_table(&self.replay)?))]))
@@ -130,8 +118,8 @@ impl<A: ReplayAlgorithm> AlgorithmConfig for Sections<A> {
         self.config = A::resized(&self.config, total_steps, None);
     }
 
-    fn validate(&self, policy: &PolicyConfig, _: usize) -> Result<(), ConfigError> {
-        A::validate(&self.config, policy)
+    fn validate(&self, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError> {
+        A::validate(&self.config, policy, num_envs)
     }
 
     fn outputs_per_action(&self) -> usize {
@@ -166,7 +154,7 @@ impl<A: ReplayAlgorithm> AlgorithmConfig for Sections<A> {
     ) -> Result<Box<dyn Learner>> {
         let (config, storage) = (self.config.clone(), self.storage(&spec, &cluster)?);
         let learner = OffPolicyLearner::in_cluster(config, policy, spec, cluster, storage, device, seed);
-        Ok(self.learner(learner?))
+        Ok(self.boxed(learner?))
     }
 
     fn restore(
@@ -179,85 +167,26 @@ impl<A: ReplayAlgorithm> AlgorithmConfig for Sections<A> {
     ) -> Result<Box<dyn Learner>> {
         let (config, storage) = (self.config.clone(), self.storage(spec, &cluster)?);
         let learner = OffPolicyLearner::from_state_with(state, config, policy, cluster, storage, device);
-        Ok(self.learner(learner.map_err(with_remedy)?))
+        Ok(self.boxed(learner.map_err(with_remedy)?))
     }
 
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
-        Ok(self.learner(OffPolicyLearner::from_state_without_replay(state, device)?))
+        Ok(self.boxed(OffPolicyLearner::from_state_without_replay(state, device)?))
     }
 }
 
-/// A learner with a replay, which reports every `REPORT_INTERVAL` updates and may omit its replay from checkpoints.
-struct OffPolicy<A: ReplayAlgorithm> {
-    learner: OffPolicyLearner<A>,
-    replay_in_checkpoint: bool,
-}
-
-impl<A: ReplayAlgorithm> algorithms::Learner for OffPolicy<A> {
-    fn spec(&self) -> &VectorSpec {
-        self.learner.spec()
-    }
-
-    fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        self.learner.act(batch)
-    }
-
-    fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
-        self.learner.observe(batch)
-    }
-
-    fn can_act(&self, batch: &Batch) -> bool {
-        self.learner.can_act(batch)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.learner.is_ready()
-    }
-
-    fn updates(&self) -> u64 {
-        self.learner.updates()
-    }
-
-    fn is_complete(&self) -> bool {
-        self.learner.is_complete()
-    }
-
-    fn is_idle(&self) -> bool {
-        self.learner.is_idle()
-    }
-
-    fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        if self.replay_in_checkpoint {
-            self.learner.write_state(out)
-        } else {
-            self.learner.write_state_without_replay(out)
-        }
-    }
-
-    fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
-        self.learner.torch_weights()
-    }
-
-    fn description(&self) -> NetworkDescription {
-        self.learner.description()
-    }
-
-    fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
-        self.learner.start_from(source)
-    }
-}
-
-impl<A: ReplayAlgorithm> Learner for OffPolicy<A> {
+impl<A: ReplayAlgorithm> Learner for OffPolicyLearner<A> {
+    /// Reports every `REPORT_INTERVAL` updates.
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
-        let before = self.learner.updates();
-        let Some(metrics) = self.learner.update_unless(stop)? else { return Ok(None) };
+        let before = self.updates();
+        let Some(metrics) = self.update_unless(stop)? else { return Ok(None) };
         // Depends only on the count, so that a resumed run reports after the same updates.
-        let reports = before == 0 || before / REPORT_INTERVAL < self.learner.updates() / REPORT_INTERVAL;
-        Ok(Some(if reports { A::samples(&self.learner, &metrics) } else { Vec::new() }))
+        let reports = before == 0 || before / REPORT_INTERVAL < self.updates() / REPORT_INTERVAL;
+        Ok(Some(if reports { A::samples(self, &metrics) } else { Vec::new() }))
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
-        A::player(&self.learner, spec, greedy, seed)
+        A::player(self, spec, greedy, seed)
     }
 }
 

@@ -1,18 +1,16 @@
 use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
-use algorithms::ppo::{Policy, Ppo, PpoConfig, PpoMetrics, RecurrentState};
-use algorithms::{ConfigError, Learner as _, LearnerError, Overlapped, SpecError, Turn, VectorSpec};
+use algorithms::ppo::{Policy, Ppo, PpoAgent, PpoConfig, PpoMetrics, RecurrentState};
+use algorithms::{Learner as _, LearnerError, Overlapped, SpecError, Turn, VectorSpec};
 use anyhow::{Result, ensure};
 use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::{ActionBuffer, Batch};
-use serde::{Deserialize, Serialize};
 use settings::Section;
-use toml::{Table, Value};
 
-use super::algorithm::{ActionKind, AlgorithmConfig, Descriptor, Learner, Trial, Workload, to_table};
-use super::on_policy::{self, Rollouts};
+use super::algorithm::{ActionKind, Descriptor, Learner};
+use super::on_policy::{RolloutAlgorithm, RolloutSections};
 use super::player::{Player, Reading};
 use crate::statistics::median;
 use crate::telemetry::{Metric, Sample};
@@ -32,92 +30,39 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
         "ale-train ppo --games pong --set evaluation.interval_frames=1M --json --quiet > curves.jsonl",
     ],
     sections: &[Section::of::<PpoConfig>("ppo")],
-    read: |experiment| Ok(Box::new(Value::Table(experiment.clone()).try_into::<Sections>()?)),
+    read: RolloutSections::<PpoAgent>::read,
 };
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Sections {
-    ppo: PpoConfig,
-}
+impl RolloutAlgorithm for PpoAgent {
+    const SECTION: &str = "ppo";
 
-impl Sections {
-    fn rollouts(&self) -> Rollouts {
-        let PpoConfig { num_steps, num_minibatches, update_epochs, .. } = self.ppo;
-        Rollouts { num_steps, num_minibatches, update_epochs }
-    }
-}
-
-impl AlgorithmConfig for Sections {
-    fn to_toml(&self) -> Result<Table> {
-        to_table(self)
+    fn with_total_steps(config: &PpoConfig, total_steps: u64) -> PpoConfig {
+        PpoConfig { total_steps, ..config.clone() }
     }
 
-    fn steps_per_update(&self) -> u64 {
-        self.ppo.num_steps as u64
+    fn for_trial(config: &PpoConfig, num_steps: usize) -> PpoConfig {
+        let config = Self::with_total_steps(config, u64::MAX);
+        PpoConfig { num_steps, num_minibatches: 1, update_epochs: 1, overlap: false, ..config }
     }
 
-    fn is_on_policy(&self) -> bool {
-        true
+    fn clips_values(config: &PpoConfig) -> bool {
+        config.clip_vloss
     }
 
-    fn total_steps(&self) -> u64 {
-        self.ppo.total_steps
-    }
-
-    fn clips_values(&self) -> bool {
-        self.ppo.clip_vloss
-    }
-
-    fn set_total_steps(&mut self, total_steps: u64) {
-        self.ppo.total_steps = total_steps;
-    }
-
-    fn validate(&self, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError> {
-        self.ppo.validate(num_envs).map_err(|error| error.within("ppo"))?;
-        policy
-            .validate_minibatches(self.ppo.num_minibatches, num_envs)
-            .map_err(|error| error.within("policy"))
-    }
-
-    fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
-        let workload = self.rollouts().workload(spec);
-        if !self.ppo.overlap {
-            return Ok(workload);
-        }
-        // One rollout is collected while the learner learns from the other. A checkpoint contains the finished one.
-        let rollout = workload.experience;
-        Ok(Workload { experience: 2 * rollout, in_checkpoint: rollout, ..workload })
-    }
-
-    fn trial(&self, spec: &VectorSpec) -> Trial {
-        let num_steps = self.rollouts().trial_steps(spec);
-        let config = PpoConfig {
-            total_steps: u64::MAX,
-            num_steps,
-            num_minibatches: 1,
-            update_epochs: 1,
-            overlap: false,
-            ..self.ppo.clone()
-        };
-        let samples = num_steps * spec.num_envs();
-        Trial { config: Box::new(Self { ppo: config }), samples, steps: samples as u64 }
-    }
-
-    fn memory_remedy(&self) -> &'static str {
-        on_policy::MEMORY_REMEDY
+    fn overlaps(config: &PpoConfig) -> bool {
+        config.overlap
     }
 
     fn create(
-        &self,
+        config: PpoConfig,
         policy: PolicyConfig,
         spec: VectorSpec,
         cluster: Cluster,
         device: &Device,
         seed: u64,
     ) -> Result<Box<dyn Learner>> {
-        let new = || Ppo::new(self.ppo.clone(), policy.clone(), spec.clone(), device, seed);
-        if self.ppo.overlap {
+        let new = || Ppo::new(config.clone(), policy.clone(), spec.clone(), device, seed);
+        if config.overlap {
             check_alone(&cluster)?;
             return Ok(Box::new(Overlapped::new(new()?, new()?)));
         }
@@ -126,26 +71,36 @@ impl AlgorithmConfig for Sections {
         Ok(Box::new(learner))
     }
 
-    fn restore(
-        &self,
+    fn resume(
         state: &[u8],
+        config: PpoConfig,
         policy: PolicyConfig,
-        _: &VectorSpec,
         cluster: Cluster,
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
-        if self.ppo.overlap {
+        if config.overlap {
             check_alone(&cluster)?;
-            return Ok(Box::new(Overlapped::from_state_with(state, self.ppo.clone(), policy, device)?));
+            return Ok(Box::new(Overlapped::from_state_with(state, config, policy, device)?));
         }
-        let mut learner = Ppo::from_state_with(state, self.ppo.clone(), policy, device)?;
+        let mut learner = Ppo::from_state_with(state, config, policy, device)?;
         learner.join(cluster)?;
         Ok(Box::new(learner))
     }
 
-    fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>> {
-        let restore = if self.ppo.overlap { Ppo::actor_from_state } else { Ppo::from_state };
+    fn resume_to_act(state: &[u8], config: &PpoConfig, device: &Device) -> Result<Box<dyn Learner>> {
+        let restore = if config.overlap { Ppo::actor_from_state } else { Ppo::from_state };
         Ok(Box::new(restore(state, device)?))
+    }
+
+    fn samples(spec: &VectorSpec, metrics: &PpoMetrics) -> Vec<Sample> {
+        samples(metrics).chain(samples_of_tasks(metrics, spec)).collect()
+    }
+
+    fn player(ppo: &Ppo, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
+        let rng = ChaCha8Rng::seed_from_u64(seed);
+        let policy = ppo.policy(spec)?;
+        let state = policy.initial_state();
+        Ok(Box::new(PolicyPlayer { policy, state, greedy, rng }))
     }
 }
 
@@ -158,31 +113,17 @@ fn check_alone(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-impl Learner for Ppo {
-    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
-        let metrics = self.update_unless(stop)?;
-        Ok(metrics.map(|metrics| all_samples(&metrics, self.spec())))
-    }
-
-    fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
-        let rng = ChaCha8Rng::seed_from_u64(seed);
-        let policy = self.policy(spec)?;
-        let state = policy.initial_state();
-        Ok(Box::new(PolicyPlayer { policy, state, greedy, rng }))
-    }
-}
-
 impl Learner for Overlapped<Ppo> {
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
         Ok(match self.update_unless(stop)? {
             Turn::Stopped => None,
             Turn::First => Some(Vec::new()),
-            Turn::Ended(metrics) => Some(all_samples(&metrics, self.spec())),
+            Turn::Ended(metrics) => Some(PpoAgent::samples(self.spec(), &metrics)),
         })
     }
 
     fn player(&self, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
-        self.actor().player(spec, greedy, seed)
+        PpoAgent::player(self.actor(), spec, greedy, seed)
     }
 }
 
@@ -208,10 +149,6 @@ impl Player for PolicyPlayer {
         };
         Ok(log_probs.into_iter().zip(values).map(reading).collect())
     }
-}
-
-fn all_samples(metrics: &PpoMetrics, spec: &VectorSpec) -> Vec<Sample> {
-    samples(metrics).chain(samples_of_tasks(metrics, spec)).collect()
 }
 
 fn samples(metrics: &PpoMetrics) -> impl Iterator<Item = Sample> {

@@ -1,13 +1,12 @@
-use algorithms::networks::PolicyConfig;
 use algorithms::sac::{Policy, Sac, SacAgent, SacConfig, SacMetrics};
-use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
+use algorithms::{LearnerError, SpecError, VectorSpec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rl_env::{ActionBuffer, Batch};
 use settings::Section;
 
 use super::algorithm::{ActionKind, Descriptor};
-use super::off_policy::{Minibatches, ReplayAlgorithm, Sections, TrialSizes};
+use super::off_policy::{Minibatches, ReplayAlgorithm, ReplaySections, TrialSizes};
 use super::player::{Player, Reading};
 use super::replay_storage::ReplaySettings;
 use crate::telemetry::{Metric, Sample};
@@ -24,7 +23,7 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
         "ale-train sac --games Pendulum-v1 --set sac.policy_frequency=1",
     ],
     sections: &[Section::of::<SacConfig>("sac"), Section::of::<ReplaySettings>("replay")],
-    read: Sections::<SacAgent>::read,
+    read: ReplaySections::<SacAgent>::read,
 };
 
 impl ReplayAlgorithm for SacAgent {
@@ -43,11 +42,6 @@ impl ReplayAlgorithm for SacAgent {
         let config = SacConfig { total_steps, ..config.clone() };
         let Some(TrialSizes { learning_starts, buffer_size, train_ratio }) = sizes else { return config };
         SacConfig { learning_starts, buffer_size, train_ratio, ..config }
-    }
-
-    fn validate(config: &SacConfig, policy: &PolicyConfig) -> Result<(), ConfigError> {
-        config.validate().map_err(|error| error.within("sac"))?;
-        policy.validate_soft_actor_critic().map_err(|error| error.within("policy"))
     }
 
     fn samples(_: &Sac, metrics: &SacMetrics) -> Vec<Sample> {

@@ -72,9 +72,12 @@ impl Head {
     /// Returns the returns that the outputs of an action should represent: the rewards plus the discounted returns
     /// represented by `next`, the outputs of the next action, averaged over its choices. For the categorical model
     /// these are the returns of all atoms, regardless of their probabilities.
-    pub(crate) fn returns(&self, task: usize, of: &NStepReturn, next: &[&[f32]]) -> Vec<f32> {
+    pub(crate) fn returns(&self, task: usize, n_step: &NStepReturn, next: &[&[f32]]) -> Vec<f32> {
         let expanded = |atoms: &[f32]| -> Vec<f32> {
-            atoms.iter().map(|&number| of.rewards + of.discount * self.scales.expand(task, number)).collect()
+            atoms
+                .iter()
+                .map(|&atom| n_step.rewards + n_step.discount * self.scales.expand(task, atom))
+                .collect()
         };
         match &self.model {
             ReturnModel::Mean(_) | ReturnModel::Quantile { .. } => {
@@ -152,9 +155,9 @@ fn project(support: &[f32], returns: impl Iterator<Item = (f32, f32)>) -> Vec<f3
     let (low, high) = (support[0], support[last]);
     let mut projected = vec![0.0; support.len()];
     for (value, probability) in returns {
-        let place = (value.clamp(low, high) - low) / (high - low) * last as f32;
-        let lower = (place.floor() as usize).min(last);
-        let upper_part = place - lower as f32;
+        let position = (value.clamp(low, high) - low) / (high - low) * last as f32;
+        let lower = (position.floor() as usize).min(last);
+        let upper_part = position - lower as f32;
         projected[lower] += probability * (1.0 - upper_part);
         if upper_part > 0.0 {
             projected[(lower + 1).min(last)] += probability * upper_part;
@@ -175,7 +178,7 @@ mod tests {
     const RETURN: NStepReturn = NStepReturn { rewards: 1.0, discount: 0.5, steps: 1 };
 
     fn close(outputs: &[f32], expected: &[f32]) {
-        let near = |(number, expected): (&f32, &f32)| (number - expected).abs() < 1e-5;
+        let near = |(atom, expected): (&f32, &f32)| (atom - expected).abs() < 1e-5;
         assert!(outputs.len() == expected.len() && outputs.iter().zip(expected).all(near), "{outputs:?}");
     }
 
@@ -188,8 +191,8 @@ mod tests {
     }
 
     /// Targets for a return of the first task.
-    fn target(head: &Head, of: &NStepReturn, next: &[f32]) -> Vec<f32> {
-        head.target(0, &head.returns(0, of, &[next]), &[next])
+    fn target(head: &Head, n_step: &NStepReturn, next: &[f32]) -> Vec<f32> {
+        head.target(0, &head.returns(0, n_step, &[next]), &[next])
     }
 
     fn mean(loss: LossKind) -> Head {
@@ -228,8 +231,8 @@ mod tests {
         // Support -2, 0 and 2. All probability is on 2, which represents e^2 - 1; half of that plus 1 is (e^2
         // + 1) / 2.
         let categorical = Head::new(ReturnModel::categorical(3, -2.0, 2.0), symlog());
-        let place = (2f32.exp().midpoint(1.0) + 1.0).ln() / 2.0;
-        close(&target(&categorical, &RETURN, &[-1e30, -1e30, 0.0]), &[0.0, 1.0 - place, place]);
+        let position = (2f32.exp().midpoint(1.0) + 1.0).ln() / 2.0;
+        close(&target(&categorical, &RETURN, &[-1e30, -1e30, 0.0]), &[0.0, 1.0 - position, position]);
     }
 
     #[test]

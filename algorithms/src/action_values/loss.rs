@@ -61,7 +61,7 @@ mod tests {
 
     fn close(tensor: Tensor<1>, expected: &[f32]) {
         let values: Vec<f32> = tensor.try_into_vec_as().unwrap();
-        let near = |(number, expected): (&f32, &f32)| (number - expected).abs() < 1e-6;
+        let near = |(value, expected): (&f32, &f32)| (value - expected).abs() < 1e-6;
         assert!(values.len() == expected.len() && values.iter().zip(expected).all(near), "{values:?}");
     }
 

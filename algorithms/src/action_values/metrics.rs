@@ -10,7 +10,7 @@ pub struct StepMetrics {
 impl StepMetrics {
     /// Returns the mean over at least one step.
     pub(crate) fn mean(steps: &[Self]) -> Self {
-        let mean = |number: fn(&Self) -> f32| steps.iter().map(number).sum::<f32>() / steps.len() as f32;
+        let mean = |value: fn(&Self) -> f32| steps.iter().map(value).sum::<f32>() / steps.len() as f32;
         Self {
             td_loss: mean(|step| step.td_loss),
             q_values: mean(|step| step.q_values),

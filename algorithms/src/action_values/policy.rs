@@ -8,7 +8,7 @@ use rl_env::{Batch, ObservationBuffer};
 use super::Head;
 use crate::experience::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::networks::value_scale::{Rescaling, TaskReturn, TaskScales};
-use crate::networks::{Noise, QNetwork};
+use crate::networks::{Noise, QNetwork, TaskNetwork};
 use crate::{JointActions, LearnerError, SpecError, VectorSpec};
 
 /// A trained policy over action values, used without learning.

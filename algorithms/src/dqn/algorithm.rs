@@ -18,10 +18,11 @@ use crate::experience::replay::ReplayOptions;
 use crate::networks::value_scale::TaskScales;
 use crate::networks::{
     NamedWeights, NetworkDescription, NewScales, ObservationLayout, PolicyConfig, QNetwork, QNetworkOptions,
-    TrainedNetwork, TransferError, Transferred, layout_of, load_weights, soft_update, transfer, weights,
+    TaskNetwork, TrainedNetwork, TransferError, Transferred, layout_of, load_weights, soft_update, transfer,
+    weights,
 };
 use crate::state_bytes::Header;
-use crate::{Learner, LearnerError, SpecError, VectorSpec};
+use crate::{ConfigError, Learner, LearnerError, SpecError, VectorSpec};
 
 /// The state of the networks.
 #[derive(Serialize, Deserialize)]
@@ -41,14 +42,17 @@ impl OffPolicyAlgorithm for DqnAgent {
 
     const HEADER: Header = Header { magic: b"DQNSTATE", version: 11 };
 
+    fn validate(config: &DqnConfig, policy: &PolicyConfig, _: usize) -> Result<(), ConfigError> {
+        config.validate().map_err(|error| error.within("dqn"))?;
+        let of_policy = policy.validate().and_then(|()| config.validate_policy(policy));
+        of_policy.map_err(|error| error.within("policy"))
+    }
+
     fn check(
         config: &DqnConfig,
-        policy: &PolicyConfig,
+        _: &PolicyConfig,
         spec: &VectorSpec,
     ) -> Result<ObservationLayout, LearnerError> {
-        config.validate()?;
-        policy.validate()?;
-        config.validate_policy(policy)?;
         let layout = Self::layout(spec)?;
         config.validate_observations(layout)?;
         Ok(layout)

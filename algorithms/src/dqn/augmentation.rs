@@ -34,7 +34,9 @@ impl Distortion {
     /// Shifts a plane of `width` columns from `from` to `to`.
     fn shift_plane(&self, from: &[u8], to: &mut [u8], width: usize) {
         let height = from.len() / width;
-        let moved = |place: usize, by: i32, end: usize| place.saturating_add_signed(by as isize).min(end - 1);
+        let moved = |coordinate: usize, by: i32, end: usize| {
+            coordinate.saturating_add_signed(by as isize).min(end - 1)
+        };
         for (y, row) in to.chunks_exact_mut(width).enumerate() {
             let source = &from[moved(y, self.shift[0], height) * width..][..width];
             for (x, pixel) in row.iter_mut().enumerate() {
@@ -100,15 +102,15 @@ mod tests {
         let device = Device::flex();
         let tensor = distorted(image.repeat(2), &distortions, layout, &device);
         let values: Vec<f32> = tensor.try_into_vec_as().unwrap();
-        let of = |row: usize, y: usize, x: usize, channel: usize| {
+        let value = |row: usize, y: usize, x: usize, channel: usize| {
             values[row * layout.length() + (y * 36 + x) * 2 + channel]
         };
         let pixel = |y: usize, x: usize| f32::from(image[y * 36 + x]) / 255.0;
         for channel in 0..2 {
-            assert_eq!(of(0, 3, 5, channel), pixel(4, 5) * 0.5);
-            assert_eq!(of(0, 35, 5, channel), pixel(35, 5) * 0.5);
-            assert_eq!(of(1, 3, 5, channel), pixel(3, 4));
-            assert_eq!(of(1, 3, 0, channel), pixel(3, 0));
+            assert_eq!(value(0, 3, 5, channel), pixel(4, 5) * 0.5);
+            assert_eq!(value(0, 35, 5, channel), pixel(35, 5) * 0.5);
+            assert_eq!(value(1, 3, 5, channel), pixel(3, 4));
+            assert_eq!(value(1, 3, 0, channel), pixel(3, 0));
         }
         let plain = distorted(image.clone(), &[], layout, &device);
         let expected = layout.tensor(std::iter::once(image.as_slice()), &device);

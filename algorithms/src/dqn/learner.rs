@@ -87,8 +87,8 @@ impl Dqn {
                 let gradient = self.gradient(minibatch, &targets[index], noise.online.as_ref(), weight);
                 let own = branches.of_rows(&minibatch.shard.rows);
                 let outputs = own.iter().flat_map(|branch| (0..atoms).map(move |atom| branch * atoms + atom));
-                let places = own.iter().copied().chain(outputs.map(|place| branches.len() + place));
-                ShardGradient { gradient, places: places.collect() }
+                let offsets = own.iter().copied().chain(outputs.map(|output| branches.len() + output));
+                ShardGradient { gradient, offsets: offsets.collect() }
             })?;
         let size =
             StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
@@ -150,8 +150,8 @@ impl Dqn {
             NamedWeights::of_rows(name, *layout, bytes.chunks_exact(layout.row_bytes()))
         };
         let batch = vec![
-            column("rewards", returns().map(|of| of.rewards).collect()),
-            column("discounts", returns().map(|of| of.discount).collect()),
+            column("rewards", returns().map(|n_step| n_step.rewards).collect()),
+            column("discounts", returns().map(|n_step| n_step.discount).collect()),
             column("weights", draws.iter().map(|draw| draw.weight).collect()),
             columns("targets", targets.concat()),
             columns("actions", actions.map(|option| option as f32).collect()),

@@ -74,12 +74,12 @@ fn collect(dqn: &mut Dqn, recording: &mut Recording) {
 
 /// Draws with the recorded random numbers. Asserts that the steps and their weights are those recorded.
 fn draw_by_priority(dqn: &Dqn, recording: &mut Recording, expected: &[Draw]) -> Vec<Draw> {
-    let mut numbers = recording.random_numbers("uniform");
-    let draws = dqn.off_policy.replay.draw(expected.len(), dqn.per_beta(), &mut numbers);
-    numbers.finish();
+    let mut step_ids = recording.random_numbers("uniform");
+    let draws = dqn.off_policy.replay.draw(expected.len(), dqn.per_beta(), &mut step_ids);
+    step_ids.finish();
     let weights = recording.floats("importance");
     for ((draw, expected), weight) in draws.iter().zip(expected).zip(&weights) {
-        assert_eq!((draw.env, draw.number), (expected.env, expected.number));
+        assert_eq!((draw.env, draw.step_id), (expected.env, expected.step_id));
         assert!((draw.weight - weight).abs() < 1e-5, "{draw:?}, not {weight}");
     }
     assert!(weights.iter().any(|weight| *weight < 0.8), "{weights:?}");
@@ -91,9 +91,9 @@ fn noise(dqn: &Dqn, recording: &mut Recording) -> StepNoise {
     let device = &dqn.agent.training.device;
     let plain = device.clone().without_autodiff();
     let mut draw = |name, network: &QNetwork, device| -> Option<Noise> {
-        let mut numbers = recording.random_numbers(name);
-        let noise = network.draw_noise(1, &mut numbers, device);
-        numbers.finish();
+        let mut step_ids = recording.random_numbers(name);
+        let noise = network.draw_noise(1, &mut step_ids, device);
+        step_ids.finish();
         noise
     };
     StepNoise {

@@ -9,7 +9,7 @@ use super::minibatch::StepNoise;
 use crate::LearnerError;
 use crate::action_values::greedy;
 use crate::networks::value_scale::TaskReturn;
-use crate::networks::{Noise, QNetwork};
+use crate::networks::{Noise, QNetwork, TaskNetwork};
 
 /// The outputs of the successors of a minibatch.
 struct NextOutputs {
@@ -49,8 +49,10 @@ impl Dqn {
             .zip(&next)
             .map(|(minibatch, next)| {
                 let rows = minibatch.tasks.iter().zip(&minibatch.returns).enumerate();
-                rows.map(|(row, (&task, of))| self.agent.actor.head().returns(task, of, &next.of(row)))
-                    .collect()
+                rows.map(|(row, (&task, n_step))| {
+                    self.agent.actor.head().returns(task, n_step, &next.of(row))
+                })
+                .collect()
             })
             .collect();
         self.rescale(minibatches, &returns)?;

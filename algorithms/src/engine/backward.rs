@@ -39,6 +39,29 @@ impl Pause {
     }
 }
 
+/// The place in a network at which the backward pass may pause: where a loss passes its features.
+pub struct PausePoint {
+    pauses: bool,
+    pause: Option<Pause>,
+}
+
+impl PausePoint {
+    pub(crate) fn new(pauses: bool) -> Self {
+        Self { pauses, pause: None }
+    }
+
+    /// Passes on the features of the body to the upper layers.
+    pub(crate) fn pass(&mut self, features: Tensor<2>) -> Tensor<2> {
+        let (features, pause) = Pause::at(features, self.pauses);
+        self.pause = pause;
+        features
+    }
+
+    pub(crate) fn into_pause(self) -> Option<Pause> {
+        self.pause
+    }
+}
+
 impl BodyBackward {
     /// Returns the gradients of the body. They are bit-identical to those of a backward pass without a pause.
     pub(crate) fn run(self, network: &impl Module) -> GradientsParams {

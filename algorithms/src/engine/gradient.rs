@@ -31,8 +31,8 @@ pub(crate) struct Gradient {
 /// The gradient of one shard of a minibatch.
 pub(crate) struct ShardGradient {
     pub(crate) gradient: Gradient,
-    /// The position of each detail among those of the whole minibatch.
-    pub(crate) places: Vec<usize>,
+    /// Where each detail goes among those of the whole minibatch.
+    pub(crate) offsets: Vec<usize>,
 }
 
 /// Converts the gradients of the shards of a minibatch to vectors, two for each shard, and back. If the backward pass
@@ -99,17 +99,17 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         let (parameters, elements) = self.len(Part::Lower);
         let head = self.names.len() + self.details;
         let mut vector = vec![0.0; head + parameters + elements];
-        let Some(ShardGradient { gradient, places }) = shard else { return Ok(vector) };
+        let Some(ShardGradient { gradient, offsets }) = shard else { return Ok(vector) };
         let gradients = gradient.body.map_or(gradient.parameters, |body| body.run(self.network));
         let Collected { present, mut tensors, .. } = self.collect(&gradients, Part::Lower);
         vector[head..head + parameters].copy_from_slice(&present);
         tensors.splice(0..0, gradient.terms.into_iter().chain([gradient.details]));
         let values = to_host(Tensor::cat(tensors, 0))?;
         let (terms, rest) = values.split_at(self.names.len());
-        let (details, gradients) = rest.split_at(places.len());
+        let (details, gradients) = rest.split_at(offsets.len());
         vector[..terms.len()].copy_from_slice(terms);
-        for (place, &detail) in places.into_iter().zip(details) {
-            vector[terms.len() + place] = detail;
+        for (offset, &detail) in offsets.into_iter().zip(details) {
+            vector[terms.len() + offset] = detail;
         }
         vector[head + parameters..].copy_from_slice(gradients);
         Ok(vector)
@@ -169,7 +169,7 @@ impl<'a, N: Module> GradientVectors<'a, N> {
 
     /// Returns the number of parameters and the number of gradient elements of a vector.
     fn len(&self, part: Part) -> (usize, usize) {
-        let sizes = self.parameters.iter().filter(|(of, _)| *of == part).map(|(_, elements)| elements);
+        let sizes = self.parameters.iter().filter(|(other, _)| *other == part).map(|(_, elements)| elements);
         (sizes.clone().count(), sizes.sum())
     }
 

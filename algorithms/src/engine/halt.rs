@@ -3,7 +3,7 @@
 use crate::LearnerError;
 
 /// The reason why an update ended early.
-pub(crate) enum Halt {
+pub enum Halt {
     /// The caller asked for it.
     Stopped,
     Failed(LearnerError),

@@ -1,5 +1,7 @@
+use std::fmt::Debug;
 use std::io::Write;
 
+use burn::tensor::Device;
 use rl_env::{Actions, Batch};
 
 use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
@@ -7,8 +9,8 @@ use crate::{LearnerError, VectorSpec};
 
 /// The interface that all learners share; [`ppo`](crate::ppo) shows the order of its methods.
 ///
-/// Every learner except [`Overlapped`](crate::Overlapped) also has `new`, `from_state`, `config`, `update` and `policy` with
-/// the same parameters. Their types depend on the algorithm, so they are not part of this trait.
+/// Every learner except [`Overlapped`](crate::Overlapped) is also [`Resumable`], and has `new`, `config`, `update` and `policy`
+/// with the same parameters. Their types depend on the algorithm, so they are not part of this trait.
 pub trait Learner {
     /// Returns the description of the environments that the learner was created for.
     fn spec(&self) -> &VectorSpec;
@@ -61,4 +63,17 @@ pub trait Learner {
     /// heads if another algorithm trained the network. The optimiser and schedules do not change. On an error nothing
     /// changes.
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError>;
+}
+
+/// A learner that can be restored from its state, and whose updates can be stopped.
+pub trait Resumable: Learner + Sized {
+    /// The metrics of an update.
+    type Metrics: Debug + PartialEq;
+
+    /// Restores the learner that [`state`](Learner::state) described.
+    fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError>;
+
+    /// Updates the network. If `stop` returns true before the end, the update is undone and the result is `None`: the learner is
+    /// bit for bit as before the call, and the update is still due.
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Self::Metrics>, LearnerError>;
 }

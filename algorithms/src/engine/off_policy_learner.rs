@@ -1,5 +1,6 @@
 //! The learner that all off-policy algorithms share. It enforces the order of calls and can stop and undo an update.
 
+use std::fmt::Debug;
 use std::io::Write;
 
 use burn::tensor::Device;
@@ -13,6 +14,7 @@ use super::halt;
 use super::off_policy::OffPolicy;
 use super::replay_plan::ReplayPlan;
 use super::seeds::Stream;
+use super::{Learner, Resumable};
 use crate::cluster::Cluster;
 use crate::experience::replay::{ActionElement, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
 use crate::networks::{
@@ -20,7 +22,7 @@ use crate::networks::{
     Transferred,
 };
 use crate::state_bytes::Header;
-use crate::{Learner, LearnerError, SpecError, VectorSpec};
+use crate::{ConfigError, LearnerError, SpecError, VectorSpec};
 
 /// An off-policy algorithm: its networks, action selection and gradient steps. [`OffPolicyLearner`] implements everything
 /// else.
@@ -34,14 +36,17 @@ pub trait OffPolicyAlgorithm: Clone {
     /// The metrics of a gradient step.
     type Step;
     /// The metrics of an update.
-    type Metrics;
+    type Metrics: Debug + PartialEq;
     /// The part of a checkpoint that belongs to the algorithm.
     type State: Serialize + DeserializeOwned;
 
     /// The magic bytes and the version of checkpoints.
     const HEADER: Header;
 
-    /// Validates the settings against the environments. Returns the observation layout.
+    /// Validates the settings. An error names the section and the key.
+    fn validate(config: &Self::Config, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError>;
+
+    /// Checks that the algorithm can learn in the environments. Returns the observation layout.
     fn check(
         config: &Self::Config,
         policy: &PolicyConfig,
@@ -125,6 +130,8 @@ pub struct OffPolicyLearner<A: OffPolicyAlgorithm> {
     pub(crate) agent: A,
     /// The elements of the actions of the current step.
     pub(crate) actions: Vec<A::Element>,
+    /// True if states contain the replay buffer.
+    pub(super) replay_in_state: bool,
 }
 
 impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
@@ -154,13 +161,14 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         seed: u64,
     ) -> Result<Self, LearnerError> {
         spec.check()?;
+        A::validate(&config, &policy, spec.num_envs())?;
         let layout = A::check(&config, &policy, &spec)?;
         policy.precision.validate_on(device)?;
         let (options, plan) = (A::replay_options(&config), A::plan(&config));
         let mut off_policy = OffPolicy::new(spec, layout, options, plan, (cluster, storage), seed)?;
         let mut rng = Stream::Initialization.rng(seed);
         let agent = A::new(&config, &policy, &mut off_policy, &mut rng, &device.clone().autodiff());
-        Ok(Self { config, policy, off_policy, agent, actions: Vec::new() })
+        Ok(Self { config, policy, off_policy, agent, actions: Vec::new(), replay_in_state: true })
     }
 
     /// Computes the size of the part of the replay buffer that a process of a cluster holds, without allocating it.
@@ -277,7 +285,7 @@ impl<A: OffPolicyAlgorithm> Learner for OffPolicyLearner<A> {
     }
 
     fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        self.write(true, out)
+        self.write(out)
     }
 
     fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
@@ -290,5 +298,17 @@ impl<A: OffPolicyAlgorithm> Learner for OffPolicyLearner<A> {
 
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
         A::start_from(self, source)
+    }
+}
+
+impl<A: OffPolicyAlgorithm> Resumable for OffPolicyLearner<A> {
+    type Metrics = A::Metrics;
+
+    fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
+        Self::from_state(bytes, device)
+    }
+
+    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<A::Metrics>, LearnerError> {
+        self.update_unless(stop)
     }
 }

@@ -40,8 +40,9 @@ type StateOf<'a, A> = State<
 >;
 
 impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
-    /// Writes the complete state, with or without the replay buffer.
-    pub(super) fn write(&self, with_replay: bool, out: &mut dyn Write) -> Result<(), LearnerError> {
+    /// Writes the state.
+    pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
+        let with_replay = self.replay_in_state;
         let OffPolicy { spec, steps, updates, due, action_rng, replay_rng, noise_rng, .. } = &self.off_policy;
         let state = State {
             config: self.config.clone(),
@@ -59,10 +60,11 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         self.off_policy.write_state(&A::HEADER, &state, with_replay, out)
     }
 
-    /// Writes the state without the replay buffer, which is small. After a restart learning pauses until the replay
-    /// buffer holds `learning_starts` steps again; the policy acts meanwhile. Fails between `act` and `observe`.
-    pub fn write_state_without_replay(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        self.write(false, out)
+    /// Sets whether states contain the replay buffer; a new or restored learner's do. Those without it are small, and cannot
+    /// be written between `act` and `observe`. After a restart learning pauses until the replay buffer holds
+    /// `learning_starts` steps again; the policy acts meanwhile.
+    pub fn set_replay_in_state(&mut self, is_in_state: bool) {
+        self.replay_in_state = is_in_state;
     }
 
     /// Restores the learner that [`state`](crate::Learner::state) described, with the replay buffer in memory. Compare

@@ -16,7 +16,7 @@ use crate::engine::gradient::{Gradient, GradientVectors, ShardGradient};
 use crate::engine::halt::Halt;
 use crate::engine::rollout_plan::RolloutPlan;
 use crate::engine::seeds::Stream;
-use crate::engine::training::{Mark, StepSize, Training, TrainingState};
+use crate::engine::training::{Snapshot, StepSize, Training, TrainingState};
 use crate::error::in_order;
 use crate::experience::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::experience::device_rollout::DeviceRollout;
@@ -49,7 +49,7 @@ pub(crate) struct OnPolicy<N> {
 
 /// The fields that an update changes before it is complete, with their values before the update.
 pub(crate) struct BeforeUpdate<N> {
-    training: Mark<N>,
+    training: Snapshot<N>,
     shuffle_rng: ChaCha8Rng,
 }
 
@@ -177,6 +177,11 @@ impl<N: Module> OnPolicy<N> {
         self.spec.task_ids[self.rollout.env(entry)]
     }
 
+    /// Returns the number of choices of the action of an entry of the rollout.
+    pub(crate) fn num_choices(&self, entry: usize) -> usize {
+        self.spec.tasks[self.task(entry)].actions.num_choices()
+    }
+
     /// Returns true if all environments of a batch can begin a step.
     pub(crate) fn can_act(&self, batch: &Batch) -> bool {
         batch.env_ids.iter().all(|&env| self.rollout.can_begin(env))
@@ -256,12 +261,12 @@ impl<N: Module> OnPolicy<N> {
         // Environments whose steps are limited may all have used them up.
         in_order(!self.rollout.transitions().is_empty(), "update was called after a rollout without steps")?;
         self.uploaded.iter_mut().for_each(DeviceRollout::join);
-        Ok(BeforeUpdate { training: self.training.mark(), shuffle_rng: self.shuffle_rng.clone() })
+        Ok(BeforeUpdate { training: self.training.snapshot(), shuffle_rng: self.shuffle_rng.clone() })
     }
 
     /// Undoes an update that is not complete.
     pub(crate) fn undo_update(&mut self, before: BeforeUpdate<N>) {
-        self.training.return_to(before.training);
+        self.training.roll_back(before.training);
         self.shuffle_rng = before.shuffle_rng;
     }
 
@@ -282,14 +287,14 @@ impl<N: Module> OnPolicy<N> {
     }
 
     /// Returns the rows of entries among the uploaded observations, `[entries]`.
-    pub(crate) fn places(&self, entries: &[usize]) -> Tensor<1, Int> {
+    pub(crate) fn device_rows(&self, entries: &[usize]) -> Tensor<1, Int> {
         self.uploaded().expect("the network is on a device").rows(entries)
     }
 
     /// Returns the observations of some entries, `[entries, length]`, on the autodiff device.
     pub(crate) fn observations(&self, entries: &[usize]) -> Tensor<2> {
         if self.is_on_device() {
-            return self.uploaded_observations(self.places(entries));
+            return self.uploaded_observations(self.device_rows(entries));
         }
         let rows = entries.iter().map(|&entry| self.rollout.observation(entry));
         self.layout.tensor(rows, &self.training.device)
@@ -306,13 +311,12 @@ impl<N: Module> OnPolicy<N> {
     }
 
     /// Turns a `NonFinite` error into a report with the given entries of the rollout, as far as this process holds
-    /// their observations. `columns` are named functions of the entry.
+    /// their observations. `columns` are named, entry by entry.
     pub(crate) fn diagnose(
         &self,
         error: LearnerError,
         entries: &[usize],
-        columns: &[(&str, &dyn Fn(usize) -> f32)],
-        learning_rate: f64,
+        columns: &[(&str, &[f32])],
     ) -> LearnerError {
         let Self { spec, layout, rollout, training, .. } = self;
         let is_own = |entry: &usize| rollout.own().contains(&rollout.env(*entry));
@@ -322,10 +326,10 @@ impl<N: Module> OnPolicy<N> {
             .map(|&entry| spec.tasks[spec.task_ids[rollout.env(entry)]].name.as_str())
             .collect();
         let observations = entries.iter().map(|&entry| rollout.observation(entry));
-        let columns = columns.iter().map(|(name, value)| NamedWeights {
+        let columns = columns.iter().map(|(name, values)| NamedWeights {
             name: (*name).to_owned(),
             shape: vec![entries.len()],
-            values: entries.iter().map(|&entry| value(entry)).collect(),
+            values: entries.iter().map(|&entry| values[entry]).collect(),
         });
         // Discrete or continuous actions: one of the two is empty.
         let action = |&entry: &usize| {
@@ -339,7 +343,7 @@ impl<N: Module> OnPolicy<N> {
         };
         let batch =
             columns.chain([actions, NamedWeights::of_rows("observations", *layout, observations)]).collect();
-        training.diagnose(error, self.updates, learning_rate, &rows, batch)
+        training.diagnose(error, self.updates, self.step_size().learning_rate, &rows, batch)
     }
 
     /// Like [`diagnose`](Self::diagnose), for the observations of `batch`, which the network could not

@@ -47,7 +47,7 @@ pub(crate) enum OptimizerStep {
 
 /// Result of a step of the optimiser.
 #[derive(Debug)]
-pub(crate) struct StepResult {
+pub struct StepResult {
     /// The terms in the order in which they were given.
     pub(crate) terms: Vec<f32>,
     /// Norm of the gradient of all parameters together, before clipping.
@@ -67,7 +67,7 @@ impl StepResult {
     ) -> Result<Self, LearnerError> {
         let units = terms.split_off(terms.len() - layers.iter().sum::<usize>());
         let details = terms.split_off(names.len());
-        if let Some((name, _)) = names.iter().zip(&terms).find(|(_, number)| !number.is_finite()) {
+        if let Some((name, _)) = names.iter().zip(&terms).find(|(_, value)| !value.is_finite()) {
             return Err(LearnerError::NonFinite { what: (*name).to_owned() });
         }
         let grad_norm = terms.pop().expect("the gradient norm is the last term");

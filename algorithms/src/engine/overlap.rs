@@ -11,23 +11,18 @@ use std::time::Duration;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use rl_env::{Actions, Batch};
 
+use super::{Learner, Resumable};
 use crate::error::in_order;
 use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
-use crate::{Learner, LearnerError, VectorSpec};
+use crate::{LearnerError, VectorSpec};
 
 /// The interval at which a waiting thread checks whether it should stop.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// An on-policy learner of which one instance can act while another updates.
-pub trait Overlap: Learner + Send + Sized + 'static {
-    /// The metrics of an update.
-    type Metrics: Send + 'static;
-
+pub trait Overlap: Resumable<Metrics: Send> + Send + 'static {
     /// Returns the number of updates that are planned.
     fn planned_updates(&self) -> u64;
-
-    /// Updates the network. If `stop` returns true before the end, the update is undone and the result is `None`.
-    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Self::Metrics>, LearnerError>;
 
     /// Copies the weights, and all other state needed for acting, from an updated learner.
     fn adopt(&mut self, learner: &Self);
@@ -81,7 +76,7 @@ struct Updating<L: Overlap> {
     stop: Arc<AtomicBool>,
 }
 
-type Finished<L> = (Box<L>, Result<Option<<L as Overlap>::Metrics>, LearnerError>);
+type Finished<L> = (Box<L>, Result<Option<<L as Resumable>::Metrics>, LearnerError>);
 
 /// The outcome of [`Overlapped::update_unless`].
 #[derive(Clone, Copy, Debug, PartialEq)]

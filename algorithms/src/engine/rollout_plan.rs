@@ -4,13 +4,21 @@ use crate::engine::training::StepSize;
 
 /// The settings that determine the course of training, for all on-policy learners.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RolloutPlan {
-    pub(crate) total_steps: u64,
-    pub(crate) num_steps: usize,
-    pub(crate) learning_rate: f64,
-    pub(crate) anneal_lr: bool,
-    pub(crate) num_minibatches: usize,
-    pub(crate) max_grad_norm: f32,
+pub struct RolloutPlan {
+    /// The number of steps to train for, over all environments.
+    pub total_steps: u64,
+    /// The number of steps of each environment in a rollout.
+    pub num_steps: usize,
+    /// Step size of the optimiser at the start of training.
+    pub learning_rate: f64,
+    /// True if the learning rate decays linearly to 0.
+    pub anneal_lr: bool,
+    /// The number of minibatches of a rollout.
+    pub num_minibatches: usize,
+    /// The number of epochs over each rollout.
+    pub update_epochs: usize,
+    /// The norm to which the gradient of all parameters is clipped.
+    pub max_grad_norm: f32,
 }
 
 impl RolloutPlan {

@@ -24,12 +24,12 @@ pub(crate) struct Training<N> {
     /// Factor of the loss before its gradient is computed.
     loss_scale: f32,
     /// Network and optimiser before the pending steps, on a device other than the CPU.
-    last_finite: Option<Mark<N>>,
+    last_finite: Option<Snapshot<N>>,
 }
 
 /// A snapshot of network and optimiser that can be restored.
 #[derive(Clone)]
-pub(crate) struct Mark<N> {
+pub(crate) struct Snapshot<N> {
     network: N,
     optimizer: AdamOptimizer,
 }
@@ -109,7 +109,7 @@ impl<N: Module> Training<N> {
             (OptimizerStep::Ready(result), GradientScale::Host(scale * unscale))
         } else {
             if self.last_finite.is_none() {
-                self.last_finite = Some(self.mark());
+                self.last_finite = Some(self.snapshot());
             }
             let scale = size.max_grad_norm.map_or(GradientScale::Host(unscale), |max_norm| {
                 GradientScale::Device(Box::new(clip_scale_on_device(norm, max_norm).mul_scalar(unscale)))
@@ -140,19 +140,19 @@ impl<N: Module> Training<N> {
             Ok(steps)
         });
         if result.is_err() {
-            self.return_to(last_finite);
+            self.roll_back(last_finite);
         }
         result
     }
 
     /// Takes a snapshot of the current moment. Tensors share their memory with it.
-    pub(crate) fn mark(&self) -> Mark<N> {
-        Mark { network: self.network.clone(), optimizer: self.optimizer.clone() }
+    pub(crate) fn snapshot(&self) -> Snapshot<N> {
+        Snapshot { network: self.network.clone(), optimizer: self.optimizer.clone() }
     }
 
     /// Undoes all steps since a snapshot, including those that have not been read.
-    pub(crate) fn return_to(&mut self, mark: Mark<N>) {
-        Mark { network: self.network, optimizer: self.optimizer } = mark;
+    pub(crate) fn roll_back(&mut self, snapshot: Snapshot<N>) {
+        Snapshot { network: self.network, optimizer: self.optimizer } = snapshot;
         self.last_finite = None;
     }
 

@@ -62,33 +62,33 @@ impl fmt::Display for Divergence {
 /// Describes the first non-finite value of the batch, or else of the weights. If all values are finite, describes the
 /// largest one.
 fn suspect(batch: &[NamedWeights], rows: &[&str], weights: &[NamedWeights]) -> String {
-    let of_batch = |tensor: &NamedWeights, place: usize| {
-        let row = place * rows.len() / tensor.values.len();
-        format!("{} in `{}`, row {row}, of {}", tensor.values[place], tensor.name, rows[row])
+    let of_batch = |tensor: &NamedWeights, position: usize| {
+        let row = position * rows.len() / tensor.values.len();
+        format!("{} in `{}`, row {row}, of {}", tensor.values[position], tensor.name, rows[row])
     };
-    let of_weights = |tensor: &NamedWeights, place: usize| {
-        format!("{} in the weights `{}`", tensor.values[place], tensor.name)
+    let of_weights = |tensor: &NamedWeights, position: usize| {
+        format!("{} in the weights `{}`", tensor.values[position], tensor.name)
     };
     let bad = |tensor: &NamedWeights| tensor.values.iter().position(|value| !value.is_finite());
-    if let Some(found) = batch.iter().find_map(|tensor| Some(of_batch(tensor, bad(tensor)?))) {
-        return format!("the first such value is {found}");
+    if let Some(suspect) = batch.iter().find_map(|tensor| Some(of_batch(tensor, bad(tensor)?))) {
+        return format!("the first such value is {suspect}");
     }
-    if let Some(found) = weights.iter().find_map(|tensor| Some(of_weights(tensor, bad(tensor)?))) {
-        return format!("the first such value is {found}");
+    if let Some(suspect) = weights.iter().find_map(|tensor| Some(of_weights(tensor, bad(tensor)?))) {
+        return format!("the first such value is {suspect}");
     }
-    let place = |tensor: &NamedWeights| {
+    let position = |tensor: &NamedWeights| {
         (0..tensor.values.len()).max_by(|&a, &b| tensor.values[a].abs().total_cmp(&tensor.values[b].abs()))
     };
     let largest = |tensors: &[NamedWeights], say: &dyn Fn(&NamedWeights, usize) -> String| {
         let all = tensors.iter().filter_map(|tensor| {
-            let place = place(tensor)?;
-            Some((tensor.values[place].abs(), say(tensor, place)))
+            let position = position(tensor)?;
+            Some((tensor.values[position].abs(), say(tensor, position)))
         });
         all.max_by(|(a, _), (b, _)| a.total_cmp(b))
     };
-    let found = [largest(batch, &of_batch), largest(weights, &of_weights)];
-    match found.into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b)) {
-        Some((_, found)) => format!("all inputs are finite, the largest value is {found}"),
+    let suspect = [largest(batch, &of_batch), largest(weights, &of_weights)];
+    match suspect.into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b)) {
+        Some((_, suspect)) => format!("all inputs are finite, the largest value is {suspect}"),
         None => "there were no inputs".to_owned(),
     }
 }

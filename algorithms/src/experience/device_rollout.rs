@@ -10,19 +10,19 @@ pub(crate) struct DeviceRollout {
     /// The entry of the rollout for each row of all parts.
     entries: Vec<usize>,
     /// The row of each entry.
-    places: Vec<usize>,
+    device_rows: Vec<usize>,
 }
 
 impl DeviceRollout {
     /// Creates an empty rollout for `entries` entries.
     pub(crate) fn new(entries: usize) -> Self {
-        Self { parts: Vec::new(), entries: Vec::new(), places: vec![0; entries] }
+        Self { parts: Vec::new(), entries: Vec::new(), device_rows: vec![0; entries] }
     }
 
     /// Adds the observations of some entries, row by row.
     pub(crate) fn push(&mut self, entries: impl Iterator<Item = usize>, rows: PackedRows) {
         for entry in entries {
-            self.places[entry] = self.entries.len();
+            self.device_rows[entry] = self.entries.len();
             self.entries.push(entry);
         }
         self.parts.push(rows);
@@ -49,7 +49,7 @@ impl DeviceRollout {
     /// Returns the rows of the given entries as indices on the device. The entries must have been pushed and
     /// [joined](Self::join).
     pub(crate) fn rows(&self, entries: &[usize]) -> Tensor<1, Int> {
-        self.parts[0].indices(entries.iter().map(|&entry| self.places[entry]))
+        self.parts[0].indices(entries.iter().map(|&entry| self.device_rows[entry]))
     }
 
     /// Selects observations by their [rows](Self::rows).

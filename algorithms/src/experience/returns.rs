@@ -150,14 +150,14 @@ mod tests {
     #[test]
     fn n_step_returns_by_hand() {
         let step = |reward| (reward, false, false);
-        let of = |steps: &[(f32, bool, bool)]| n_step_return(steps.iter().copied(), 0.5);
+        let returned = |steps: &[(f32, bool, bool)]| n_step_return(steps.iter().copied(), 0.5);
         // 1 + 0.5 * 2 + 0.25 * 4, and 0.125 times the value after the third.
-        let result = of(&[step(1.0), step(2.0), step(4.0)]);
+        let result = returned(&[step(1.0), step(2.0), step(4.0)]);
         assert_eq!(result, NStepReturn { rewards: 3.0, discount: 0.125, steps: 3 });
         // Nothing counts after the end of an episode, and only a truncated return is bootstrapped.
-        let terminated = of(&[step(1.0), (2.0, true, false), step(4.0)]);
+        let terminated = returned(&[step(1.0), (2.0, true, false), step(4.0)]);
         assert_eq!(terminated, NStepReturn { rewards: 2.0, discount: 0.0, steps: 2 });
-        let truncated = of(&[step(1.0), (2.0, false, true), step(4.0)]);
+        let truncated = returned(&[step(1.0), (2.0, false, true), step(4.0)]);
         assert_eq!(truncated, NStepReturn { rewards: 2.0, discount: 0.25, steps: 2 });
     }
 

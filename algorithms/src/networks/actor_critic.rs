@@ -6,7 +6,8 @@ use super::body::{Body, Hidden, VectorLayers};
 use super::lstm::Lstm;
 use super::norm::Activation;
 use super::{
-    Heads, Initializer, LstmState, ObservationLayout, Outputs, PolicyConfig, RowTasks, Sequences, TorsoKind,
+    Heads, Initializer, LstmState, ObservationLayout, Outputs, PolicyConfig, RowTasks, Sequences,
+    TaskNetwork, TorsoKind,
 };
 use crate::VectorSpec;
 use crate::networks::value_scale::Rescaling;
@@ -54,12 +55,6 @@ impl ActorCritic {
         Self { body, hidden, lstm, heads }
     }
 
-    /// Returns the network adapted to new value scales, one for each task, with the same predictions.
-    #[must_use]
-    pub(crate) fn rescale_values(self, changes: &[Rescaling]) -> Self {
-        Self { heads: self.heads.rescale_values(changes), ..self }
-    }
-
     /// Computes logits and values of observations `[rows, length]` from [`ObservationLayout::tensor`]. A recurrent
     /// network requires `sequences`, which arrange the rows as sequences, and also returns its next state.
     ///
@@ -100,5 +95,11 @@ impl ActorCritic {
     /// Computes the third part: the heads of each row's task.
     pub(crate) fn outputs(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
         self.heads.forward(features, rows)
+    }
+}
+
+impl TaskNetwork for ActorCritic {
+    fn rescale_values(self, changes: &[Rescaling]) -> Self {
+        Self { heads: self.heads.rescale_values(changes), ..self }
     }
 }

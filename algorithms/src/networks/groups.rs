@@ -16,7 +16,7 @@ struct Groups {
     /// The rows of each group, padded to `size` with row 0.
     rows: Vec<i32>,
     /// The index in `rows` of each row of the batch.
-    places: Vec<i32>,
+    positions: Vec<i32>,
 }
 
 impl Groups {
@@ -27,14 +27,14 @@ impl Groups {
         }
         let size = groups.values().map(Vec::len).max().unwrap_or(0);
         let mut rows = vec![0; groups.len() * size];
-        let mut places = vec![0; tasks.len()];
+        let mut positions = vec![0; tasks.len()];
         for (group, members) in groups.values().enumerate() {
-            for (place, &row) in (group * size..).zip(members) {
-                rows[place] = row as i32;
-                places[row] = place as i32;
+            for (position, &row) in (group * size..).zip(members) {
+                rows[position] = row as i32;
+                positions[row] = position as i32;
             }
         }
-        Self { tasks: groups.into_keys().map(|task| task as i32).collect(), size, rows, places }
+        Self { tasks: groups.into_keys().map(|task| task as i32).collect(), size, rows, positions }
     }
 }
 
@@ -44,22 +44,22 @@ pub(super) struct GroupIndices {
     size: usize,
     rows: Tensor<1, Int>,
     tasks: Tensor<1, Int>,
-    places: Tensor<1, Int>,
+    positions: Tensor<1, Int>,
 }
 
 impl GroupIndices {
     /// Groups rows of the given tasks. Makes a single transfer to the device.
     pub(super) fn new(tasks: &[usize], device: &Device) -> Self {
-        let Groups { tasks, size, rows, places } = Groups::of(tasks);
-        let [num_rows, num_tasks, num_places] = [rows.len(), tasks.len(), places.len()];
-        let all = [rows, tasks, places].concat();
+        let Groups { tasks, size, rows, positions } = Groups::of(tasks);
+        let [num_rows, num_tasks, num_positions] = [rows.len(), tasks.len(), positions.len()];
+        let all = [rows, tasks, positions].concat();
         let length = all.len();
         let all = integers(all, [length], device);
         Self {
             size,
             rows: all.clone().narrow(0, 0, num_rows),
             tasks: all.clone().narrow(0, num_rows, num_tasks),
-            places: all.narrow(0, num_rows + num_tasks, num_places),
+            positions: all.narrow(0, num_rows + num_tasks, num_positions),
         }
     }
 
@@ -70,7 +70,7 @@ impl GroupIndices {
         GroupedRows {
             input: input.clone().select(0, self.rows.clone()).reshape([count, self.size, inputs]),
             tasks: (count < num_tasks).then(|| self.tasks.clone()),
-            places: self.places.clone(),
+            positions: self.positions.clone(),
             num_tasks,
         }
     }
@@ -85,7 +85,7 @@ pub(super) struct GroupedRows {
     /// The task of each group; `None` if every task has a group.
     tasks: Option<Tensor<1, Int>>,
     /// The index in `groups * size` of each row of the batch.
-    places: Tensor<1, Int>,
+    positions: Tensor<1, Int>,
     num_tasks: usize,
 }
 
@@ -103,7 +103,7 @@ impl GroupedRows {
             Some(tasks) => (weight.select(1, tasks.clone()), bias.select(0, tasks.clone())),
         };
         let outputs = self.input.clone().matmul(weight.swap_dims(0, 1)) + bias.unsqueeze_dim(1);
-        outputs.reshape([count * size, columns]).select(0, self.places.clone())
+        outputs.reshape([count * size, columns]).select(0, self.positions.clone())
     }
 
     /// Computes the outputs of a layer with weights for each task, `[rows, columns]`.
@@ -119,8 +119,12 @@ mod tests {
     #[test]
     fn rows_are_grouped_by_task() {
         let groups = Groups::of(&[3, 0, 3, 3, 0]);
-        let expected =
-            Groups { tasks: vec![0, 3], size: 3, rows: vec![1, 4, 0, 0, 2, 3], places: vec![3, 0, 4, 5, 1] };
+        let expected = Groups {
+            tasks: vec![0, 3],
+            size: 3,
+            rows: vec![1, 4, 0, 0, 2, 3],
+            positions: vec![3, 0, 4, 5, 1],
+        };
         assert_eq!(groups, expected);
     }
 }

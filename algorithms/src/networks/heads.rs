@@ -279,10 +279,10 @@ mod tests {
             let gradients = GradientsParams::from_grads(loss.backward(), &case.heads);
             let bias = case.heads.policy.bias.as_ref().unwrap();
             let gradient = host(gradients.get::<1>(bias.id).unwrap());
-            assert!(gradient.iter().all(|number| number.is_finite()));
+            assert!(gradient.iter().all(|value| value.is_finite()));
             let legal: Vec<usize> = case.spec.task_ids.iter().flat_map(|&task| case.columns(task)).collect();
-            for (column, &number) in gradient.iter().enumerate() {
-                assert!(number == 0.0 || legal.contains(&column), "{column}: {gradient:?}");
+            for (column, &value) in gradient.iter().enumerate() {
+                assert!(value == 0.0 || legal.contains(&column), "{column}: {gradient:?}");
             }
         }
     }

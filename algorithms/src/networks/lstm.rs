@@ -126,8 +126,8 @@ mod tests {
         let (h11, c11) = by_hand(0.9, 0.0, 0.0);
         let near = |tensor: Tensor<2>, expected: &[f64]| {
             let values: Vec<f32> = tensor.try_into_vec_as().unwrap();
-            for (number, expected) in values.iter().zip(expected) {
-                assert!((f64::from(*number) - expected).abs() < 1e-6, "{number} and {expected}");
+            for (value, expected) in values.iter().zip(expected) {
+                assert!((f64::from(*value) - expected).abs() < 1e-6, "{value} and {expected}");
             }
         };
         near(outputs, &[h00, h01, h10, h11]);

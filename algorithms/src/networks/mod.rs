@@ -20,6 +20,7 @@ mod rescale;
 mod row_tasks;
 mod soft_actor_critic;
 mod soft_update;
+mod task_network;
 #[cfg(test)]
 mod tests;
 mod torch;
@@ -42,6 +43,8 @@ pub use q_network::{Noise, QNetwork, QNetworkOptions};
 pub use row_tasks::RowTasks;
 pub use soft_actor_critic::{SoftActorCritic, SquashedActor, SquashedOutputs, TwinCritic};
 pub use soft_update::soft_update;
+pub use task_network::TaskNetwork;
+pub(crate) use torch::torch_weights;
 pub(crate) use transfer::NewScales;
 pub use transfer::{Difference, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 pub(crate) use transfer::{of_known_tasks, transfer};

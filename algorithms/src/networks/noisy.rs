@@ -99,8 +99,8 @@ impl NoisyLinear {
         let mut values = |count: usize| {
             let values: Vec<f32> = (0..rows * count)
                 .map(|_| {
-                    let number = standard_normal(rng);
-                    (number.signum() * number.abs().sqrt()) as f32
+                    let value = standard_normal(rng);
+                    (value.signum() * value.abs().sqrt()) as f32
                 })
                 .collect();
             Tensor::from_data(TensorData::new(values, [rows, count]), device)
@@ -270,9 +270,11 @@ mod tests {
         let results = [&shared, &each].map(|noise| {
             let output = layer.forward(input.clone(), Some(&rows), Some(noise), Computation::default());
             let gradients = output.clone().square().sum().backward();
-            let matrices = [&layer.weight, &layer.weight_sigma].map(|of| of.val().grad(&gradients).unwrap());
-            let vectors = [&layer.bias, &layer.bias_sigma].map(|of| of.val().grad(&gradients).unwrap());
-            let all = matrices.map(|of| of.reshape([30])).into_iter().chain(vectors);
+            let matrices = [&layer.weight, &layer.weight_sigma]
+                .map(|parameter| parameter.val().grad(&gradients).unwrap());
+            let vectors =
+                [&layer.bias, &layer.bias_sigma].map(|parameter| parameter.val().grad(&gradients).unwrap());
+            let all = matrices.map(|matrix| matrix.reshape([30])).into_iter().chain(vectors);
             let values: Vec<f32> = Tensor::cat(all.chain([output.inner().reshape([12])]).collect(), 0)
                 .try_into_vec_as()
                 .unwrap();
@@ -315,7 +317,7 @@ mod tests {
         let layer = Initializer { rng: &mut rng, device: &device }.noisy_linear(1000, 1000, 0.5);
         let noise = layer.draw_noise(1, 1, &mut rng, &device);
         let values: Vec<f32> = noise.inputs.try_into_vec_as().unwrap();
-        let mean = |power: i32| values.iter().map(|number| number.powi(power)).sum::<f32>() / 1000.0;
+        let mean = |power: i32| values.iter().map(|value| value.powi(power)).sum::<f32>() / 1000.0;
         // Symmetric; squares are |x|, whose mean is sqrt(2 / pi) = 0.798 with a deviation of 0.603.
         assert!(mean(1).abs() < 5.0 * 0.893 / 1000f32.sqrt(), "{}", mean(1));
         assert!((mean(2) - 0.798).abs() < 5.0 * 0.603 / 1000f32.sqrt(), "{}", mean(2));

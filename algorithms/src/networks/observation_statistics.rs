@@ -129,8 +129,8 @@ impl ObservationStatistics {
         let find =
             |name: &str| weights.iter().find(|weights| weights.name.strip_prefix(STATISTICS) == Some(name));
         let (means, variances, counts) = (find("mean")?, find("var")?, find("count")?);
-        let row = |of: &NamedWeights, row: usize, width: usize| -> Option<Vec<f64>> {
-            let values = of.values.get(row * width..(row + 1) * width)?;
+        let row = |weights: &NamedWeights, row: usize, width: usize| -> Option<Vec<f64>> {
+            let values = weights.values.get(row * width..(row + 1) * width)?;
             Some(values.iter().map(|&value| f64::from(value)).collect())
         };
         let fresh = self.clone();

@@ -10,7 +10,9 @@ use super::body::{Body, VectorLayers};
 use super::heads::ActionColumns;
 use super::norm::Activation;
 use super::rescale::ColumnRescaling;
-use super::{Bf16Arithmetic, Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, RowTasks};
+use super::{
+    Bf16Arithmetic, Dense, Initializer, LayerNoise, ObservationLayout, PolicyConfig, RowTasks, TaskNetwork,
+};
 use crate::VectorSpec;
 use crate::networks::value_scale::Rescaling;
 
@@ -141,10 +143,21 @@ impl QNetwork {
         advantage - mean + value
     }
 
-    /// Returns the network adapted to new value scales, one for each task, with the same predictions. Requires a head
-    /// per task.
-    #[must_use]
-    pub(crate) fn rescale_values(self, changes: &[Rescaling]) -> Self {
+    /// Draws noise for all layers, for `rows` rows, or with `rows = 1` the same noise for any number of rows. Returns
+    /// `None` if the network has plain layers.
+    pub fn draw_noise(&self, rows: usize, rng: &mut impl Rng, device: &Device) -> Option<Noise> {
+        let is_noisy = matches!(self.advantage.hidden, Dense::Noisy(_));
+        let (layers, _) = self.columns.layers();
+        is_noisy.then(|| Noise {
+            advantage: self.advantage.draw_noise(rows, layers, rng, device),
+            value: self.value.as_ref().map(|value| value.draw_noise(rows, layers, rng, device)),
+        })
+    }
+}
+
+impl TaskNetwork for QNetwork {
+    /// Requires a head per task.
+    fn rescale_values(self, changes: &[Rescaling]) -> Self {
         let (_, actions) = self.columns.layers();
         let advantage = ColumnRescaling::new(changes, actions * self.num_atoms);
         // Advantages are differences, which a shift of all values does not change.
@@ -155,17 +168,6 @@ impl QNetwork {
             value: self.value.map(|head| head.rescale(&value)),
             ..self
         }
-    }
-
-    /// Draws noise for all layers, for `rows` rows, or with `rows = 1` the same noise for any number of rows. Returns
-    /// `None` if the network has plain layers.
-    pub fn draw_noise(&self, rows: usize, rng: &mut impl Rng, device: &Device) -> Option<Noise> {
-        let is_noisy = matches!(self.advantage.hidden, Dense::Noisy(_));
-        let (layers, _) = self.columns.layers();
-        is_noisy.then(|| Noise {
-            advantage: self.advantage.draw_noise(rows, layers, rng, device),
-            value: self.value.as_ref().map(|value| value.draw_noise(rows, layers, rng, device)),
-        })
     }
 }
 
@@ -343,7 +345,7 @@ mod tests {
             once.iter().zip(&tenfold).all(|(once, tenfold)| (once - tenfold).abs() < 1e-2),
             "{once:?} {tenfold:?}"
         );
-        assert!(once.iter().any(|number| number.abs() > 1e-2));
+        assert!(once.iter().any(|value| value.abs() > 1e-2));
     }
 
     #[test]
@@ -464,8 +466,8 @@ mod tests {
             let bias = output.bias.as_ref().unwrap();
             let gradient: Vec<f32> = gradients.get::<1>(bias.id).unwrap().try_into_vec_as().unwrap();
             let legal = legal_columns(&spec, head, 2);
-            for (column, &number) in gradient.iter().enumerate() {
-                assert!(number == 0.0 || legal.contains(&column), "{column}: {gradient:?}");
+            for (column, &value) in gradient.iter().enumerate() {
+                assert!(value == 0.0 || legal.contains(&column), "{column}: {gradient:?}");
             }
         }
     }

@@ -66,9 +66,9 @@ fn shifted<const D: usize>(param: Param<Tensor<D>>, shifts: &[f32]) -> Param<Ten
 }
 
 /// Returns one value per column, on the device of a tensor.
-fn row<const D: usize>(values: &[f32], of: &Tensor<D>) -> Tensor<D> {
+fn row<const D: usize>(values: &[f32], like: &Tensor<D>) -> Tensor<D> {
     let data = TensorData::new(values.to_vec(), [values.len()]);
-    Tensor::<1>::from_data(data, &of.device()).unsqueeze()
+    Tensor::<1>::from_data(data, &like.device()).unsqueeze()
 }
 
 /// Replaces the value of a parameter, and keeps its gradient settings.

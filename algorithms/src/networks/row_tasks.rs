@@ -82,6 +82,11 @@ impl RowTasks {
         &self.choices
     }
 
+    /// Returns the number of tasks, of which some may have no rows.
+    pub(crate) fn num_tasks(&self) -> usize {
+        self.num_tasks
+    }
+
     /// Selects the column of each row's task: `[rows, num_tasks]` to `[rows, 1]`.
     pub(super) fn pick(&self, all: Tensor<2>) -> Tensor<2> {
         if self.num_tasks == 1 { all } else { all.gather(1, self.task_ids.clone().unsqueeze_dim(1)) }

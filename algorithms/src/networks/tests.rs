@@ -40,14 +40,14 @@ fn shapes(layout: ObservationLayout, spec: &VectorSpec, config: &PolicyConfig) -
 fn impala_has_fifteen_convolutions_named_as_in_cleanrl() {
     let (layout, spec) = images(84, 84);
     let shapes = shapes(layout, &spec, &impala());
-    let of = |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+    let shape = |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
     assert_eq!(shapes.iter().filter(|(_, shape)| shape.len() == 4).count(), 15);
-    assert_eq!(of("network.0.conv.weight"), Some(vec![16, 4, 3, 3]));
-    assert_eq!(of("network.1.res_block0.conv1.weight"), Some(vec![32, 32, 3, 3]));
+    assert_eq!(shape("network.0.conv.weight"), Some(vec![16, 4, 3, 3]));
+    assert_eq!(shape("network.1.res_block0.conv1.weight"), Some(vec![32, 32, 3, 3]));
     // 84, 42, 21 and 11 pixels.
-    assert_eq!(of("network.5.weight"), Some(vec![256, 11 * 11 * 32]));
-    assert_eq!(of("actor.weight"), Some(vec![2 * 5, 256]));
-    assert_eq!(of("critic.weight"), Some(vec![2, 256]));
+    assert_eq!(shape("network.5.weight"), Some(vec![256, 11 * 11 * 32]));
+    assert_eq!(shape("actor.weight"), Some(vec![2 * 5, 256]));
+    assert_eq!(shape("critic.weight"), Some(vec![2, 256]));
 }
 
 #[test]
@@ -55,12 +55,12 @@ fn the_data_efficient_torso_has_two_convolutions() {
     let (layout, spec) = images(84, 84);
     let config = PolicyConfig { torso: TorsoKind::DataEfficient, ..PolicyConfig::default() };
     let shapes = shapes(layout, &spec, &config);
-    let of = |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+    let shape = |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
     assert_eq!(shapes.iter().filter(|(_, shape)| shape.len() == 4).count(), 2);
-    assert_eq!(of("network.0.weight"), Some(vec![32, 4, 5, 5]));
-    assert_eq!(of("network.2.weight"), Some(vec![64, 32, 5, 5]));
+    assert_eq!(shape("network.0.weight"), Some(vec![32, 4, 5, 5]));
+    assert_eq!(shape("network.2.weight"), Some(vec![64, 32, 5, 5]));
     // 84, 16 and 3 pixels.
-    assert_eq!(of("network.5.weight"), Some(vec![256, 3 * 3 * 64]));
+    assert_eq!(shape("network.5.weight"), Some(vec![256, 3 * 3 * 64]));
 }
 
 #[test]
@@ -75,18 +75,18 @@ fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
         ..PolicyConfig::default()
     };
     let nature = shapes(layout, &spec, &config);
-    let of = |name: &str| nature.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
-    assert_eq!(of("network.0.weight"), Some(vec![16, 4, 8, 8]));
-    assert_eq!(of("network.1.weight"), Some(vec![16, 8, 10]));
-    assert_eq!(of("network.10.weight"), Some(vec![20, 2 * 32 + 3]));
-    assert_eq!(of("network.11.bias"), Some(vec![20]));
-    assert_eq!(of("game_embedding.weight"), Some(vec![2, 3]));
-    assert_eq!(of("actor.weight"), Some(vec![7, 20]));
+    let shape = |name: &str| nature.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+    assert_eq!(shape("network.0.weight"), Some(vec![16, 4, 8, 8]));
+    assert_eq!(shape("network.1.weight"), Some(vec![16, 8, 10]));
+    assert_eq!(shape("network.10.weight"), Some(vec![20, 2 * 32 + 3]));
+    assert_eq!(shape("network.11.bias"), Some(vec![20]));
+    assert_eq!(shape("game_embedding.weight"), Some(vec![2, 3]));
+    assert_eq!(shape("actor.weight"), Some(vec![7, 20]));
     let impala = shapes(layout, &spec, &PolicyConfig { torso: TorsoKind::Impala, ..config });
-    let of = |name: &str| impala.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
-    assert_eq!(of("network.2.res_block1.norm1.weight"), Some(vec![16, 5, 6]));
-    assert_eq!(of("network.3.bias"), Some(vec![16, 5, 6]));
-    assert_eq!(of("network.6.weight"), Some(vec![20, 5 * 6 * 16 + 3]));
+    let shape = |name: &str| impala.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+    assert_eq!(shape("network.2.res_block1.norm1.weight"), Some(vec![16, 5, 6]));
+    assert_eq!(shape("network.3.bias"), Some(vec![16, 5, 6]));
+    assert_eq!(shape("network.6.weight"), Some(vec![20, 5 * 6 * 16 + 3]));
 }
 
 /// The slope along the normalised gradient must equal the norm of the gradient.

@@ -37,8 +37,8 @@ impl TorchNames for ActorCritic {
         names.pairs.extend(heads.map(owned));
         for (ours, theirs) in [("input", "ih"), ("recurrent", "hh")] {
             for parameter in ["weight", "bias"] {
-                let place = format!("lstm.{ours}.{parameter}");
-                names.pairs.push((place, format!("lstm.{parameter}_{theirs}_l0")));
+                let path = format!("lstm.{ours}.{parameter}");
+                names.pairs.push((path, format!("lstm.{parameter}_{theirs}_l0")));
             }
         }
         names
@@ -97,8 +97,8 @@ impl TorchNames for SoftActorCritic {
     fn names(&self, _: &[NamedWeights], _: bool) -> Names {
         let mut names = Names { pairs: Vec::new(), layer: 2, next: 0 };
         for (ours, theirs) in [("actor", "actor"), ("critics.first", "qf1"), ("critics.second", "qf2")] {
-            for (place, layer) in [("first", 1), ("second", 2)] {
-                let hidden = format!("{ours}.hidden.{place}");
+            for (position, layer) in [("first", 1), ("second", 2)] {
+                let hidden = format!("{ours}.hidden.{position}");
                 names.pairs.push((format!("{hidden}.linear"), format!("{theirs}.fc{layer}")));
                 names.pairs.push((format!("{hidden}.activation.norm"), format!("{theirs}.norm{layer}")));
             }
@@ -116,7 +116,7 @@ impl TorchNames for SoftActorCritic {
 }
 
 /// A network whose parameters have names in PyTorch.
-pub(crate) trait TorchNames {
+pub trait TorchNames {
     /// Returns the names of the network's parameters `weights` in a network that has normalisations or not.
     fn names(&self, weights: &[NamedWeights], is_normalised: bool) -> Names;
 
@@ -124,7 +124,8 @@ pub(crate) trait TorchNames {
     fn feature_map(&self) -> [usize; 3];
 }
 
-fn torch_weights(network: &(impl Module + TorchNames)) -> Result<Vec<NamedWeights>, LearnerError> {
+/// Returns all parameters of a network with the names and axis order of PyTorch.
+pub(crate) fn torch_weights(network: &(impl Module + TorchNames)) -> Result<Vec<NamedWeights>, LearnerError> {
     let weights = weights(network)?;
     let is_normalised = weights.iter().any(|weights| weights.name.contains("norm"));
     let (names, feature_map) = (network.names(&weights, is_normalised), network.feature_map());
@@ -132,7 +133,7 @@ fn torch_weights(network: &(impl Module + TorchNames)) -> Result<Vec<NamedWeight
 }
 
 /// Mapping of layer names.
-pub(crate) struct Names {
+pub struct Names {
     pairs: Vec<(String, String)>,
     /// The number of indices that a layer occupies in a sequence: itself, its activation, and optionally a
     /// normalisation between them.
@@ -170,8 +171,8 @@ impl Names {
         names
     }
 
-    fn push(&mut self, ours: &str, theirs: &str, place: usize) {
-        self.pairs.push((ours.to_owned(), format!("{theirs}.{place}")));
+    fn push(&mut self, ours: &str, theirs: &str, index: usize) {
+        self.pairs.push((ours.to_owned(), format!("{theirs}.{index}")));
     }
 
     fn rename(&self, name: &str) -> String {
@@ -289,9 +290,9 @@ mod tests {
         NamedWeights { name: name.to_owned(), shape: shape.to_vec(), values }
     }
 
-    fn names(of: &[&str]) -> Names {
-        let is_normalised = of.iter().any(|name| name.contains("norm"));
-        Names::of_body(&of.iter().map(|name| weights(name, &[1])).collect::<Vec<_>>(), is_normalised)
+    fn names(layers: &[&str]) -> Names {
+        let is_normalised = layers.iter().any(|name| name.contains("norm"));
+        Names::of_body(&layers.iter().map(|name| weights(name, &[1])).collect::<Vec<_>>(), is_normalised)
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub struct Transferred {
     /// The number of tensors whose weights come from the source.
     pub tensors: usize,
     /// The number of tensors of the network.
-    pub of: usize,
+    pub total: usize,
     /// The tasks whose heads keep their initial weights.
     pub fresh_heads: Vec<String>,
 }
@@ -269,11 +269,11 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     }
     let is_fresh = |task: &&Task| !is_same || (has_task_heads && !is_known(task));
     let fresh_heads = own.tasks.iter().filter(is_fresh).map(|task| task.name.clone()).collect();
-    let of = merged.len();
+    let total = merged.len();
     let mut scales = own.scales.clone();
     let changes = if is_same { scales.adopt(&own.tasks, &from.scales, &from.tasks) } else { Vec::new() };
     let network = load_weights(network, merged)?;
-    Ok((network, NewScales { scales, changes }, Transferred { tensors, of, fresh_heads }))
+    Ok((network, NewScales { scales, changes }, Transferred { tensors, total, fresh_heads }))
 }
 
 /// Returns the differences because of which weights have different meanings in the two networks.

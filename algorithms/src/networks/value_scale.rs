@@ -113,7 +113,7 @@ impl TaskReturn {
 /// Change of a value head that keeps its predictions when the scale changes: `x` becomes
 /// `factor * x + shift`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Rescaling {
+pub struct Rescaling {
     pub(crate) factor: f32,
     pub(crate) shift: f32,
 }
@@ -150,13 +150,15 @@ impl Statistics {
     /// each sample has `1 - beta` times the weight of the next one. A batch has the same effect as the same number of
     /// single samples.
     fn observe(&mut self, returns: &[TaskReturn], beta: f64) {
-        let count: f64 = returns.iter().map(|of| f64::from(of.weight)).sum();
+        let count: f64 = returns.iter().map(|sample| f64::from(sample.weight)).sum();
         if count == 0.0 {
             return;
         }
         let mean = |power: i32| {
-            let sum: f64 =
-                returns.iter().map(|of| f64::from(of.weight) * f64::from(of.value).powi(power)).sum();
+            let sum: f64 = returns
+                .iter()
+                .map(|sample| f64::from(sample.weight) * f64::from(sample.value).powi(power))
+                .sum();
             sum / count
         };
         self.samples += count;
@@ -212,7 +214,7 @@ impl TaskScales {
         let Self { beta, floor, .. } = *self;
         let update = |(task, of_task): (usize, &mut Statistics)| {
             // Non-finite returns would stay in the statistics forever. The loss reports them.
-            let own = returns.iter().filter(|of| of.task == task && of.value.is_finite());
+            let own = returns.iter().filter(|sample| sample.task == task && sample.value.is_finite());
             let own: Vec<TaskReturn> = own.copied().collect();
             let before = *of_task;
             of_task.observe(&own, beta);
@@ -398,10 +400,10 @@ mod tests {
         for (update, returns) in
             [[1.0f32, 2.0], [-500.0, 700.0], [0.1, 0.1], [1e5, -3e5]].into_iter().enumerate()
         {
-            let number = 0.3 + update as f32;
-            let before = scales.expand(0, number);
+            let output = 0.3 + update as f32;
+            let before = scales.expand(0, output);
             let change = scales.observe(&of_task(0, returns))[0];
-            let after = scales.expand(0, change.apply(number));
+            let after = scales.expand(0, change.apply(output));
             let size = before.abs().max(scales.deviation(0).unwrap());
             assert!((after - before).abs() < 1e-5 * size, "{before} and {after}");
         }

@@ -141,7 +141,7 @@ impl Graphs<'_> {
         let nodes = tasks
             .iter()
             .enumerate()
-            .flat_map(move |(task, of)| (task * num_nodes..).zip(of.actions.expect_joint().nodes()));
+            .flat_map(move |(index, task)| (index * num_nodes..).zip(task.actions.expect_joint().nodes()));
         nodes.flat_map(move |(node, edges)| {
             edges.iter().map(move |edge| (node * columns + edge.column, edge.next))
         })

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, choices, settings};
 
-use crate::ConfigError;
 use crate::engine::rollout_plan::RolloutPlan;
+use crate::{ConfigError, TaskActions};
 
 choices! {
     /// The set of advantages that are normalised together.
@@ -78,6 +78,11 @@ impl PpoConfig {
         self.plan().validate(num_envs)
     }
 
+    /// Returns the weight of the entropy of policies over these actions.
+    pub(super) fn entropy_weight(&self, actions: &TaskActions) -> f32 {
+        if self.norm_ent { actions.inverse_entropy() } else { 1.0 }
+    }
+
     /// Returns the settings that all on-policy learners share.
     pub(super) fn plan(&self) -> RolloutPlan {
         RolloutPlan {
@@ -86,6 +91,7 @@ impl PpoConfig {
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
             num_minibatches: self.num_minibatches,
+            update_epochs: self.update_epochs,
             max_grad_norm: self.max_grad_norm,
         }
     }

@@ -57,14 +57,14 @@ mod tests {
         let logits: Vec<f32> = (0..legal.len() * OPTIONS).map(|_| rng.random_range(-5.0..5.0)).collect();
         let (mut host, mut device) = (rng.clone(), rng);
         let thresholds = legal.iter().map(|_| threshold(device.random())).collect();
-        let found = sampled(&logits, &legal, thresholds);
-        for ((logits, &legal), found) in logits.chunks(OPTIONS).zip(&legal).zip(found.chunks(3)) {
+        let samples = sampled(&logits, &legal, thresholds);
+        for ((logits, &legal), samples) in logits.chunks(OPTIONS).zip(&legal).zip(samples.chunks(3)) {
             let mut log_probs = logits[..legal].to_vec();
             categorical::log_softmax(&mut log_probs);
             let option = categorical::sample(&log_probs, &mut host);
-            assert_eq!(found[0], option as f32);
-            assert!((found[1] - log_probs[option]).abs() < 1e-5, "{} {}", found[1], log_probs[option]);
-            assert!((found[2] - logits[..legal].iter().sum::<f32>()).abs() < 1e-4);
+            assert_eq!(samples[0], option as f32);
+            assert!((samples[1] - log_probs[option]).abs() < 1e-5, "{} {}", samples[1], log_probs[option]);
+            assert!((samples[2] - logits[..legal].iter().sum::<f32>()).abs() < 1e-4);
         }
     }
 
@@ -73,11 +73,11 @@ mod tests {
         let mut logits = vec![0.0; 2 * OPTIONS];
         // The last two legal options of the second row have probability 0.
         logits[OPTIONS + 3..OPTIONS + 5].fill(-1e9);
-        let found = sampled(&logits, &[4, 5], vec![threshold(1.0 - f64::EPSILON / 2.0); 2]);
-        assert_eq!((found[0], found[3]), (3.0, 2.0));
+        let samples = sampled(&logits, &[4, 5], vec![threshold(1.0 - f64::EPSILON / 2.0); 2]);
+        assert_eq!((samples[0], samples[3]), (3.0, 2.0));
         assert_eq!((threshold(0.25), threshold(1.0)), (0.25, 1.0 - f32::EPSILON / 2.0));
-        let found = sampled(&logits, &[4, 5], vec![0.0; 2]);
-        assert_eq!((found[0], found[3]), (0.0, 0.0));
+        let samples = sampled(&logits, &[4, 5], vec![0.0; 2]);
+        assert_eq!((samples[0], samples[3]), (0.0, 0.0));
     }
 
     #[test]
@@ -86,9 +86,9 @@ mod tests {
             let mut logits = vec![0.5; 2 * OPTIONS];
             logits[2] = value;
             logits[OPTIONS + 9] = value;
-            let found = sampled(&logits, &[4, 4], vec![0.5; 2]);
-            assert!(!found[2].is_finite());
-            assert_eq!(found[5], 2.0);
+            let samples = sampled(&logits, &[4, 4], vec![0.5; 2]);
+            assert!(!samples[2].is_finite());
+            assert_eq!(samples[5], 2.0);
         }
     }
 }

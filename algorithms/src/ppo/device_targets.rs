@@ -1,6 +1,8 @@
 use burn::tensor::{Int, Tensor};
 use kernels::host::{floats, indices};
 
+use super::minibatch::RowTargets;
+use super::targets::Targets;
 use crate::engine::on_policy::OnPolicy;
 use crate::experience::device_rollout::DeviceRollout;
 use crate::networks::{ActorCritic, RowTasks};
@@ -8,7 +10,7 @@ use crate::networks::{ActorCritic, RowTasks};
 /// The data of a complete rollout that minibatches need besides the observations, on the device, row by row in the
 /// order of the [observations](DeviceRollout). It is uploaded once for all epochs.
 pub(super) struct DeviceTargets {
-    /// `[rows, 4]`: the log-probability, the return and the value of each row, and the weight of its entropy.
+    /// `[rows, 4]`: the [columns](Targets::row) of each row.
     columns: Tensor<2>,
     /// `[rows]`: the task of each row.
     tasks: Tensor<1, Int>,
@@ -18,30 +20,16 @@ pub(super) struct DeviceTargets {
     of_tasks: RowTasks,
 }
 
-/// The targets of the rows of a minibatch, `[rows]` each.
-pub(super) struct RowTargets {
-    pub(super) log_probs: Tensor<1>,
-    pub(super) returns: Tensor<1>,
-    pub(super) values: Tensor<1>,
-    pub(super) entropy_weights: Tensor<1>,
-}
-
 impl DeviceTargets {
-    /// Uploads the targets of a rollout with the given returns and values, entry by entry. Entropies are divided by those of
-    /// uniform policies if `norm_ent` is true.
+    /// Uploads the targets of a rollout.
     pub(super) fn new(
         on_policy: &OnPolicy<ActorCritic>,
         uploaded: &DeviceRollout,
-        (returns, values): (&[f32], &[f32]),
-        norm_ent: bool,
+        targets: &Targets,
     ) -> Self {
         let OnPolicy { spec, training, rollout, .. } = on_policy;
         let (entries, device) = (uploaded.entries(), &training.device);
-        let columns = entries.iter().flat_map(|&entry| {
-            let actions = &spec.tasks[on_policy.task(entry)].actions;
-            let weight = if norm_ent { actions.inverse_entropy() } else { 1.0 };
-            [rollout.log_prob(entry), returns[entry], values[entry], weight]
-        });
+        let columns = entries.iter().flat_map(|&entry| targets.row(on_policy, entry));
         let are_single = spec.tasks.iter().all(|task| task.actions.is_single_choice());
         let option = |&entry: &usize| rollout.action(entry)[0] as usize;
         Self {
@@ -55,8 +43,7 @@ impl DeviceTargets {
     /// Selects the targets of rows.
     pub(super) fn targets(&self, rows: Tensor<1, Int>) -> RowTargets {
         let columns = self.columns.clone().select(0, rows);
-        let column = |index| columns.clone().narrow(1, index, 1).squeeze_dim(1);
-        RowTargets { log_probs: column(0), returns: column(1), values: column(2), entropy_weights: column(3) }
+        RowTargets::from_columns(|index| columns.clone().narrow(1, index, 1).squeeze_dim(1))
     }
 
     /// Selects the options of rows, if each action is a single choice.

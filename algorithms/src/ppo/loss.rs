@@ -1,9 +1,58 @@
-//! The terms of PPO's objective, means over the rows of a minibatch.
+//! PPO's objective: means over the rows of a minibatch.
 //!
 //! Row `i` has the action `a_i` taken in the observation `s_i`. *Old* is the network that chose it, *new* the
 //! one in training.
 
 use burn::tensor::{Int, Tensor};
+
+use super::PpoConfig;
+use super::minibatch::{Minibatch, RowTargets, select};
+use crate::engine::backward::PausePoint;
+use crate::engine::loss::Loss;
+use crate::engine::optimizer_step::Details;
+use crate::networks::ActorCritic;
+
+/// The names of the terms.
+pub(super) const TERMS: &[&str] = &["the policy loss", "the value loss", "the entropy"];
+
+/// Computes PPO's objective for a minibatch, negated for minimisation (equation 9 of the paper):
+/// `policy_loss - ent_coef * entropy + vf_coef * value_loss`. Its details are the log-ratios of all transitions and, with
+/// several tasks, their entropies, their value errors and the norms of the gradients of all rows' features.
+pub(super) fn loss(
+    config: &PpoConfig,
+    network: &ActorCritic,
+    minibatch: Minibatch,
+    pause: &mut PausePoint,
+) -> Loss {
+    let Minibatch { observations, rows, sequences, transitions, actions, advantages, targets } = minibatch;
+    let RowTargets { log_probs: old_log_probs, returns, values: old_values, entropy_weights } = targets;
+
+    let body = pause.pass(network.body(observations, &rows));
+    let (features, _) = network.features(body, sequences);
+    // The gradient of a zero that is added to the features equals the gradient of the features.
+    let probe =
+        (rows.num_tasks() > 1).then(|| Tensor::zeros(features.shape(), &features.device()).require_grad());
+    let features = probe.iter().fold(features, |features, probe| features + probe.clone());
+    let outputs = select(network.outputs(features, &rows), transitions.as_ref());
+    let Terms { log_probs, entropies } = actions.terms(&outputs);
+
+    let log_ratio = log_probs - old_log_probs;
+    let policy_loss = policy_loss(log_ratio.clone(), advantages, config.clip_coef);
+    let value_errors = if config.clip_vloss {
+        clipped_value_errors(outputs.values, old_values, returns, config.clip_coef)
+    } else {
+        value_errors(outputs.values, returns)
+    };
+    let value_loss = value_loss(value_errors.clone());
+    let entropy = entropies.clone().mean();
+    let bonus = (entropies.clone() * entropy_weights).mean();
+    let total = policy_loss.clone() - bonus.mul_scalar(config.ent_coef)
+        + value_loss.clone().mul_scalar(config.vf_coef);
+
+    let columns = if probe.is_some() { vec![log_ratio, entropies, value_errors] } else { vec![log_ratio] };
+    let details = Details { values: Tensor::cat(columns, 0), probe };
+    Loss { total, terms: vec![policy_loss, value_loss, entropy], details }
+}
 
 /// The terms of the objective that depend on the distribution of actions, `[rows]` each.
 pub(super) struct Terms {
@@ -93,7 +142,7 @@ mod tests {
         Tensor::from_floats(values, &Device::flex().autodiff())
     }
 
-    fn number(tensor: Tensor<1>) -> f32 {
+    fn scalar(tensor: Tensor<1>) -> f32 {
         tensor.into_scalar()
     }
 
@@ -105,7 +154,7 @@ mod tests {
     }
 
     fn close(values: &[f32], expected: &[f32]) {
-        let near = |(number, expected): (&f32, &f32)| (number - expected).abs() < 1e-6;
+        let near = |(value, expected): (&f32, &f32)| (value - expected).abs() < 1e-6;
         assert!(values.len() == expected.len() && values.iter().zip(expected).all(near), "{values:?}");
     }
 
@@ -117,7 +166,7 @@ mod tests {
         let ln2 = 2f32.ln();
         let log_ratio = tensor([ln2, ln2, -ln2, -ln2]);
         let advantages = tensor([1.0, -1.0, 1.0, -1.0]);
-        let loss = number(policy_loss(log_ratio, advantages, 0.1));
+        let loss = scalar(policy_loss(log_ratio, advantages, 0.1));
         close(&[loss], &[(-1.1 + 2.0 - 0.5 + 0.9) / 4.0]);
     }
 
@@ -133,7 +182,7 @@ mod tests {
     #[test]
     fn value_loss_by_hand() {
         let loss = value_loss(value_errors(tensor([1.0, 2.0]), tensor([0.0, 5.0])));
-        close(&[number(loss)], &[0.5 * (1.0 + 9.0) / 2.0]);
+        close(&[scalar(loss)], &[0.5 * (1.0 + 9.0) / 2.0]);
     }
 
     #[test]
@@ -143,7 +192,7 @@ mod tests {
         // new 0.1: max(0.81, 0.81) = 0.81
         // new -1:  max(4, (-0.2 - 1)^2 = 1.44) = 4
         let loss = |values| value_loss(clipped_value_errors(values, tensor([0.0; 3]), tensor([1.0; 3]), 0.2));
-        close(&[number(loss(tensor([0.5, 0.1, -1.0])))], &[0.5 * (0.64 + 0.81 + 4.0) / 3.0]);
+        close(&[scalar(loss(tensor([0.5, 0.1, -1.0])))], &[0.5 * (0.64 + 0.81 + 4.0) / 3.0]);
         // The first value moved too far in the right direction: no gradient. d/dv of 0.5 * (v - 1)^2 / 3
         // elsewhere.
         close(&gradient([0.5, 0.1, -1.0], loss), &[0.0, -0.9 / 3.0, -2.0 / 3.0]);

@@ -1,8 +1,12 @@
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::loss::PolicyChange;
+use super::targets::Targets;
+use super::{Ppo, PpoConfig};
+use crate::engine::minibatch_rows::MinibatchRows;
+use crate::engine::on_policy_learner::Update;
+use crate::engine::optimizer_step::StepResult;
+use crate::experience::rollout::Estimates;
 
 /// Metrics of an update, named as in `CleanRL`.
 ///
@@ -60,6 +64,74 @@ pub struct TaskMetrics {
     pub gradient_share: f32,
 }
 
+/// Metrics of one minibatch.
+pub struct MinibatchMetrics {
+    policy_loss: f32,
+    value_loss: f32,
+    entropy: f32,
+    change: PolicyChange,
+    grad_norm: f32,
+    dead_units: f32,
+    /// The transitions of the minibatch, if there are several tasks.
+    rows: Vec<LearnedRow>,
+}
+
+impl MinibatchMetrics {
+    /// Computes the metrics of a step on some rows.
+    pub(super) fn new(ppo: &Ppo, rows: &MinibatchRows, result: &StepResult) -> Self {
+        let on_policy = &ppo.on_policy;
+        let task = |&entry: &usize| on_policy.rollout.is_transition(entry).then(|| on_policy.task(entry));
+        let tasks: Vec<Option<usize>> = rows.entries.iter().map(task).collect();
+        let log_ratios = &result.details[..rows.transitions.len()];
+        Self {
+            policy_loss: result.terms[0],
+            value_loss: result.terms[1],
+            entropy: result.terms[2],
+            change: PolicyChange::of(log_ratios, ppo.config.clip_coef),
+            grad_norm: result.grad_norm,
+            dead_units: result.dead_units,
+            rows: LearnedRow::split(&result.details, &tasks),
+        }
+    }
+
+    /// Returns true if the policy has moved further than `target_kl` allows.
+    pub(super) fn has_moved_too_far(&self, config: &PpoConfig) -> bool {
+        config.target_kl.is_some_and(|target_kl| self.change.approx_kl > target_kl)
+    }
+}
+
+impl PpoMetrics {
+    /// Summarises an update of `num_tasks` tasks.
+    pub(super) fn new(
+        config: &PpoConfig,
+        num_tasks: usize,
+        targets: &Targets,
+        update: &Update<MinibatchMetrics>,
+    ) -> Self {
+        let Update { steps, epochs, learning_rate, transitions } = update;
+        let (_, last) = steps.last().expect("two steps of an environment contain a transition");
+        let clipfracs = steps.iter().map(|(_, minibatch)| minibatch.change.clipfrac);
+        let last_epoch = steps.iter().filter(|(epoch, _)| epoch == epochs);
+        let learned: Vec<LearnedRow> =
+            last_epoch.flat_map(|(_, minibatch)| &minibatch.rows).copied().collect();
+        Self {
+            policy_loss: last.policy_loss,
+            value_loss: last.value_loss,
+            entropy: last.entropy,
+            old_approx_kl: last.change.old_approx_kl,
+            approx_kl: last.change.approx_kl,
+            clipfrac: clipfracs.sum::<f32>() / steps.len() as f32,
+            explained_variance: targets.explained.variance(),
+            learning_rate: *learning_rate,
+            grad_norm: last.grad_norm,
+            dead_units: last.dead_units,
+            epochs: *epochs,
+            transitions: *transitions,
+            tasks: task_metrics(num_tasks, &learned, &targets.explained, config.clip_coef),
+        }
+    }
+}
+
 /// A transition after a step of the optimiser on its minibatch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LearnedRow {
@@ -97,66 +169,47 @@ impl LearnedRow {
     }
 }
 
-/// The positions of a shard's details among those of the whole minibatch, as [`LearnedRow::split`] expects them.
-pub(super) struct DetailPlaces {
-    /// The position of each entry among the rows.
-    rows: HashMap<usize, usize>,
-    /// The position of each entry among the transitions.
-    transitions: HashMap<usize, usize>,
-    /// True if there are several tasks, and so more than log-ratios.
-    is_complete: bool,
-}
-
-impl DetailPlaces {
-    /// Creates the positions for the `rows` of the whole minibatch, of which `transitions` are transitions.
-    pub(super) fn new(rows: &[usize], transitions: &[usize], num_tasks: usize) -> Self {
-        let positions =
-            |entries: &[usize]| (0..).zip(entries).map(|(position, &entry)| (entry, position)).collect();
-        Self { rows: positions(rows), transitions: positions(transitions), is_complete: num_tasks > 1 }
+/// Identifies the details of a step on some rows as [`LearnedRow::split`] expects them: the column and the entry of each.
+pub(super) fn details(num_tasks: usize, rows: &MinibatchRows) -> Vec<(usize, usize)> {
+    let column = |column, entries: &[usize]| entries.iter().map(|&entry| (column, entry)).collect();
+    let of_transitions = |index| -> Vec<_> { column(index, &rows.transitions) };
+    if num_tasks == 1 {
+        return of_transitions(0);
     }
-
-    /// Returns the number of details of the whole minibatch.
-    pub(super) fn len(&self) -> usize {
-        let transitions = self.transitions.len();
-        if self.is_complete { 3 * transitions + self.rows.len() } else { transitions }
-    }
-
-    /// Returns the positions of the details of a shard.
-    pub(super) fn of(&self, rows: &[usize], transitions: &[usize]) -> Vec<usize> {
-        let columns = if self.is_complete { 3 } else { 1 };
-        let first = |column| column * self.transitions.len();
-        let of_column = |column| transitions.iter().map(move |entry| first(column) + self.transitions[entry]);
-        let places = (0..columns).flat_map(of_column);
-        if !self.is_complete {
-            return places.collect();
-        }
-        places.chain(rows.iter().map(|entry| first(columns) + self.rows[entry])).collect()
-    }
+    [of_transitions(0), of_transitions(1), of_transitions(2), column(3, &rows.entries)].concat()
 }
 
 /// The values of transitions before an update, and their returns.
-pub(super) struct Explained<'a> {
-    tasks: &'a [usize],
-    values: &'a [f32],
-    returns: &'a [f32],
+pub(super) struct Explained {
+    /// The task of each transition.
+    tasks: Vec<usize>,
+    values: Vec<f32>,
+    returns: Vec<f32>,
 }
 
-impl<'a> Explained<'a> {
-    pub(super) fn new(tasks: &'a [usize], values: &'a [f32], returns: &'a [f32]) -> Self {
-        Self { tasks, values, returns }
+impl Explained {
+    /// Collects the values and returns of transitions, which belong to `tasks`.
+    pub(super) fn new(tasks: Vec<usize>, transitions: &[usize], estimates: &Estimates) -> Self {
+        let column = |values: &[f32]| transitions.iter().map(|&entry| values[entry]).collect();
+        Self { tasks, values: column(&estimates.values), returns: column(&estimates.returns) }
     }
 
     /// Computes the explained variance of all transitions.
     pub(super) fn variance(&self) -> f32 {
-        explained_variance(self.values, self.returns)
+        explained_variance(&self.values, &self.returns)
     }
 
     /// Computes the explained variance of the transitions of a task.
     fn variance_of(&self, task: usize) -> f32 {
-        let of_task = |all: &[f32]| -> Vec<f32> {
-            self.tasks.iter().zip(all).filter(|(of, _)| **of == task).map(|(_, &value)| value).collect()
+        let of_task = |values: &[f32]| -> Vec<f32> {
+            self.tasks
+                .iter()
+                .zip(values)
+                .filter(|(other, _)| **other == task)
+                .map(|(_, &value)| value)
+                .collect()
         };
-        explained_variance(&of_task(self.values), &of_task(self.returns))
+        explained_variance(&of_task(&self.values), &of_task(&self.returns))
     }
 }
 
@@ -164,7 +217,7 @@ impl<'a> Explained<'a> {
 pub(super) fn task_metrics(
     num_tasks: usize,
     rows: &[LearnedRow],
-    explained: &Explained<'_>,
+    explained: &Explained,
     clip_coef: f32,
 ) -> Vec<TaskMetrics> {
     if rows.is_empty() {
@@ -250,7 +303,11 @@ mod tests {
             gradient,
         };
         let rows = [row(0, 0.0, 2.0, 1.0), row(1, ln2, 6.0, 4.0), row(0, 0.0, 4.0, 3.0)];
-        let explained = Explained::new(&[0, 1, 0, 1], &[1.0, 5.0, 2.0, 5.0], &[1.0, 3.0, 2.0, 4.0]);
+        let explained = Explained {
+            tasks: vec![0, 1, 0, 1],
+            values: vec![1.0, 5.0, 2.0, 5.0],
+            returns: vec![1.0, 3.0, 2.0, 4.0],
+        };
         let [first, second] = task_metrics(2, &rows, &explained, 0.1).try_into().unwrap();
         assert_eq!((first.value_loss, first.entropy, first.approx_kl, first.clipfrac), (1.5, 1.5, 0.0, 0.0));
         assert_eq!((first.explained_variance, first.gradient_share), (1.0, 0.5));

@@ -41,29 +41,28 @@
 //!
 //! # Reading order
 //!
-//! 1. `learner`: the algorithm: act, observe, update; `gradient`: a step of the optimiser
-//! 2. `rollout` and [`returns`](crate::experience::returns): the stored steps, and advantages from them
-//! 3. `minibatch`, `row_actions` and `loss`: the tensors of a minibatch, the distributions of its actions, and the three terms
-//!    of the objective. `choices` holds the distributions of actions that are several choices, `gaussian` those of continuous
-//!    actions
-//! 4. `training` and `optimizer`: the backward pass, clipping and Adam
+//! 1. `loss`: the objective; `choices` and `gaussian` hold the distributions of actions, `row_actions` those of a minibatch
+//! 2. `targets` and [`returns`](crate::experience::returns): advantages and returns of a rollout
+//! 3. `minibatch`: the tensors that the loss needs
+//! 4. `algorithm`: what PPO adds to the [learner of all on-policy algorithms](crate::OnPolicyLearner), which owns the order
+//!    of calls, epochs, minibatches, shards, and the state
 //! 5. `policy`, `row_policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
 //! 6. `device_sampling`, `device_targets`: sampling and the targets of a rollout on a device
 //! 7. `overlapped` and `reevaluation`: collecting the next rollout during an update, by an older policy
-//! 8. `config`, `metrics`, `state`: hyperparameters, reports, checkpoints
+//! 8. `config`, `metrics`: hyperparameters and reports
 
+mod algorithm;
 mod choices;
 mod config;
 mod device_sampling;
 mod device_targets;
 mod gaussian;
-mod gradient;
-mod interface;
 mod joint_policy;
 mod learner;
 mod loss;
 mod metrics;
 mod minibatch;
+mod normalization;
 mod overlapped;
 mod policy;
 #[cfg(test)]
@@ -72,12 +71,12 @@ mod recurrent;
 mod reevaluation;
 mod row_actions;
 mod row_policy;
-mod state;
+mod targets;
 #[cfg(test)]
 mod tests;
 
 pub use config::{NormAdv, PpoConfig};
-pub use learner::Ppo;
+pub use learner::{Ppo, PpoAgent};
 pub use metrics::{PpoMetrics, TaskMetrics};
 pub use policy::Policy;
 pub use recurrent::RecurrentState;

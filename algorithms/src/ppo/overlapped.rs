@@ -5,7 +5,7 @@ use std::io::Write;
 use burn::module::Module;
 use burn::tensor::Device;
 
-use super::{Ppo, PpoConfig, PpoMetrics, state};
+use super::{Ppo, PpoConfig, PpoMetrics};
 use crate::engine::overlap::{Overlap, Overlapped};
 use crate::networks::PolicyConfig;
 use crate::state_bytes::{Header, bad, end};
@@ -15,28 +15,22 @@ use crate::{Learner, LearnerError};
 const HEADER: Header = Header { magic: b"PPOVERLP", version: 1 };
 
 impl Overlap for Ppo {
-    type Metrics = PpoMetrics;
-
     fn planned_updates(&self) -> u64 {
         self.num_updates()
     }
 
-    fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<PpoMetrics>, LearnerError> {
-        self.update_unless(stop)
-    }
-
     fn adopt(&mut self, learner: &Self) {
         let network = learner.on_policy.training.network.clone();
-        self.actor.set_network(network.valid());
-        self.actor.scales = learner.actor.scales.clone();
-        self.set_statistics(learner.statistics.clone());
+        self.agent.actor.set_network(network.valid());
+        self.agent.actor.scales = learner.agent.actor.scales.clone();
+        self.agent.set_statistics(learner.agent.statistics.clone());
         self.on_policy.training.network = network;
         self.on_policy.updates = learner.on_policy.updates;
     }
 
     fn take_rollout(&mut self, actor: &mut Self) {
         self.on_policy.take_rollout(&mut actor.on_policy);
-        self.recurrent = actor.recurrent.clone();
+        self.agent.recurrent = actor.agent.recurrent.clone();
     }
 
     fn write_both(
@@ -60,8 +54,8 @@ impl Overlapped<Ppo> {
         device: &Device,
     ) -> Result<Self, LearnerError> {
         let (metrics, rest): (Option<PpoMetrics>, _) = HEADER.decode_first(bytes)?;
-        let (actor, rest) = state::restore_first_with(rest, config.clone(), policy.clone(), device)?;
-        let (learner, rest) = state::restore_first_with(rest, config, policy, device)?;
+        let (actor, rest) = Ppo::from_first_state_with(rest, config.clone(), policy.clone(), device)?;
+        let (learner, rest) = Ppo::from_first_state_with(rest, config, policy, device)?;
         end(rest)?;
         if actor.spec() != learner.spec() {
             return Err(bad("its two learners have different environments"));
@@ -74,6 +68,6 @@ impl Ppo {
     /// Restores the acting part of an [`Overlapped`] learner from its state.
     pub fn actor_from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let (_, rest): (Option<PpoMetrics>, _) = HEADER.decode_first(bytes)?;
-        Ok(state::restore_first(rest, device)?.0)
+        Ok(Self::from_first_state(rest, device)?.0)
     }
 }

@@ -7,11 +7,12 @@ use rl_env::{ActionBuffer, Batch, ObservationBuffer};
 use super::RecurrentState;
 use super::device_sampling;
 use super::recurrent::episode_starts;
-use super::row_policy::{ChosenAction, RowPolicy};
+use super::row_policy::RowPolicy;
 use crate::experience::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
 use crate::networks::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::networks::value_scale::TaskScales;
 use crate::networks::{ActorCritic, LstmState, Outputs, RowTasks};
+use crate::tasks::ChosenAction;
 use crate::{LearnerError, SpecError, TaskActions, VectorSpec};
 
 /// A policy that acts without learning.
@@ -64,7 +65,7 @@ struct Evaluated {
 }
 
 /// The outputs of a policy for some rows, on the host.
-pub(super) struct Evaluation {
+pub struct Evaluation {
     /// The distribution of each row's actions, or the action that was sampled on the device.
     pub(super) policies: Vec<RowPolicy>,
     /// The value of each row.
@@ -190,7 +191,7 @@ impl Policy {
     }
 
     /// Returns an empty buffer for actions.
-    pub(super) fn action_buffer(&self) -> ActionBuffer {
+    fn action_buffer(&self) -> ActionBuffer {
         if self.reader.has_continuous_actions() {
             ActionBuffer::Continuous(Vec::new())
         } else {

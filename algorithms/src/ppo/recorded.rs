@@ -9,6 +9,7 @@ use crate::experience::rollout::Decision;
 use crate::networks::ActorCritic;
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::recording::Recording;
+use crate::tasks::ChosenAction;
 
 /// The recorded actions of all entries, step by step.
 enum RecordedActions {
@@ -32,12 +33,14 @@ impl RecordedActions {
         }
     }
 
-    /// Returns the options and the components of an entry.
-    fn of(&self, entry: usize) -> (&[i32], &[f32]) {
+    /// Returns the action of an entry.
+    fn of(&self, entry: usize) -> ChosenAction {
+        let (mut options, mut components) = (Vec::new(), Vec::new());
         match self {
-            Self::Options(options) => (&options[entry..=entry], &[]),
-            Self::Components(components, width) => (&[], &components[entry * width..][..*width]),
+            Self::Options(all) => options.push(all[entry]),
+            Self::Components(all, width) => components.extend(&all[entry * width..][..*width]),
         }
+        ChosenAction { options, components, squashes: false }
     }
 }
 
@@ -57,10 +60,8 @@ fn assert_equals(name: &'static str, updates: usize) -> Ppo {
             ppo.act(batch).unwrap();
             // The decision was made by another policy.
             for row in rows(batch) {
-                let (options, components) = actions.of(entry);
-                let (log_prob, value) = (log_probs[entry], values[entry]);
-                let decision = Decision { options, components, log_prob, value };
-                ppo.on_policy.rollout.begin_step(row, decision);
+                let (action, log_prob, value) = (actions.of(entry), log_probs[entry], values[entry]);
+                ppo.on_policy.rollout.begin_step(row, &Decision { action, log_prob, value });
                 entry += 1;
             }
             ppo.observe(&batches[step + 1]).unwrap();
@@ -84,7 +85,7 @@ fn assert_equals(name: &'static str, updates: usize) -> Ppo {
     }
     assert_eq!(entry, actions.len());
     recording.assert_trained(&ppo.on_policy.training, ActorCritic::torch_weights);
-    if let Some(statistics) = &ppo.statistics {
+    if let Some(statistics) = &ppo.agent.statistics {
         recording.assert_weights("statistics", &ObservationStatistics::weights(statistics));
     }
     recording.finish();
@@ -104,19 +105,19 @@ fn epochs_without_clipped_values_equal_those_of_pytorch() {
 #[test]
 fn updates_of_a_recurrent_network_equal_those_of_pytorch() {
     for name in ["ppo_lstm", "ppo_lstm_same_step"] {
-        assert!(assert_equals(name, 2).recurrent.is_recurrent());
+        assert!(assert_equals(name, 2).agent.recurrent.is_recurrent());
     }
 }
 
 #[test]
 fn updates_with_popart_equal_those_of_pytorch() {
     let ppo = assert_equals("ppo_popart", 2);
-    assert!((0..2).all(|task| ppo.actor.scales.deviation(task).unwrap() > 0.5));
+    assert!((0..2).all(|task| ppo.agent.actor.scales.deviation(task).unwrap() > 0.5));
 }
 
 #[test]
 fn updates_of_gaussian_policies_on_normalised_observations_equal_those_of_pytorch() {
     for name in ["ppo_gaussian", "ppo_squashed"] {
-        assert!(assert_equals(name, 2).statistics.is_some());
+        assert!(assert_equals(name, 2).agent.statistics.is_some());
     }
 }

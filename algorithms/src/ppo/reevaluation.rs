@@ -17,15 +17,15 @@ impl Ppo {
         let OnPolicy { spec, training, rollout, .. } = &self.on_policy;
         let device = training.device.clone().without_autodiff();
         let network = training.network.valid();
-        let normalizer = self.statistics.as_ref().map(|statistics| statistics.normalizer(&device));
+        let normalizer = self.agent.statistics.as_ref().map(|statistics| statistics.normalizer(&device));
         let num_entries = spec.num_envs() * self.config.num_steps;
         // Whole environments if the network is recurrent, else entries.
-        let items: Vec<usize> =
-            (0..if self.recurrent.is_recurrent() { spec.num_envs() } else { num_entries }).collect();
+        let num_items = if self.agent.recurrent.is_recurrent() { spec.num_envs() } else { num_entries };
+        let items: Vec<usize> = (0..num_items).collect();
         let (mut entries, mut values, mut log_probs) = (Vec::new(), Vec::new(), Vec::new());
         for part in split(&items, self.config.num_minibatches) {
             halt_if(stop)?;
-            let rows = self.rows(part);
+            let rows = self.rows_of(part).entries;
             let task = |entry| self.on_policy.task(entry);
             let row_tasks = RowTasks::new(rows.iter().map(|&entry| task(entry)), &spec.tasks, &device);
             let observations = self.on_policy.observations(&rows).inner();
@@ -33,7 +33,7 @@ impl Ppo {
                 Some(normalizer) => normalizer.apply(observations, &row_tasks),
                 None => observations,
             };
-            let sequences = self.recurrent.sequences(part, &device);
+            let sequences = self.agent.recurrent.sequences(part, &device);
             let (outputs, _) = network.forward(observations, &row_tasks, sequences);
             // The log-probabilities of rows that only reset an environment are meaningless and never used.
             let actions = RowActions::new(&rows, task, rollout, &spec.tasks, &device);
@@ -47,7 +47,7 @@ impl Ppo {
         let mut reevaluation =
             Reevaluation { values: vec![0.0; num_entries], log_probs: vec![0.0; num_entries] };
         for ((&entry, &value), &log_prob) in entries.iter().zip(values).zip(log_probs) {
-            reevaluation.values[entry] = self.actor.scales.expand(self.on_policy.task(entry), value);
+            reevaluation.values[entry] = self.agent.actor.scales.expand(self.on_policy.task(entry), value);
             reevaluation.log_probs[entry] = log_prob;
         }
         Ok(reevaluation)

@@ -1,9 +1,9 @@
 use rand::Rng;
-use rl_env::ActionBuffer;
 
 use super::gaussian::GaussianPolicy;
 use super::joint_policy::JointPolicy;
 use crate::TaskActions;
+use crate::tasks::ChosenAction;
 
 /// The distribution of the actions of a row, on the host. All methods must be given the actions that it was made for.
 #[derive(Clone, Debug)]
@@ -15,17 +15,6 @@ pub(super) enum RowPolicy {
         option: i32,
         log_prob: f32,
     },
-}
-
-/// An action of a row.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ChosenAction {
-    /// The options, one for each choice.
-    pub(super) options: Vec<i32>,
-    /// The components of a continuous action, before they are squashed.
-    pub(super) components: Vec<f32>,
-    /// True if the components are squashed by tanh and scaled to the bounds of the action space.
-    pub(super) squashes: bool,
 }
 
 impl RowPolicy {
@@ -99,25 +88,6 @@ impl RowPolicy {
             Self::Joint(policy) => policy.log_probs(actions.expect_joint()),
             Self::Gaussian(_) => Vec::new(),
             Self::Sampled { .. } => unreachable!("only learners sample on the device"),
-        }
-    }
-}
-
-impl ChosenAction {
-    /// Appends the elements of the action that the environment receives.
-    pub(super) fn write(&self, actions: &TaskActions, buffer: &mut ActionBuffer) {
-        match (actions, buffer) {
-            (TaskActions::Joint(actions), ActionBuffer::Discrete(elements)) => {
-                actions.write(&self.options, elements);
-            }
-            (TaskActions::Continuous(actions), ActionBuffer::Continuous(elements)) => {
-                if self.squashes {
-                    actions.write_squashed(&self.components, elements);
-                } else {
-                    actions.write(&self.components, elements);
-                }
-            }
-            _ => unreachable!("all tasks of a network have one kind of actions"),
         }
     }
 }

@@ -54,6 +54,7 @@ impl PqnConfig {
             learning_rate: self.learning_rate,
             anneal_lr: self.anneal_lr,
             num_minibatches: self.num_minibatches,
+            update_epochs: self.update_epochs,
             max_grad_norm: self.max_grad_norm,
         }
     }

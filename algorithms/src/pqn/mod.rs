@@ -7,17 +7,18 @@
 //! [`ppo`](crate::ppo), and the same rules hold at the ends of episodes. The optimiser is Adam; the authors
 //! use RAdam.
 
+mod algorithm;
 mod config;
-mod interface;
 mod learner;
+mod loss;
 mod metrics;
+mod minibatch;
 #[cfg(test)]
 mod recorded;
-mod state;
 #[cfg(test)]
 mod tests;
 
 pub use crate::action_values::Policy;
 pub use config::PqnConfig;
-pub use learner::Pqn;
+pub use learner::{Pqn, PqnAgent};
 pub use metrics::PqnMetrics;

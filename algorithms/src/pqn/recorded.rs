@@ -8,6 +8,7 @@ use crate::experience::batch_reader::rows;
 use crate::experience::rollout::Decision;
 use crate::networks::QNetwork;
 use crate::recording::Recording;
+use crate::tasks::ChosenAction;
 
 /// Repeats the updates of a recording.
 fn assert_equals(name: &'static str, updates: usize) {
@@ -23,12 +24,9 @@ fn assert_equals(name: &'static str, updates: usize) {
             pqn.act(batch).unwrap();
             // The action was chosen by another policy, and the values differ a little.
             for row in rows(batch) {
-                let decision = Decision {
-                    options: &actions[entry..=entry],
-                    value: values[entry],
-                    ..Decision::default()
-                };
-                pqn.on_policy.rollout.begin_step(row, decision);
+                let action = ChosenAction { options: vec![actions[entry]], ..ChosenAction::default() };
+                let decision = Decision { action, value: values[entry], ..Decision::default() };
+                pqn.on_policy.rollout.begin_step(row, &decision);
                 entry += 1;
             }
             pqn.observe(&batches[step + 1]).unwrap();

@@ -24,7 +24,7 @@ use crate::networks::{
     TransferError, Transferred, layout_of, load_weights, soft_update, transfer, weights,
 };
 use crate::state_bytes::{Header, bad};
-use crate::{LearnerError, SpecError, VectorSpec};
+use crate::{ConfigError, LearnerError, SpecError, VectorSpec};
 
 /// Adam epsilon, as in `CleanRL`.
 const ADAM_EPSILON: f32 = 1e-8;
@@ -50,14 +50,13 @@ impl OffPolicyAlgorithm for SacAgent {
 
     const HEADER: Header = Header { magic: b"SACSTATE", version: 4 };
 
-    fn check(
-        config: &SacConfig,
-        policy: &PolicyConfig,
-        spec: &VectorSpec,
-    ) -> Result<ObservationLayout, LearnerError> {
-        config.validate()?;
-        policy.validate()?;
-        policy.validate_soft_actor_critic()?;
+    fn validate(config: &SacConfig, policy: &PolicyConfig, _: usize) -> Result<(), ConfigError> {
+        config.validate().map_err(|error| error.within("sac"))?;
+        let of_policy = policy.validate().and_then(|()| policy.validate_soft_actor_critic());
+        of_policy.map_err(|error| error.within("policy"))
+    }
+
+    fn check(_: &SacConfig, _: &PolicyConfig, spec: &VectorSpec) -> Result<ObservationLayout, LearnerError> {
         Self::layout(spec)
     }
 

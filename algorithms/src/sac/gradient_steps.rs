@@ -86,7 +86,7 @@ impl Sac {
                 let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
                 let gradient =
                     self.agent.critics.gradient(&loss, terms, Tensor::cat(means.to_vec(), 0), None);
-                ShardGradient { gradient, places: vec![0, 1] }
+                ShardGradient { gradient, offsets: vec![0, 1] }
             })?;
         let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
         let step = self.agent.critics.apply(gradient, size);
@@ -139,7 +139,7 @@ impl Sac {
                 let loss = loss.mul_scalar(minibatches[index].draws.len() as f32 / draws.len() as f32);
                 let terms = vec![(ACTOR_TERMS[0], loss.clone())];
                 let gradient = self.agent.actor.gradient(&loss, terms, log_probs, None);
-                ShardGradient { gradient, places: shard.rows.clone() }
+                ShardGradient { gradient, offsets: shard.rows.clone() }
             })?;
         let size = StepSize { learning_rate: self.config.policy_lr, max_grad_norm: None };
         let step = self.agent.actor.apply(gradient, size);

@@ -129,7 +129,7 @@ mod tests {
         let (means, log_deviations, noise) = ([0.3f32, -1.5], [-0.4f32, 0.6], [0.8f32, -0.3]);
         // A function of both results: of the actions with different weights, and of the log-density.
         let (weights, factor) = ([1.5f32, -0.5], 0.7);
-        let of = |means: [f64; 2], log_deviations: [f64; 2]| -> f64 {
+        let function = |means: [f64; 2], log_deviations: [f64; 2]| -> f64 {
             let component = |index: usize| {
                 let deviation = log_deviations[index].exp();
                 let unsquashed = means[index] + deviation * f64::from(noise[index]);
@@ -156,9 +156,9 @@ mod tests {
                 values
             };
             let step = 1e-5;
-            let slope = |of: &dyn Fn(f64) -> f64| (of(step) - of(-step)) / (2.0 * step);
-            let by_mean = slope(&|by| of(shifted(means, by), log_deviations));
-            let by_deviation = slope(&|by| of(means, shifted(log_deviations, by)));
+            let slope = |function: &dyn Fn(f64) -> f64| (function(step) - function(-step)) / (2.0 * step);
+            let by_mean = slope(&|by| function(shifted(means, by), log_deviations));
+            let by_deviation = slope(&|by| function(means, shifted(log_deviations, by)));
             assert!((f64::from(of_means[index]) - by_mean).abs() < 1e-4, "{of_means:?} {by_mean}");
             assert!((f64::from(of_deviations[index]) - by_deviation).abs() < 1e-4, "{of_deviations:?}");
         }

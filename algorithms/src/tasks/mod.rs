@@ -1,12 +1,14 @@
 //! Descriptions of environments for learners: observation spaces, action spaces and action distributions.
 
 pub mod categorical;
+mod chosen_action;
 mod continuous_actions;
 mod joint_actions;
 pub(crate) mod squashing;
 mod task_actions;
 pub(crate) mod vector_spec;
 
+pub(crate) use chosen_action::ChosenAction;
 pub use continuous_actions::ContinuousActions;
 pub use joint_actions::{JointActions, JointActionsError};
 pub use task_actions::TaskActions;

@@ -15,10 +15,10 @@ pub(crate) fn log_slopes(numbers: Tensor<2>) -> Tensor<2> {
 }
 
 /// Returns the logarithm of the slope of tanh at a number.
-pub(crate) fn log_slope(number: f32) -> f32 {
+pub(crate) fn log_slope(value: f32) -> f32 {
     // The slope is an even function; this exponential cannot overflow.
-    let number = f64::from(number).abs();
-    (2.0 * (LN_2 - number - (-2.0 * number).exp().ln_1p())) as f32
+    let value = f64::from(value).abs();
+    (2.0 * (LN_2 - value - (-2.0 * value).exp().ln_1p())) as f32
 }
 
 #[cfg(test)]
@@ -32,16 +32,16 @@ mod tests {
         let numbers = [-30f32, -3.0, -0.5, 0.0, 0.1, 2.0, 200.0];
         let slopes = log_slopes(Tensor::from_floats([numbers], &Device::flex()));
         let slopes: Vec<f32> = slopes.try_into_vec_as().unwrap();
-        for (number, slope) in numbers.into_iter().zip(slopes) {
+        for (value, slope) in numbers.into_iter().zip(slopes) {
             // tanh'(u) = 1 / cosh(u)^2.
-            let expected = if number.abs() < 100.0 {
-                -2.0 * f64::from(number).cosh().ln()
+            let expected = if value.abs() < 100.0 {
+                -2.0 * f64::from(value).cosh().ln()
             } else {
-                2.0 * (LN_2 - f64::from(number.abs()))
+                2.0 * (LN_2 - f64::from(value.abs()))
             };
-            for slope in [slope, log_slope(number)] {
+            for slope in [slope, log_slope(value)] {
                 let error = (f64::from(slope) - expected).abs();
-                assert!(error <= 1e-6 * expected.abs().max(1.0), "{number}: {slope} {expected}");
+                assert!(error <= 1e-6 * expected.abs().max(1.0), "{value}: {slope} {expected}");
             }
         }
     }

@@ -25,7 +25,7 @@ fn several_choices_are_learned_from_and_restored_bit_for_bit() {
             for _ in 0..41 {
                 step(&mut dqn, &mut envs);
             }
-            let (mut other, mut copy) = (restored(&dqn, true), envs.clone());
+            let (mut other, mut copy) = (restored(&mut dqn, true), envs.clone());
             for _ in 0..20 {
                 assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy));
             }

@@ -27,7 +27,7 @@ fn augmented_images_follow_the_seed_and_survive_a_restore() {
     for _ in 0..6 {
         step(&mut dqn, &mut envs);
     }
-    let (mut other, mut copy) = (restored(&dqn, true), envs.clone());
+    let (mut other, mut copy) = (restored(&mut dqn, true), envs.clone());
     (0..6).for_each(|_| assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy)));
     assert!(dqn.updates() > 0 && dqn.state().unwrap() == other.state().unwrap());
 }

@@ -62,14 +62,16 @@ fn learner(config: DqnConfig, spec: VectorSpec) -> Dqn {
     Dqn::new(config, PolicyConfig::default(), spec, &Device::flex(), 7).unwrap()
 }
 
-fn restored(dqn: &Dqn, with_replay: bool) -> Dqn {
+fn restored(dqn: &mut Dqn, with_replay: bool) -> Dqn {
     let state = if with_replay { dqn.state().unwrap() } else { state_without_replay(dqn).unwrap() };
     Dqn::from_state(&state, &Device::flex()).unwrap()
 }
 
-fn state_without_replay(dqn: &Dqn) -> Result<Vec<u8>, LearnerError> {
-    let mut bytes = Vec::new();
-    dqn.write_state_without_replay(&mut bytes).map(|()| bytes)
+fn state_without_replay(dqn: &mut Dqn) -> Result<Vec<u8>, LearnerError> {
+    dqn.set_replay_in_state(false);
+    let state = dqn.state();
+    dqn.set_replay_in_state(true);
+    state
 }
 
 /// One step of learner and environments, and an update if one is due.

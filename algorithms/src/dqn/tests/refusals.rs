@@ -1,7 +1,7 @@
 //! Errors: values that are not finite, calls out of order, foreign batches, too little memory.
 
 use burn::tensor::Device;
-use rl_env::{AutoresetMode, Batch, Space};
+use rl_env::{AutoresetMode, Space};
 
 use super::{config, learner, vectors};
 use crate::cluster::Cluster;
@@ -45,27 +45,6 @@ fn non_finite_values_are_reported_and_never_reach_the_weights() {
     assert_eq!(divergence.batch.iter().map(|tensor| tensor.shape[0]).collect::<Vec<_>>(), [8; 7]);
     let after = weights(&dqn.agent.training.network).unwrap();
     assert!(after.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
-}
-
-#[test]
-fn calls_out_of_order_and_foreign_batches_are_errors() {
-    let (mut dqn, mut envs) = (learner(config(), vectors()), RandomEnvs::new(vectors()));
-    assert!(matches!(dqn.observe(&envs.batch), Err(LearnerError::OutOfOrder(_))));
-    assert!(matches!(dqn.update(), Err(LearnerError::OutOfOrder(_))));
-    dqn.act(&envs.batch).unwrap();
-    assert!(matches!(dqn.act(&envs.batch), Err(LearnerError::OutOfOrder(_))));
-    let foreign = |rows, row_bytes| Batch::new(rows, row_bytes, false);
-    assert!(matches!(
-        dqn.observe(&foreign(5, 12)),
-        Err(LearnerError::ForeignBatch { what: "rows", got: 5, expected: 4 })
-    ));
-    assert!(matches!(dqn.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
-    let mut of_same_step = envs.batch.clone();
-    of_same_step.final_observations = of_same_step.observations.clone();
-    let refused = LearnerError::ForeignBatch { what: "final observations", got: 4, expected: 0 };
-    assert_eq!(dqn.observe(&of_same_step), Err(refused));
-    envs.step();
-    dqn.observe(&envs.batch).unwrap();
 }
 
 #[test]

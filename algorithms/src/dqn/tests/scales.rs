@@ -45,7 +45,7 @@ fn updated_value_scales_preserve_predictions() {
             }
         }
         assert!(dqn.agent.actor.head().scales.deviation(0).unwrap() > 100.0);
-        let mut other = restored(&dqn, true);
+        let mut other = restored(&mut dqn, true);
         let mut copy = envs.clone();
         for _ in 0..20 {
             assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy));

@@ -45,12 +45,12 @@ fn double_targets_use_the_target_network_for_evaluation_only() {
     };
     let (of_target, of_online) = (forward(&dqn.agent.target), forward(&dqn.agent.training.network.valid()));
     let mut differ = 0;
-    for (row, (&task, of)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
+    for (row, (&task, n_step)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
         let legal = row * 5..row * 5 + dqn.off_policy.spec.tasks[task].actions.num_outputs();
         let best = |values: &[f32]| argmax(&values[legal.clone()]);
         let chosen = best(&of_online);
         differ += usize::from(chosen != best(&of_target));
-        let expected = of.rewards + of.discount * of_target[row * 5 + chosen];
+        let expected = n_step.rewards + n_step.discount * of_target[row * 5 + chosen];
         assert!((targets[row] - expected).abs() < 1e-5, "{} and {expected}", targets[row]);
     }
     assert!(differ > 3, "both networks select the same actions");
@@ -70,7 +70,7 @@ fn targets_of_several_choices_are_means_over_those_of_the_best_legal_action() {
     let next = dqn.agent.target.forward(minibatch.successors.clone(), &minibatch.successor_rows, None);
     let next: Vec<f32> = next.try_into_vec_as().unwrap();
     let mut several = 0;
-    for (row, (&task, of)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
+    for (row, (&task, n_step)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
         let actions = spec.tasks[task].actions.expect_joint();
         let values = &next[row * 7..][..7];
         let mean = |options: &Vec<i32>| {
@@ -79,9 +79,9 @@ fn targets_of_several_choices_are_means_over_those_of_the_best_legal_action() {
             of_options.sum::<f32>() / options.len() as f32
         };
         let best = all_actions(actions).iter().map(mean).fold(f32::NEG_INFINITY, f32::max);
-        let expected = of.rewards + of.discount * best;
+        let expected = n_step.rewards + n_step.discount * best;
         assert!((targets[row] - expected).abs() < 1e-5, "{} and {expected}", targets[row]);
-        several += usize::from(actions.num_choices() > 1 && of.discount > 0.0);
+        several += usize::from(actions.num_choices() > 1 && n_step.discount > 0.0);
     }
     assert!(several > 5);
 }

@@ -367,11 +367,11 @@ impl Learner for OnDevice {
     }
 }
 
-impl Overlap for OnDevice {
+impl Resumable for OnDevice {
     type Metrics = ();
 
-    fn planned_updates(&self) -> u64 {
-        SIMULATED_UPDATES
+    fn from_state(_: &[u8], _: &Device) -> Result<Self, LearnerError> {
+        unreachable!("nothing asks for it")
     }
 
     fn update_unless(&mut self, _: &dyn Fn() -> bool) -> Result<Option<()>, LearnerError> {
@@ -379,6 +379,12 @@ impl Overlap for OnDevice {
         (0..8).for_each(|_| self.device.work(self.update / 8));
         (self.steps, self.updates) = (0, self.updates + 1);
         Ok(Some(()))
+    }
+}
+
+impl Overlap for OnDevice {
+    fn planned_updates(&self) -> u64 {
+        SIMULATED_UPDATES
     }
 
     fn adopt(&mut self, learner: &Self) {

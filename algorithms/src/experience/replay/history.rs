@@ -224,7 +224,7 @@ impl<E: ActionElement> History<E> {
     }
 
     /// Returns the number of the `index`-th oldest step.
-    pub(super) fn number(&self, index: usize) -> u64 {
+    pub(super) fn step_id(&self, index: usize) -> u64 {
         self.oldest + index as u64
     }
 
@@ -235,17 +235,17 @@ impl<E: ActionElement> History<E> {
     }
 
     /// Returns the slot of a step in a ring of `capacity` slots.
-    pub(super) fn slot(&self, number: u64) -> usize {
-        (number % self.capacity as u64) as usize
+    pub(super) fn slot(&self, step_id: u64) -> usize {
+        (step_id % self.capacity as u64) as usize
     }
 
     /// Returns true if a step can be drawn.
-    pub(super) fn is_ready(&self, number: u64) -> bool {
-        (self.oldest..self.ready_end).contains(&number)
+    pub(super) fn is_ready(&self, step_id: u64) -> bool {
+        (self.oldest..self.ready_end).contains(&step_id)
     }
 
-    pub(super) fn step(&self, number: u64) -> &Step {
-        &self.steps[(number - self.oldest) as usize]
+    pub(super) fn step(&self, step_id: u64) -> &Step {
+        &self.steps[(step_id - self.oldest) as usize]
     }
 
     /// Returns the newest step.
@@ -254,35 +254,35 @@ impl<E: ActionElement> History<E> {
     }
 
     /// Returns the elements of a step's action, padded with 0.
-    pub(super) fn action(&self, number: u64) -> Vec<E> {
-        let start = (number - self.oldest) as usize * self.action_width;
+    pub(super) fn action(&self, step_id: u64) -> Vec<E> {
+        let start = (step_id - self.oldest) as usize * self.action_width;
         self.actions.range(start..start + self.action_width).copied().collect()
     }
 
     /// Returns true if `is_legal` holds for every action.
     pub(super) fn has_legal_actions(&self, is_legal: impl Fn(&[E]) -> bool) -> bool {
         let count = self.actions.len() / self.action_width;
-        (self.oldest..).take(count).all(|number| is_legal(&self.action(number)))
+        (self.oldest..).take(count).all(|step_id| is_legal(&self.action(step_id)))
     }
 
     /// Returns the `n`-step return from a step on, and the position of the observation from which it is
     /// bootstrapped.
-    pub(super) fn n_step_return(&self, number: u64, n: usize, gamma: f32) -> (NStepReturn, u64) {
-        let steps = self.steps.range((number - self.oldest) as usize..).take(n);
+    pub(super) fn n_step_return(&self, step_id: u64, n: usize, gamma: f32) -> (NStepReturn, u64) {
+        let steps = self.steps.range((step_id - self.oldest) as usize..).take(n);
         let result = n_step_return(
             steps.map(|step| (step.reward, step.end == End::Terminated, step.end == End::Truncated)),
             gamma,
         );
-        (result, self.step(number + result.steps as u64 - 1).successor)
+        (result, self.step(step_id + result.steps as u64 - 1).successor)
     }
 
     fn newest_end(&self) -> u64 {
         self.oldest + self.steps.len() as u64
     }
 
-    fn return_is_known(&self, number: u64, n: usize) -> bool {
-        let mut steps = self.steps.range((number - self.oldest) as usize..).take(n);
-        number + n as u64 <= self.newest_end() || steps.any(|step| step.end != End::None)
+    fn return_is_known(&self, step_id: u64, n: usize) -> bool {
+        let mut steps = self.steps.range((step_id - self.oldest) as usize..).take(n);
+        step_id + n as u64 <= self.newest_end() || steps.any(|step| step.end != End::None)
     }
 
     /// Returns true if the sizes match and all observations are present. Returns false for a damaged history.

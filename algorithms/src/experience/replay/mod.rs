@@ -62,7 +62,7 @@ pub struct ReplayOptions {
 pub(crate) struct Draw {
     pub(crate) env: usize,
     /// The index of the step in its environment.
-    pub(crate) number: u64,
+    pub(crate) step_id: u64,
     /// The importance weight, which corrects the sampling bias to the degree set by `beta`: at most 1, and always 1
     /// without priorities.
     pub(crate) weight: f32,
@@ -90,7 +90,7 @@ pub(crate) struct ReplayBuffer<E> {
     /// The environments of each task.
     envs_of: Vec<Vec<usize>>,
     /// The task of each environment, and the environment's index among those of the task.
-    places: Vec<(usize, usize)>,
+    task_positions: Vec<(usize, usize)>,
     /// The priorities of each task's steps, environment by environment; empty without priorities.
     priorities: Vec<SumTree>,
     /// The largest priority of each task so far, which its new steps receive. The magnitude of errors differs between
@@ -201,9 +201,9 @@ impl<E: ActionElement> ReplayBuffer<E> {
         let shares = Shares::of(spec, stack, &options)?;
         let frames = FrameStore::new(replay_size::<E>(spec, layout, &options, cluster)?, storage)?;
         let mut envs_of = vec![Vec::new(); spec.tasks.len()];
-        let mut places = Vec::new();
+        let mut task_positions = Vec::new();
         for (env, &task) in spec.task_ids.iter().enumerate() {
-            places.push((task, envs_of[task].len()));
+            task_positions.push((task, envs_of[task].len()));
             envs_of[task].push(env);
         }
         let own = cluster.own_envs(spec.num_envs());
@@ -229,7 +229,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
             own,
             frames,
             envs_of,
-            places,
+            task_positions,
             priorities,
             max_priorities: vec![1.0; spec.tasks.len()],
             written: 0,
@@ -336,12 +336,12 @@ impl<E: ActionElement> ReplayBuffer<E> {
     fn update_entries(&mut self, env: usize) {
         let evicted = self.histories[env].evict(self.stack);
         let ready = self.histories[env].make_ready(self.options.n_step);
-        let (task, _) = self.places[env];
+        let (task, _) = self.task_positions[env];
         if let Some(alpha) = self.options.alpha {
             let priority = self.max_priorities[task].powf(alpha.into());
             for (steps, priority) in [(evicted, 0.0), (ready, priority)] {
-                for number in steps {
-                    let entry = self.entry(env, number);
+                for step_id in steps {
+                    let entry = self.entry(env, step_id);
                     self.priorities[task].set(entry, priority);
                 }
             }
@@ -366,9 +366,9 @@ impl<E: ActionElement> ReplayBuffer<E> {
         let tasks = drawable.len();
         let first = if tasks > 1 { rng.random_range(0..tasks) } else { 0 };
         let mut draws = Vec::with_capacity(count);
-        for place in 0..tasks.min(count) {
-            let task = drawable[(first + place) % tasks];
-            let share = count / tasks + usize::from(place < count % tasks);
+        for turn in 0..tasks.min(count) {
+            let task = drawable[(first + turn) % tasks];
+            let share = count / tasks + usize::from(turn < count % tasks);
             if self.options.alpha.is_some() {
                 self.draw_by_priority(task, share, beta, rng, &mut draws);
             } else {
@@ -389,8 +389,8 @@ impl<E: ActionElement> ReplayBuffer<E> {
             for &env in &self.envs_of[task] {
                 let steps = self.histories[env].ready_steps();
                 if index < steps {
-                    let number = self.histories[env].number(index);
-                    draws.push(Draw { env, number, weight: 1.0, correction: 1.0 });
+                    let step_id = self.histories[env].step_id(index);
+                    draws.push(Draw { env, step_id, weight: 1.0, correction: 1.0 });
                     break;
                 }
                 index -= steps;
@@ -413,18 +413,18 @@ impl<E: ActionElement> ReplayBuffer<E> {
         for part in 0..count {
             let position = (part as f64 + rng.random::<f64>()) / count as f64 * tree.total();
             let entry = tree.find(position);
-            let (env, number) = self.step_of(task, entry);
+            let (env, step_id) = self.step_of(task, entry);
             let probability = tree.priority(entry) / tree.total();
             let correction = (steps * probability).recip();
             let weight = correction.powf(beta.into()) as f32;
-            draws.push(Draw { env, number, weight, correction: correction as f32 });
+            draws.push(Draw { env, step_id, weight, correction: correction as f32 });
         }
     }
 
     /// Returns a step as if it had been drawn uniformly. `index` counts the steps of the environment that can be drawn.
     #[cfg(test)]
     pub(crate) fn draw_of(&self, env: usize, index: usize) -> Draw {
-        Draw { env, number: self.histories[env].number(index), weight: 1.0, correction: 1.0 }
+        Draw { env, step_id: self.histories[env].step_id(index), weight: 1.0, correction: 1.0 }
     }
 
     /// Returns the number of steps of an environment that can be drawn.
@@ -436,18 +436,18 @@ impl<E: ActionElement> ReplayBuffer<E> {
     /// Returns the priority of a drawn step, after the exponent was applied.
     #[cfg(test)]
     pub(crate) fn priority(&self, draw: &Draw) -> f64 {
-        self.priorities[self.places[draw.env].0].priority(self.entry(draw.env, draw.number))
+        self.priorities[self.task_positions[draw.env].0].priority(self.entry(draw.env, draw.step_id))
     }
 
     /// Updates the priorities of drawn steps from the errors of the network.
     pub(crate) fn set_errors(&mut self, draws: &[Draw], errors: &[f32]) {
         let Some(alpha) = self.options.alpha else { return };
         for (draw, &error) in draws.iter().zip(errors) {
-            if self.histories[draw.env].is_ready(draw.number) {
+            if self.histories[draw.env].is_ready(draw.step_id) {
                 let priority = f64::from(error.abs()) + PRIORITY_EPSILON;
-                let (task, _) = self.places[draw.env];
+                let (task, _) = self.task_positions[draw.env];
                 self.max_priorities[task] = self.max_priorities[task].max(priority);
-                let entry = self.entry(draw.env, draw.number);
+                let entry = self.entry(draw.env, draw.step_id);
                 self.priorities[task].set(entry, priority.powf(alpha.into()));
             }
         }
@@ -455,18 +455,18 @@ impl<E: ActionElement> ReplayBuffer<E> {
 
     /// Returns the elements of a step's action, padded with 0.
     pub(crate) fn action(&self, draw: &Draw) -> Vec<E> {
-        self.histories[draw.env].action(draw.number)
+        self.histories[draw.env].action(draw.step_id)
     }
 
     /// Returns the n-step return that begins with a step.
     pub(crate) fn n_step_return(&self, draw: &Draw) -> NStepReturn {
-        self.histories[draw.env].n_step_return(draw.number, self.options.n_step, self.options.gamma).0
+        self.histories[draw.env].n_step_return(draw.step_id, self.options.n_step, self.options.gamma).0
     }
 
     /// Returns the observations before the actions, as consecutive rows of `row_bytes` bytes. The draws must come from
     /// this process's environments.
     pub(crate) fn observations(&self, draws: &[Draw]) -> Vec<u8> {
-        self.rows(draws, |history, number| history.step(number).observation)
+        self.rows(draws, |history, step_id| history.step(step_id).observation)
     }
 
     /// Returns the observation before the last step of one of this process's environments, which must have made one.
@@ -480,13 +480,13 @@ impl<E: ActionElement> ReplayBuffer<E> {
     /// is 0, it is an arbitrary observation.
     pub(crate) fn successors(&self, draws: &[Draw]) -> Vec<u8> {
         let ReplayOptions { n_step, gamma, .. } = self.options;
-        self.rows(draws, |history, number| history.n_step_return(number, n_step, gamma).1)
+        self.rows(draws, |history, step_id| history.n_step_return(step_id, n_step, gamma).1)
     }
 
     fn rows(&self, draws: &[Draw], position: impl Fn(&History<E>, u64) -> u64) -> Vec<u8> {
         let mut rows = Vec::with_capacity(draws.len() * self.stack.row_bytes());
         for draw in draws {
-            self.read(draw.env, position(&self.histories[draw.env], draw.number), &mut rows);
+            self.read(draw.env, position(&self.histories[draw.env], draw.step_id), &mut rows);
         }
         rows
     }
@@ -503,9 +503,9 @@ impl<E: ActionElement> ReplayBuffer<E> {
     }
 
     /// Returns the index of a step in its task's priorities.
-    fn entry(&self, env: usize, number: u64) -> usize {
-        let (_, place) = self.places[env];
-        place * self.histories[env].capacity() + self.histories[env].slot(number)
+    fn entry(&self, env: usize, step_id: u64) -> usize {
+        let (_, position) = self.task_positions[env];
+        position * self.histories[env].capacity() + self.histories[env].slot(step_id)
     }
 
     /// Returns the step at an index of its task's priorities. Environments of a task have equal shares.

@@ -181,9 +181,9 @@ fn assert_agrees(replay: &ReplayBuffer<i32>, naive: &[Vec<NaiveStep>]) {
     let row_bytes = replay.stack.row_bytes();
     for (index, draw) in draws.iter().enumerate() {
         let steps = &naive[draw.env];
-        let expected = &steps[draw.number as usize];
+        let expected = &steps[draw.step_id as usize];
         let (rewards, discount, successor) =
-            naive_return(steps, draw.number as usize, n_step, gamma).expect("a complete return");
+            naive_return(steps, draw.step_id as usize, n_step, gamma).expect("a complete return");
         let row = index * row_bytes..(index + 1) * row_bytes;
         assert!(observations[row.clone()] == expected.observation, "{draw:?}");
         assert_eq!(replay.action(draw), expected.options);
@@ -248,7 +248,7 @@ fn equals_a_naive_replay_buffer_of_whole_stacks() {
         }
         let draws = replay.draw(16, 0.5, &mut envs.rng);
         assert_eq!(draws.len(), 16);
-        assert!(draws.iter().all(|draw| replay.histories[draw.env].is_ready(draw.number)));
+        assert!(draws.iter().all(|draw| replay.histories[draw.env].is_ready(draw.step_id)));
     }
 }
 
@@ -295,7 +295,7 @@ fn uniform_draws_are_uniform_within_a_task() {
     let mut counts = std::collections::BTreeMap::new();
     for draw in (0..1170).flat_map(|_| replay.draw(200, 1.0, &mut rng)) {
         assert_eq!(draw.weight, 1.0);
-        *counts.entry((draw.env, draw.number)).or_insert(0) += 1;
+        *counts.entry((draw.env, draw.step_id)).or_insert(0) += 1;
     }
     assert_eq!(counts.len(), replay.len());
     for ((env, _), count) in counts {
@@ -320,7 +320,7 @@ fn steps_are_drawn_by_priority_and_weighted_inversely() {
         let of_task: Vec<_> = batch.iter().filter(|draw| draw.env == 0).collect();
         rows += of_task.len();
         for draw in of_task {
-            if draw.number == draws[7].number {
+            if draw.step_id == draws[7].step_id {
                 often += 1;
                 // Twice as probable as the others: half the largest weight.
                 assert!((draw.weight - 0.5).abs() < 1e-3, "{draw:?}");
@@ -346,10 +346,10 @@ fn weights_by_hand() {
     let mut found = Vec::new();
     replay.draw_by_priority(0, 50, 0.5, &mut ChaCha8Rng::seed_from_u64(5), &mut found);
     for draw in found {
-        let expected = if draw.number == draws[0].number { 0.1432 } else { 1.2964 };
+        let expected = if draw.step_id == draws[0].step_id { 0.1432 } else { 1.2964 };
         assert!((draw.weight - expected).abs() < 1e-3, "{draw:?}");
         // Probabilities are 119 * 0.41 = 48.79 and 119 * 0.005 = 0.595 times those without priorities.
-        let expected = if draw.number == draws[0].number { 1.0 / 48.79 } else { 1.0 / 0.595 };
+        let expected = if draw.step_id == draws[0].step_id { 1.0 / 48.79 } else { 1.0 / 0.595 };
         assert!((draw.correction - expected).abs() < 1e-3, "{draw:?}");
     }
 }
@@ -360,12 +360,12 @@ fn new_steps_have_the_highest_priority_of_their_task() {
     let draws = all_draws(&replay);
     let error = |draw: &Draw| if draw.env == 0 { 7.0 } else { 50.0 };
     replay.set_errors(&draws, &draws.iter().map(error).collect::<Vec<_>>());
-    let before: Vec<_> = draws.iter().map(|draw| (draw.env, draw.number)).collect();
+    let before: Vec<_> = draws.iter().map(|draw| (draw.env, draw.step_id)).collect();
     let mut naive: Vec<_> = (0..4).map(|_| Vec::new()).collect();
     play(&mut replay, &mut envs, &mut naive, 5);
     let new = all_draws(&replay);
-    let new: Vec<_> = new.iter().filter(|draw| !before.contains(&(draw.env, draw.number))).collect();
-    assert!([0, 1].iter().all(|task| new.iter().any(|draw| replay.places[draw.env].0 == *task)));
+    let new: Vec<_> = new.iter().filter(|draw| !before.contains(&(draw.env, draw.step_id))).collect();
+    assert!([0, 1].iter().all(|task| new.iter().any(|draw| replay.task_positions[draw.env].0 == *task)));
     for draw in new {
         let priority = replay.priority(draw);
         assert!((priority - f64::from(error(draw))).abs() < 1e-5, "{draw:?} {priority}");
@@ -383,8 +383,8 @@ fn evicted_steps_have_no_priority() {
     assert_eq!(before, replay.priorities);
     for (task, tree) in replay.priorities.iter().enumerate() {
         let new = all_draws(&replay);
-        let entries = new.iter().filter(|draw| replay.places[draw.env].0 == task);
-        let sum: f64 = entries.map(|draw| tree.priority(replay.entry(draw.env, draw.number))).sum();
+        let entries = new.iter().filter(|draw| replay.task_positions[draw.env].0 == task);
+        let sum: f64 = entries.map(|draw| tree.priority(replay.entry(draw.env, draw.step_id))).sum();
         assert!((tree.total() - sum).abs() < 1e-9);
     }
 }

@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::experience::batch_reader::{BatchRow, rows};
 use crate::experience::packed_observations::PackedObservations;
 use crate::experience::returns::{Trajectory, gae, vtrace};
+use crate::tasks::ChosenAction;
 
 mod results;
 
 pub(crate) use results::Results;
+use results::Widths;
 
 /// The last steps of every environment, from which an on-policy learner learns.
 ///
@@ -23,7 +25,7 @@ pub(crate) use results::Results;
 /// [`begin_step`](Self::begin_step) the action, and [`end_step`](Self::end_step) the result. Environments may be at different
 /// steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Rollout {
+pub struct Rollout {
     num_envs: usize,
     num_steps: usize,
     row_bytes: usize,
@@ -46,13 +48,10 @@ pub(crate) struct Rollout {
 }
 
 /// The action of a step, with its log-probability and the value estimate.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Decision<'a> {
-    /// The options of the action, one for each choice.
-    pub(crate) options: &'a [i32],
-    /// The components of a continuous action, as the policy chose them.
-    pub(crate) components: &'a [f32],
-    /// The log-probability of the action.
+#[derive(Clone, Debug, Default)]
+pub struct Decision {
+    pub(crate) action: ChosenAction,
+    /// The log-probability of the action, if the algorithm needs it.
     pub(crate) log_prob: f32,
     /// The value of the observation.
     pub(crate) value: f32,
@@ -96,7 +95,10 @@ impl Rollout {
             acting: vec![false; num_envs],
             own: 0..num_envs,
             observations: vec![0; entries * row_bytes],
-            results: Results::new(entries, num_choices, num_components),
+            results: Results::new(
+                entries,
+                Widths { single: 1, choices: num_choices, components: num_components },
+            ),
         }
     }
 
@@ -147,7 +149,11 @@ impl Rollout {
     /// Returns the steps of this process's environments, without observations.
     pub(crate) fn results(&self) -> Results {
         let entries = self.own.start * self.num_steps..self.own.end * self.num_steps;
-        self.results.of(entries, self.num_choices, self.num_components)
+        self.results.of(entries, self.widths())
+    }
+
+    fn widths(&self) -> Widths {
+        Widths { single: 1, choices: self.num_choices, components: self.num_components }
     }
 
     /// Sets the steps of all environments. `parts` are the results of consecutive environments.
@@ -192,16 +198,16 @@ impl Rollout {
     }
 
     /// Stores the action of a row of a batch.
-    pub(crate) fn begin_step(&mut self, row: BatchRow, decision: Decision<'_>) {
+    pub(crate) fn begin_step(&mut self, row: BatchRow, decision: &Decision) {
         let entry = self.entry(row.env);
         let (options, padding) = self.results.actions[entry * self.num_choices..][..self.num_choices]
-            .split_at_mut(decision.options.len());
-        options.copy_from_slice(decision.options);
+            .split_at_mut(decision.action.options.len());
+        options.copy_from_slice(&decision.action.options);
         padding.fill(0);
         let width = self.num_components;
         let (components, padding) =
-            self.results.components[entry * width..][..width].split_at_mut(decision.components.len());
-        components.copy_from_slice(decision.components);
+            self.results.components[entry * width..][..width].split_at_mut(decision.action.components.len());
+        components.copy_from_slice(&decision.action.components);
         padding.fill(0.0);
         self.results.log_probs[entry] = decision.log_prob;
         self.results.values[entry] = decision.value;
@@ -337,8 +343,14 @@ impl Rollout {
         self.results.log_probs[entry]
     }
 
-    pub(crate) fn value(&self, entry: usize) -> f32 {
-        self.results.values[entry]
+    /// Returns the log-probabilities of the actions, entry by entry.
+    pub(crate) fn log_probs(&self) -> &[f32] {
+        &self.results.log_probs
+    }
+
+    /// Returns the values of the observations, entry by entry.
+    pub(crate) fn values(&self) -> &[f32] {
+        &self.results.values
     }
 
     /// Returns the entry of the current step of an environment.
@@ -387,7 +399,7 @@ mod tests {
         let mut batch = Batch::new(1, 4, false);
         for (step, outcome) in outcomes.iter().enumerate() {
             let row = rows(&batch)[0];
-            rollout.begin_step(row, Decision { value: step as f32 + 1.0, ..Decision::default() });
+            rollout.begin_step(row, &Decision { value: step as f32 + 1.0, ..Decision::default() });
             batch.rewards[0] = outcome.reward;
             batch.terminated[0] = outcome.terminated;
             batch.truncated[0] = outcome.truncated;
@@ -470,13 +482,12 @@ mod tests {
             batch.env_ids[0] = env;
             batch.observations.row_mut(0).fill(10 * env as u8 + step);
             // The second environment has one choice fewer.
-            let options = if env == 0 { &[i32::from(step), 7][..] } else { &[5] };
-            let components = [f32::from(step), 0.5];
-            let components = &components[..2 - env];
-            let (log_prob, value) = (f32::from(step), f32::from(step));
-            let decision = Decision { options, components, log_prob, value };
+            let options = if env == 0 { vec![i32::from(step), 7] } else { vec![5] };
+            let components = [f32::from(step), 0.5][..2 - env].to_vec();
+            let action = ChosenAction { options, components, squashes: false };
+            let decision = Decision { action, log_prob: f32::from(step), value: f32::from(step) };
             rollout.store_observations(&batch);
-            rollout.begin_step(BatchRow { row: 0, env }, decision);
+            rollout.begin_step(BatchRow { row: 0, env }, &decision);
             assert!(rollout.is_acting(env) && !rollout.can_begin(env) && !rollout.is_empty());
             assert_eq!(rollout.is_last_step(env), step == 1);
             rollout.end_step(&batch, BatchRow { row: 0, env }, None);

@@ -4,85 +4,67 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The steps of consecutive environments without observations, entry by entry.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Results {
-    /// The options of the action, padded with 0.
-    pub(super) actions: Vec<i32>,
-    /// The components of the continuous action, padded with 0.
-    pub(super) components: Vec<f32>,
-    pub(super) log_probs: Vec<f32>,
-    pub(super) values: Vec<f32>,
-    pub(super) rewards: Vec<f32>,
-    pub(super) terminated: Vec<bool>,
-    pub(super) truncated: Vec<bool>,
-    /// True for a step that only reset its environment, which is not a transition.
-    pub(super) autoreset: Vec<bool>,
-    /// The value of the final observation, for truncated steps whose successor is another observation.
-    pub(super) final_values: Vec<Option<f32>>,
+/// The number of elements of an entry in columns of each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Widths {
+    pub(super) single: usize,
+    pub(super) choices: usize,
+    pub(super) components: usize,
 }
 
-impl Results {
-    /// Creates the results of entries that have not been written.
-    pub(super) fn new(entries: usize, num_choices: usize, num_components: usize) -> Self {
-        Self {
-            actions: vec![0; entries * num_choices],
-            components: vec![0.0; entries * num_components],
-            log_probs: vec![0.0; entries],
-            values: vec![0.0; entries],
-            rewards: vec![0.0; entries],
-            terminated: vec![false; entries],
-            truncated: vec![false; entries],
-            autoreset: vec![false; entries],
-            final_values: vec![None; entries],
+/// Declares the columns of a step: name, type of the elements, value before a step, and kind. A checkpoint holds the columns in
+/// this order, and the processes of a cluster exchange all of them.
+macro_rules! columns {
+    ($($(#[$doc:meta])* $name:ident: $element:ty = $initial:expr, $kind:ident;)*) => {
+        /// The steps of consecutive environments without observations, entry by entry.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub(crate) struct Results {
+            $($(#[$doc])* pub(super) $name: Vec<$element>,)*
         }
-    }
 
-    /// Returns the results of some entries.
-    pub(super) fn of(&self, entries: Range<usize>, num_choices: usize, num_components: usize) -> Self {
-        let each = |width: usize| entries.start * width..entries.end * width;
-        Self {
-            actions: self.actions[each(num_choices)].to_vec(),
-            components: self.components[each(num_components)].to_vec(),
-            log_probs: self.log_probs[entries.clone()].to_vec(),
-            values: self.values[entries.clone()].to_vec(),
-            rewards: self.rewards[entries.clone()].to_vec(),
-            terminated: self.terminated[entries.clone()].to_vec(),
-            truncated: self.truncated[entries.clone()].to_vec(),
-            autoreset: self.autoreset[entries.clone()].to_vec(),
-            final_values: self.final_values[entries].to_vec(),
+        impl Results {
+            /// Creates the results of entries that have not been written.
+            pub(super) fn new(entries: usize, widths: Widths) -> Self {
+                Self { $($name: vec![$initial; entries * widths.$kind],)* }
+            }
+
+            /// Returns the results of some entries.
+            pub(super) fn of(&self, entries: Range<usize>, widths: Widths) -> Self {
+                let elements = |width: usize| entries.start * width..entries.end * width;
+                Self { $($name: self.$name[elements(widths.$kind)].to_vec(),)* }
+            }
+
+            /// Joins the results of consecutive environments.
+            pub(super) fn join(parts: impl Iterator<Item = Self>) -> Self {
+                let mut all = Self::default();
+                for part in parts {
+                    $(all.$name.extend(part.$name);)*
+                }
+                all
+            }
+
+            /// Returns the number of elements of each column.
+            pub(super) fn lengths(&self) -> Vec<usize> {
+                vec![$(self.$name.len(),)*]
+            }
         }
-    }
+    };
+}
 
-    /// Joins the results of consecutive environments.
-    pub(super) fn join(parts: impl Iterator<Item = Self>) -> Self {
-        let mut all = Self::default();
-        for part in parts {
-            all.actions.extend(part.actions);
-            all.components.extend(part.components);
-            all.log_probs.extend(part.log_probs);
-            all.values.extend(part.values);
-            all.rewards.extend(part.rewards);
-            all.terminated.extend(part.terminated);
-            all.truncated.extend(part.truncated);
-            all.autoreset.extend(part.autoreset);
-            all.final_values.extend(part.final_values);
-        }
-        all
-    }
-
-    /// Returns the number of elements of each field.
-    pub(super) fn lengths(&self) -> [usize; 9] {
-        [
-            self.actions.len(),
-            self.components.len(),
-            self.log_probs.len(),
-            self.values.len(),
-            self.rewards.len(),
-            self.terminated.len(),
-            self.truncated.len(),
-            self.autoreset.len(),
-            self.final_values.len(),
-        ]
-    }
+columns! {
+    /// The options of the action, padded with 0.
+    actions: i32 = 0, choices;
+    /// The components of the continuous action, padded with 0.
+    components: f32 = 0.0, components;
+    /// The log-probability of the action.
+    log_probs: f32 = 0.0, single;
+    /// The value of the observation.
+    values: f32 = 0.0, single;
+    rewards: f32 = 0.0, single;
+    terminated: bool = false, single;
+    truncated: bool = false, single;
+    /// True for a step that only reset its environment, which is not a transition.
+    autoreset: bool = false, single;
+    /// The value of the final observation, for truncated steps whose successor is another observation.
+    final_values: Option<f32> = None, single;
 }

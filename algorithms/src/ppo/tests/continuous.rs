@@ -5,8 +5,8 @@ use kernels::testing::simulate_device;
 use super::*;
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{Deviation, TrainedNetwork};
-use crate::testing::{assert_stopped_updates_are_undone, spec_of_numbers};
-use crate::{ContinuousActions, LearnerError};
+use crate::testing::spec_of_numbers;
+use crate::{ContinuousActions, LearnerError, check_learner};
 
 fn numbers(mode: AutoresetMode) -> VectorSpec {
     spec_of_numbers(Space::floats(3, -1.0, 1.0), mode)
@@ -35,7 +35,7 @@ fn observations(envs: &RandomEnvs) -> Vec<(usize, Vec<f32>)> {
 }
 
 #[test]
-fn continuous_actions_are_learned_from_and_restored_bit_for_bit() {
+fn continuous_actions_follow_the_rules_of_learners() {
     let of_state = PolicyConfig { deviation: Deviation::State, ..normalizing() };
     for (mode, policy) in [
         (AutoresetMode::SameStep, normalizing()),
@@ -47,20 +47,12 @@ fn continuous_actions_are_learned_from_and_restored_bit_for_bit() {
     ] {
         let spec = if policy.squash_actions { bounded(mode) } else { numbers(mode) };
         let config = || PpoConfig { num_minibatches: 2, ..config() };
-        for pause in [0, 5, 16, 20] {
-            let (mut ppo, mut envs) = (learner_of(config(), &policy, &spec), RandomEnvs::new(spec.clone()));
-            (0..pause).for_each(|_| _ = step(&mut ppo, &mut envs));
-            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-            let mut copy = envs.clone();
-            for _ in pause..40 {
-                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
-            }
-            assert!(ppo.state().unwrap() == restored.state().unwrap());
-            let policy = ppo.policy(&spec).unwrap();
-            let actions = policy.greedy(&envs.batch).unwrap();
-            assert_legal(&spec, actions.as_actions());
-            assert!(policy.log_probs(&envs.batch).unwrap().iter().all(Vec::is_empty));
-        }
+        check_learner(|| learner_of(config(), &policy, &spec), &Device::flex()).unwrap();
+        let (mut ppo, mut envs) = (learner_of(config(), &policy, &spec), RandomEnvs::new(spec.clone()));
+        (0..20).for_each(|_| _ = step(&mut ppo, &mut envs));
+        let trained = ppo.policy(&spec).unwrap();
+        assert_legal(&spec, trained.greedy(&envs.batch).unwrap().as_actions());
+        assert!(trained.log_probs(&envs.batch).unwrap().iter().all(Vec::is_empty));
         // The densities of the actions are the same as when they were chosen.
         let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
         let (mut ppo, mut envs) = (learner_of(once, &policy, &spec), RandomEnvs::new(spec.clone()));
@@ -73,13 +65,9 @@ fn continuous_actions_are_learned_from_and_restored_bit_for_bit() {
 }
 
 #[test]
-fn a_stopped_update_of_continuous_actions_is_undone_at_every_moment() {
-    let config = PpoConfig { num_minibatches: 2, update_epochs: 3, ..config() };
-    let learner = || learner_of(config.clone(), &normalizing(), &numbers(AutoresetMode::NextStep));
-    assert_stopped_updates_are_undone([&mut learner(), &mut learner()], Ppo::update_unless, 18);
-    simulate_device(|| {
-        assert_stopped_updates_are_undone([&mut learner(), &mut learner()], Ppo::update_unless, 18);
-    });
+fn continuous_actions_follow_the_rules_of_learners_on_a_device() {
+    let new = || learner_of(config(), &normalizing(), &numbers(AutoresetMode::NextStep));
+    simulate_device(|| check_learner(new, &Device::flex()).unwrap());
 }
 
 #[test]
@@ -87,7 +75,7 @@ fn statistics_are_those_of_all_transitions_before_the_last_update() {
     let spec = numbers(AutoresetMode::NextStep);
     let (mut ppo, mut envs) = (learner_of(config(), &normalizing(), &spec), RandomEnvs::new(spec.clone()));
     let mut expected = ObservationStatistics::new(2, 3);
-    assert_eq!(ppo.statistics, Some(expected.clone()));
+    assert_eq!(ppo.agent.statistics, Some(expected.clone()));
     for _ in 0..2 {
         let mut seen = Vec::new();
         while ppo.updates() == 0 || !ppo.is_idle() || seen.is_empty() {
@@ -98,7 +86,7 @@ fn statistics_are_those_of_all_transitions_before_the_last_update() {
             let transitions = rows.into_iter().zip(&envs.batch.autoreset).filter(|(_, reset)| !**reset);
             seen.extend(transitions.map(|(row, _)| row));
             if ppo.is_ready() {
-                assert_eq!(ppo.statistics, Some(expected.clone()));
+                assert_eq!(ppo.agent.statistics, Some(expected.clone()));
                 ppo.update().unwrap();
                 break;
             }
@@ -106,12 +94,12 @@ fn statistics_are_those_of_all_transitions_before_the_last_update() {
         // The rollout orders them by environment, which changes sums in the last bits.
         expected.add(&expected.moments(seen.into_iter()));
         let [ours, theirs] =
-            [ppo.statistics.as_ref().unwrap(), &expected].map(ObservationStatistics::weights);
+            [ppo.agent.statistics.as_ref().unwrap(), &expected].map(ObservationStatistics::weights);
         for (ours, theirs) in ours.iter().zip(&theirs) {
             let close = ours.values.iter().zip(&theirs.values).all(|(a, b)| (a - b).abs() < 1e-5);
             assert!(close, "{ours:?} {theirs:?}");
         }
-        expected = ppo.statistics.clone().unwrap();
+        expected = ppo.agent.statistics.clone().unwrap();
     }
 }
 

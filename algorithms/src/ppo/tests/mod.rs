@@ -81,33 +81,25 @@ fn a_single_task_has_no_per_task_metrics() {
 }
 
 #[test]
-fn several_choices_are_learned_from_and_restored_bit_for_bit() {
+fn several_choices_are_learned_from() {
     let mode = AutoresetMode::SameStep;
     for head in [HeadKind::PerGame, HeadKind::Shared] {
         let policy = PolicyConfig { head, ..PolicyConfig::default() };
         let spec = spec_of_choices(Space::floats(3, -1.0, 1.0), mode);
         let learner = |config| Ppo::new(config, policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
-        for pause in [0, 5, 16, 20] {
-            let (mut ppo, mut envs) = (learner(config()), RandomEnvs::new(spec.clone()));
-            (0..pause).for_each(|_| _ = step(&mut ppo, &mut envs));
-            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-            let mut copy = envs.clone();
-            for _ in pause..40 {
-                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
-            }
-            assert!(ppo.state().unwrap() == restored.state().unwrap());
-            // The policy recognises the environments by their spaces, factored or not.
-            let mut plain = spec.clone();
-            plain.tasks[0] = Task::new("factored", 5);
-            let policy = ppo.policy(&plain).unwrap();
-            let actions = policy.greedy(&envs.batch).unwrap();
-            assert_legal(&spec, actions.as_actions());
-            let log_probs = policy.log_probs(&envs.batch).unwrap();
-            assert_eq!(log_probs.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7, 5, 5]);
-            let best = crate::tasks::categorical::argmax(&log_probs[0]) as i32;
-            assert_eq!((log_probs[0].iter().map(|value| value.exp()).sum::<f32>() * 1e5).round(), 1e5);
-            assert_eq!(actions.discrete().unwrap()[0], best);
-        }
+        let (mut ppo, mut envs) = (learner(config()), RandomEnvs::new(spec.clone()));
+        (0..20).for_each(|_| _ = step(&mut ppo, &mut envs));
+        // The policy recognises the environments by their spaces, factored or not.
+        let mut plain = spec.clone();
+        plain.tasks[0] = Task::new("factored", 5);
+        let policy = ppo.policy(&plain).unwrap();
+        let actions = policy.greedy(&envs.batch).unwrap();
+        assert_legal(&spec, actions.as_actions());
+        let log_probs = policy.log_probs(&envs.batch).unwrap();
+        assert_eq!(log_probs.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7, 5, 5]);
+        let best = crate::tasks::categorical::argmax(&log_probs[0]) as i32;
+        assert_eq!((log_probs[0].iter().map(|value| value.exp()).sum::<f32>() * 1e5).round(), 1e5);
+        assert_eq!(actions.discrete().unwrap()[0], best);
         // The probabilities of the actions are the same as when they were chosen.
         let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
         let (mut ppo, mut envs) = (learner(once), RandomEnvs::new(spec.clone()));

@@ -1,11 +1,7 @@
 //! Calls, batches, values and states that a learner refuses.
 
-use burn::tensor::Device;
-use rl_env::Batch;
-
-use super::{learner, step, vectors};
+use super::{learner, vectors};
 use crate::networks::weights;
-use crate::ppo::Ppo;
 use crate::testing::RandomEnvs;
 use crate::{Learner, LearnerError};
 
@@ -42,47 +38,4 @@ fn non_finite_values_are_reported_and_never_reach_the_weights() {
     assert_eq!((shape("returns").len(), shape("observations")[1]), (1, 3));
     let weights = weights(&ppo.on_policy.training.network).unwrap();
     assert!(weights.iter().all(|parameter| parameter.values.iter().all(|value| value.is_finite())));
-}
-
-#[test]
-fn calls_out_of_order_and_foreign_batches_are_errors() {
-    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
-    assert!(matches!(ppo.observe(&envs.batch), Err(LearnerError::OutOfOrder(_))));
-    assert!(matches!(ppo.update(), Err(LearnerError::OutOfOrder(_))));
-    ppo.act(&envs.batch).unwrap();
-    assert!(matches!(ppo.act(&envs.batch), Err(LearnerError::OutOfOrder(_))));
-    let foreign = |rows, row_bytes| Batch::new(rows, row_bytes, false);
-    assert!(matches!(
-        ppo.observe(&foreign(5, 12)),
-        Err(LearnerError::ForeignBatch { what: "environments", got: 5, expected: 4 })
-    ));
-    let mut disordered = envs.batch.clone();
-    disordered.env_ids.swap(1, 2);
-    assert_eq!(ppo.observe(&disordered), Err(LearnerError::DisorderedBatch));
-    assert!(matches!(ppo.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
-    let mut of_same_step = envs.batch.clone();
-    of_same_step.final_observations = of_same_step.observations.clone();
-    let refused = LearnerError::ForeignBatch { what: "final observations", got: 4, expected: 0 };
-    assert_eq!(ppo.observe(&of_same_step), Err(refused));
-    envs.step();
-    ppo.observe(&envs.batch).unwrap();
-}
-
-#[test]
-fn damaged_states_are_errors() {
-    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
-    step(&mut ppo, &mut envs);
-    let state = ppo.state().unwrap();
-    let refused = |bytes: &[u8]| match Ppo::from_state(bytes, &Device::flex()) {
-        Err(LearnerError::BadState(problem)) => problem,
-        Err(error) => panic!("{error}"),
-        Ok(_) => panic!("{} bytes were accepted", bytes.len()),
-    };
-    assert_eq!(refused(b"something else"), "it has the wrong first bytes");
-    assert_eq!(refused(&state[..9]), "it is truncated");
-    refused(&state[..state.len() / 2]);
-    assert_eq!(refused(&[&state[..], &[0]].concat()), "bytes follow its end: 1");
-    let mut newer = state;
-    newer[8] = 14;
-    assert_eq!(refused(&newer), "it has version 14, but this build reads version 13");
 }

@@ -18,9 +18,9 @@ fn updated_value_scales_preserve_predictions() {
     let values = |ppo: &Ppo, envs: &RandomEnvs| ppo.policy(ppo.spec()).unwrap().values(&envs.batch).unwrap();
     for update in 0..4 {
         envs.act_until_ready(&mut ppo, 1000.0);
-        let (before, scales) = (values(&ppo, &envs), ppo.actor.scales.clone());
+        let (before, scales) = (values(&ppo, &envs), ppo.agent.actor.scales.clone());
         ppo.update().unwrap();
-        assert_ne!(ppo.actor.scales, scales);
+        assert_ne!(ppo.agent.actor.scales, scales);
         // A task's predictions are not preserved for its first returns.
         if update == 0 {
             continue;

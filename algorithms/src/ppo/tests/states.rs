@@ -8,10 +8,33 @@ use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Space};
 
 use super::{config, learner, step, train, vectors};
-use crate::networks::PolicyConfig;
+use crate::networks::{HeadKind, PolicyConfig};
 use crate::ppo::{Ppo, PpoConfig};
-use crate::testing::{RandomEnvs, assert_stopped_updates_are_undone, rows_of, spec};
-use crate::{Learner, LearnerError, ValueScale};
+use crate::testing::{RandomEnvs, rows_of, spec, spec_of_choices};
+use crate::{Learner, LearnerError, ValueScale, VectorSpec, check_learner};
+
+#[test]
+fn every_kind_of_network_follows_the_rules_of_learners() {
+    let config = PpoConfig { num_minibatches: 2, update_epochs: 3, ..config() };
+    let check = |policy: &PolicyConfig, spec: VectorSpec| {
+        let new = || Ppo::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
+        // Three moments for each of six minibatches, in two updates.
+        let stops = check_learner(new, &Device::flex()).unwrap();
+        assert!(stops >= 2 * 18, "{stops}");
+    };
+    let plain = PolicyConfig::default();
+    let recurrent = PolicyConfig { lstm: 6, ..plain.clone() };
+    let scaled = PolicyConfig { value_scale: ValueScale::PopArt, ..plain.clone() };
+    let shared = PolicyConfig { head: HeadKind::Shared, ..plain.clone() };
+    let observations = || Space::floats(3, -1.0, 1.0);
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        [&plain, &recurrent, &scaled]
+            .into_iter()
+            .for_each(|policy| check(policy, spec(observations(), mode)));
+        [&plain, &shared].into_iter().for_each(|policy| check(policy, spec_of_choices(observations(), mode)));
+    }
+    simulate_device(|| check(&scaled, vectors()));
+}
 
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
@@ -31,27 +54,6 @@ fn results_do_not_depend_on_the_number_of_threads() {
         pool.install(|| train(images.clone(), 16).1)
     };
     assert_eq!(with_threads(1), with_threads(2));
-}
-
-#[test]
-fn a_restored_learner_continues_bit_for_bit_from_any_moment() {
-    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-        let spec = spec(Space::floats(3, -1.0, 1.0), mode);
-        // At the start, within a rollout, just after an update, and within the next rollout.
-        for pause in [0, 5, 16, 20] {
-            let (mut ppo, mut envs) = (learner(spec.clone()), RandomEnvs::new(spec.clone()));
-            for _ in 0..pause {
-                step(&mut ppo, &mut envs);
-            }
-            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-            let mut copy = envs.clone();
-            for _ in pause..40 {
-                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
-            }
-            assert_eq!(ppo.updates(), 2);
-            assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
-        }
-    }
 }
 
 #[test]
@@ -104,12 +106,12 @@ fn an_extended_training_equals_a_longer_one() {
 
 #[test]
 fn annealed_learning_rates_follow_the_new_total() {
-    let of = |total_steps| PpoConfig { total_steps, ..config() };
-    let mut part = Ppo::new(of(192), PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
+    let with_total = |total_steps| PpoConfig { total_steps, ..config() };
+    let mut part = Ppo::new(with_total(192), PolicyConfig::default(), vectors(), &Device::flex(), 7).unwrap();
     let mut envs = RandomEnvs::new(vectors());
     complete(&mut part, &mut envs);
     // Three of six updates are done, so the rate is halfway from 0.01 to 0.
-    let mut extended = continued(&part, of(384), PolicyConfig::default()).unwrap();
+    let mut extended = continued(&part, with_total(384), PolicyConfig::default()).unwrap();
     let metrics = std::iter::repeat_with(|| step(&mut extended, &mut envs)).flatten().next().unwrap();
     assert!((metrics.learning_rate - 5e-3).abs() < 1e-12, "{metrics:?}");
 }
@@ -134,23 +136,11 @@ fn settings_that_shape_the_state_are_fixed() {
 }
 
 #[test]
-fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_has_ratio_one() {
+fn the_first_minibatch_of_a_recurrent_learner_has_ratio_one() {
     let policy = PolicyConfig { lstm: 6, ..PolicyConfig::default() };
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         let spec = spec(Space::floats(3, -1.0, 1.0), mode);
         let learner = |config| Ppo::new(config, policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
-        for pause in [0, 5, 16, 20] {
-            let (mut ppo, mut envs) = (learner(config()), RandomEnvs::new(spec.clone()));
-            for _ in 0..pause {
-                step(&mut ppo, &mut envs);
-            }
-            let mut restored = Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-            let mut copy = envs.clone();
-            for _ in pause..40 {
-                assert_eq!(step(&mut ppo, &mut envs), step(&mut restored, &mut copy));
-            }
-            assert!(ppo.state().unwrap() == restored.state().unwrap());
-        }
         // The recurrent states while acting equal those of the sequences, in later rollouts too.
         let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
         let (mut ppo, mut envs) = (learner(once), RandomEnvs::new(spec.clone()));
@@ -163,37 +153,4 @@ fn a_recurrent_learner_continues_bit_for_bit_and_its_first_minibatch_has_ratio_o
     let many = PpoConfig { num_minibatches: 5, ..config() };
     let refused = Ppo::new(many, policy, vectors(), &Device::flex(), 7).err().unwrap();
     assert!(refused.to_string().contains("lstm = 6 is invalid"), "{refused}");
-}
-
-#[test]
-fn states_can_be_written_between_act_and_observe_and_before_an_update() {
-    let (mut ppo, mut envs) = (learner(vectors()), RandomEnvs::new(vectors()));
-    let restore = |ppo: &Ppo| Ppo::from_state(&ppo.state().unwrap(), &Device::flex()).unwrap();
-    while !ppo.is_ready() {
-        ppo.act(&envs.batch).unwrap();
-        let mut restored = restore(&ppo);
-        envs.step();
-        ppo.observe(&envs.batch).unwrap();
-        restored.observe(&envs.batch).unwrap();
-        assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
-    }
-    let mut restored = restore(&ppo);
-    assert_eq!(ppo.update().unwrap(), restored.update().unwrap());
-    assert_eq!(ppo.state().unwrap(), restored.state().unwrap());
-}
-
-#[test]
-fn a_stopped_update_is_undone_at_every_moment() {
-    let config = PpoConfig { num_minibatches: 2, update_epochs: 3, ..config() };
-    let plain = PolicyConfig::default();
-    let recurrent = PolicyConfig { lstm: 6, ..plain.clone() };
-    let scaled = PolicyConfig { value_scale: ValueScale::PopArt, ..plain.clone() };
-    let check = |policy: &PolicyConfig| {
-        let learner = || Ppo::new(config.clone(), policy.clone(), vectors(), &Device::flex(), 7).unwrap();
-        let learners = [&mut learner(), &mut learner()];
-        // Three moments for each of six minibatches.
-        assert_stopped_updates_are_undone(learners, Ppo::update_unless, 18);
-    };
-    [&plain, &recurrent, &scaled].into_iter().for_each(check);
-    simulate_device(|| check(&scaled));
 }

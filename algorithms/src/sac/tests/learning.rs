@@ -137,15 +137,15 @@ fn the_gradient_of_the_policy_equals_finite_differences() {
     {
         let loss = |by: f32| {
             let mut other = fresh();
-            let shift = |of: &str, place: usize, value: f32| {
-                if of == name && place == index { value + by } else { value }
+            let shift = |parameter: &str, position: usize, value: f32| {
+                if parameter == name && position == index { value + by } else { value }
             };
             other.agent.actor.network = with_weights(&other.agent.actor.network, shift);
             f64::from(other.learn_policy(&draws, &minibatches, &noise).unwrap().actor_loss)
         };
         let step = 1e-2f32;
         let slope = (loss(step) - loss(-step)) / (2.0 * f64::from(step));
-        let gradient = gradients.iter().find(|of| of.name == name).unwrap().values[index] * 10.0;
+        let gradient = gradients.iter().find(|gradient| gradient.name == name).unwrap().values[index] * 10.0;
         assert!((slope - f64::from(gradient)).abs() < 2e-3, "{name} {index}: {gradient}, not {slope}");
     }
     assert!(metrics.alpha_loss.is_none());
@@ -331,7 +331,7 @@ fn weights_have_the_names_and_shapes_of_cleanrl() {
         step(&mut sac, &mut envs);
     }
     let shapes: Vec<(String, Vec<usize>)> =
-        sac.torch_weights().unwrap().into_iter().map(|of| (of.name, of.shape)).collect();
+        sac.torch_weights().unwrap().into_iter().map(|weights| (weights.name, weights.shape)).collect();
     for (name, shape) in [
         ("actor.fc1.weight", vec![16, 3]),
         ("actor.fc2.bias", vec![16]),

@@ -2,7 +2,7 @@
 //! not support.
 
 use burn::tensor::Device;
-use rl_env::{AutoresetMode, Batch, Space};
+use rl_env::{AutoresetMode, Space};
 
 use super::{config, learner, numbers, small};
 use crate::cluster::Cluster;
@@ -56,23 +56,6 @@ fn non_finite_values_are_reported_and_never_reach_the_weights() {
 }
 
 #[test]
-fn calls_out_of_order_and_foreign_batches_are_errors() {
-    let (mut sac, mut envs) = (learner((config(), small()), vectors()), RandomEnvs::new(vectors()));
-    assert!(matches!(sac.observe(&envs.batch), Err(LearnerError::OutOfOrder(_))));
-    assert!(matches!(sac.update(), Err(LearnerError::OutOfOrder(_))));
-    sac.act(&envs.batch).unwrap();
-    assert!(matches!(sac.act(&envs.batch), Err(LearnerError::OutOfOrder(_))));
-    let foreign = |rows, row_bytes| Batch::new(rows, row_bytes, false);
-    assert!(matches!(
-        sac.observe(&foreign(5, 12)),
-        Err(LearnerError::ForeignBatch { what: "rows", got: 5, expected: 4 })
-    ));
-    assert!(matches!(sac.observe(&foreign(4, 8)), Err(LearnerError::ForeignBatch { .. })));
-    envs.step();
-    sac.observe(&envs.batch).unwrap();
-}
-
-#[test]
 fn environments_that_sac_cannot_learn_in_are_refused() {
     let mode = AutoresetMode::NextStep;
     let refused = |spec: VectorSpec| {
@@ -102,11 +85,11 @@ fn unsupported_settings_of_the_network_are_refused() {
         Err(error) => panic!("{error}"),
         Ok(_) => panic!("accepted"),
     };
-    assert_eq!(refused(PolicyConfig { lstm: 4, ..small() }), "lstm");
-    assert_eq!(refused(PolicyConfig { deviation: Deviation::State, ..small() }), "deviation");
-    assert_eq!(refused(PolicyConfig { squash_actions: true, ..small() }), "squash_actions");
-    assert_eq!(refused(PolicyConfig { value_scale: ValueScale::H, ..small() }), "value_scale");
-    assert_eq!(refused(PolicyConfig { game_embedding: 3, ..small() }), "game_embedding");
+    assert_eq!(refused(PolicyConfig { lstm: 4, ..small() }), "policy.lstm");
+    assert_eq!(refused(PolicyConfig { deviation: Deviation::State, ..small() }), "policy.deviation");
+    assert_eq!(refused(PolicyConfig { squash_actions: true, ..small() }), "policy.squash_actions");
+    assert_eq!(refused(PolicyConfig { value_scale: ValueScale::H, ..small() }), "policy.value_scale");
+    assert_eq!(refused(PolicyConfig { game_embedding: 3, ..small() }), "policy.game_embedding");
 }
 
 #[test]
