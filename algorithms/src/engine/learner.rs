@@ -18,8 +18,8 @@ pub trait Learner {
     /// Returns an action for each row of `batch`, which must be the batch that `reset` returned or that was passed to
     /// the last [`observe`](Self::observe).
     ///
-    /// On-policy learners also accept batches of some of the environments, with rows in the order of the environments:
-    /// groups of environments may take turns, each with its own `act` and `observe`.
+    /// On-policy learners also accept batches of some of the environments, with rows in the order of the environments.
+    /// Groups of environments may take turns, each with its own `act` and `observe`.
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError>;
 
     /// Stores the result of the actions of the last [`act`](Self::act) for the same environments.
@@ -58,8 +58,8 @@ pub trait Learner {
     /// Returns the description of the weights, which another learner needs to [start from](Self::start_from) them.
     fn description(&self) -> NetworkDescription;
 
-    /// Replaces the weights of a new learner with those of a trained network: all layers that tasks share, and the
-    /// heads and value scales of the tasks that both have in common. Heads of other tasks keep their weights, as do all
+    /// Replaces the weights of a new learner with those of a trained network. This concerns all layers that tasks share,
+    /// and the heads and value scales of the tasks that both have in common. Heads of other tasks keep their weights, as do all
     /// heads if another algorithm trained the network. The optimiser and schedules do not change. On an error nothing
     /// changes.
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError>;
@@ -73,7 +73,7 @@ pub trait Resumable: Learner + Sized {
     /// Restores the learner that [`state`](Learner::state) described.
     fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError>;
 
-    /// Updates the network. If `stop` returns true before the end, the update is undone and the result is `None`: the learner is
-    /// bit for bit as before the call, and the update is still due.
+    /// Updates the network. If `stop` returns true before the end, the update is undone and the result is `None`. The learner
+    /// is then bit for bit as before the call, and the update is still due.
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Self::Metrics>, LearnerError>;
 }

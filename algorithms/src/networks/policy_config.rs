@@ -53,18 +53,18 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PolicyConfig {
-        /// The convolutional torso for image observations: three convolutions (Mnih et al. 2015), fifteen in residual
-        /// blocks (Espeholt et al. 2018), or two with large strides for few samples (van Hasselt et al. 2019). Vectors go
-        /// through fully connected layers instead.
+        /// The convolutional torso for image observations. `nature` has three convolutions (Mnih et al. 2015), `impala`
+        /// fifteen in residual blocks (Espeholt et al. 2018), `data_efficient` two with large strides (van Hasselt et al.
+        /// 2019). Vectors go through fully connected layers instead.
         pub torso: TorsoKind = TorsoKind::Nature; fixed "the shape of the network depends on it",
         /// Multiplier of the number of channels of the convolutions.
         pub width: f64 = 1.0 => above(0.0).up_to(64.0); fixed "the shape of the network depends on it",
         /// True if every layer is normalised before its activation (Ba et al. 2016, <https://arxiv.org/abs/1607.06450>).
         /// If absent, PQN normalises and the other algorithms do not.
         pub layer_norm: Option<bool> = None; fixed "the shape of the network depends on it",
-        /// The output layers for several games: a head for each game, or one head over the 18 actions of the console,
-        /// in which the actions that a game does not have are masked. In both cases PPO has a value output for each
-        /// game.
+        /// The output layers for several games. `per_game` has a head for each game. `shared` has one head over the 18
+        /// actions of the console, which masks the actions that a game does not have. In both cases PPO has a value
+        /// output for each game.
         pub head: HeadKind = HeadKind::PerGame; fixed "the shape of the network depends on it",
         /// Size of a learned embedding of the game, an additional input of the last hidden layer; 0 for none.
         pub game_embedding: usize = 0 => between(0.0, MOST_UNITS); fixed "the shape of the network depends on it",
@@ -84,10 +84,10 @@ settings! {
         /// task and clipped to +-10. With PPO, the statistics are those of all steps before the last update; with SAC,
         /// those of all steps so far. Not supported by other algorithms, nor for images.
         pub normalize_observations: bool = false; fixed "the network learned from observations in this scale",
-        /// The scale in which values are learned, so that rewards need no clipping (`environments.reward_clipping`):
-        /// unscaled; normalised by the mean and standard deviation of each game's returns (PopArt, van Hasselt et al.
-        /// 2016, Hessel et al. 2018; for action values only with a head for each game and without `c51`); the h of
-        /// Pohlen et al. 2018; or a symmetric logarithm (Hafner et al. 2023).
+        /// The scale in which values are learned, so that rewards need no clipping (`environments.reward_clipping`).
+        /// `popart` normalises them by the mean and standard deviation of each game's returns (van Hasselt et al. 2016,
+        /// Hessel et al. 2018). For action values, it needs a head for each game and is not possible with `c51`. `h` is
+        /// the function of Pohlen et al. 2018, `symlog` a symmetric logarithm (Hafner et al. 2023).
         pub value_scale: ValueScale = ValueScale::None; fixed "the network learned its values in this scale",
         /// Weight of one sample in the moving statistics of `value_scale = "popart"`. The statistics of a game cover
         /// about its last `1 / popart_beta` samples. Before there are that many, all samples count about the same.

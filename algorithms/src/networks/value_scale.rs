@@ -208,8 +208,8 @@ impl TaskScales {
     /// scale does not depend on returns.
     ///
     /// The head is not changed for the first returns of a task: its predictions are still meaningless, and it continues
-    /// from the mean. Nor is it changed as long as all returns were equal: the standard deviation has its minimum then, and
-    /// the change would be so large that the head would recover slowly.
+    /// from the mean. Nor is it changed as long as all returns were equal. The standard deviation has its minimum then, and
+    /// the head would recover slowly from so large a change.
     pub(crate) fn observe(&mut self, returns: &[TaskReturn]) -> Vec<Rescaling> {
         let Self { beta, floor, .. } = *self;
         let update = |(task, of_task): (usize, &mut Statistics)| {

@@ -329,8 +329,8 @@ impl VectorSpec {
     /// Returns true if the fields fit together and a state of `state_len` bytes could hold a network for the observations.
     /// Returns false for a damaged specification.
     pub fn is_consistent(&self, state_len: usize) -> bool {
-        // A linear layer has at least one weight for each element, and a convolution with its strides and the
-        // layer after it have at least a few for each block of 16 by 16 pixels.
+        // A linear layer has at least one weight for each element. A convolution and the layer after it have at least a
+        // few for each block of 16 by 16 pixels.
         let (shape, most): (&[usize], _) = match &self.observation_space {
             Space::Box { shape, dtype: Dtype::U8, .. } => (shape, state_len.saturating_mul(16)),
             Space::Box { shape, .. } => (shape, state_len / size_of::<f32>()),

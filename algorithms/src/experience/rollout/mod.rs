@@ -161,10 +161,11 @@ impl Rollout {
         self.results = Results::join(parts);
     }
 
-    /// Removes all steps.
+    /// Removes all steps. Nothing of them remains, so that equal learners have equal states.
     pub(crate) fn clear(&mut self) {
         self.steps.fill(0);
         self.acting.fill(false);
+        self.results = Results::new(self.num_envs * self.num_steps, self.widths());
     }
 
     /// Returns true if `other` has the same numbers of environments and steps and the same size of observations, and

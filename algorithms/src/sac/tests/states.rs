@@ -44,8 +44,8 @@ fn train(settings: (SacConfig, PolicyConfig), spec: VectorSpec, steps: usize) ->
 fn every_variant_follows_the_rules_of_learners() {
     for (config, policy) in variants() {
         for mode in MODES {
-            // Eight gradient steps are due after a step of all environments, as many as can be stopped.
-            let settings = (SacConfig { train_ratio: 2.0, ..config.clone() }, policy.clone());
+            // An update can be stopped if at least eight gradient steps are due.
+            let settings = (SacConfig { train_ratio: 4.0, ..config.clone() }, policy.clone());
             let stops = check_learner(|| learner(settings.clone(), numbers(mode)), &Device::flex()).unwrap();
             assert!(stops >= 2 * 8, "{stops}");
         }
