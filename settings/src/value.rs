@@ -21,6 +21,15 @@ pub enum Kind {
     List,
     /// One of several names.
     Choice(&'static [Choice]),
+    /// Any value of TOML, which the program passes on.
+    Any,
+    /// A section within a section.
+    Section {
+        /// The lines of its documentation.
+        lines: &'static [&'static str],
+        /// Its fields.
+        fields: &'static [Field],
+    },
     /// Tables with the same settings, under names that the user chooses.
     Tables {
         /// The lines of their documentation.

@@ -94,6 +94,7 @@ mod tests {
                 other.expect("two choices").name.to_owned()
             }
             Kind::Text | Kind::List => if section == "experiment" { "cuda" } else { "pong" }.to_owned(),
+            Kind::Any => r#"{ a = 1 }"#.to_owned(),
             Kind::Float => "0.123".to_owned(),
             _ => "33".to_owned(),
         }

@@ -37,7 +37,7 @@ pub(crate) fn reference() -> Result<String> {
             "\n## [{section}]\n\n{}\n\n| key | type | default | values | meaning |\n|---|---|---|---|---|\n",
             paragraph(lines)
         );
-        let defaults = defaults.get(&section).and_then(Value::as_table);
+        let defaults = section.split('.').try_fold(&defaults, |table, name| table.get(name)?.as_table());
         for field in fields {
             let default = defaults.and_then(|section| section.get(field.name));
             let default = default.map_or_else(|| ABSENT.to_owned(), shown);
@@ -57,7 +57,8 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Boolean => "boolean",
         Kind::Text | Kind::Choice(_) => "string",
         Kind::List => "list of strings",
-        Kind::Tables { .. } => "table",
+        Kind::Any => "table or list",
+        Kind::Section { .. } | Kind::Tables { .. } => "table",
     }
 }
 
@@ -69,7 +70,12 @@ fn values(field: &Field) -> String {
         Kind::Choice(choices) => {
             choices.iter().map(|choice| format!("`{}`", choice.name)).collect::<Vec<_>>().join(", ")
         }
-        Kind::Boolean | Kind::Text | Kind::List | Kind::Tables { .. } => String::new(),
+        Kind::Boolean
+        | Kind::Text
+        | Kind::List
+        | Kind::Any
+        | Kind::Section { .. }
+        | Kind::Tables { .. } => String::new(),
     };
     match (field.is_optional, values.as_str()) {
         (false, _) => values,

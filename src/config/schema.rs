@@ -63,21 +63,30 @@ pub(super) fn keys() -> Vec<Keys> {
 }
 
 fn collect(section: &str, lines: &'static [&'static str], fields: &'static [Field], keys: &mut Vec<Keys>) {
-    let is_key = |field: &&Field| field.name != DERIVED && !matches!(field.kind, Kind::Tables { .. });
+    let is_section = |field: &Field| matches!(field.kind, Kind::Section { .. } | Kind::Tables { .. });
+    let is_key = |field: &&Field| field.name != DERIVED && !is_section(field);
     keys.push(Keys { section: section.to_owned(), lines, fields: fields.iter().filter(is_key).collect() });
     for field in fields {
-        if let Kind::Tables { lines, fields } = field.kind {
-            collect(&format!("{section}.{}.{ANY_GAME}", field.name), lines, fields, keys);
+        match field.kind {
+            Kind::Section { lines, fields } => {
+                collect(&format!("{section}.{}", field.name), lines, fields, keys);
+            }
+            Kind::Tables { lines, fields } => {
+                collect(&format!("{section}.{}.{ANY_GAME}", field.name), lines, fields, keys);
+            }
+            _ => {}
         }
     }
 }
 
-/// Returns the declaration of a key such as `ppo.gamma`.
+/// Returns the declaration of a key such as `ppo.gamma`. Keys within [any value](Kind::Any), such as
+/// `environments.gymnasium.kwargs.n`, have the declaration of that value.
 pub(crate) fn field(key: &str) -> Option<&'static Field> {
     let (key, _) = without_game(key);
     let (section, name) = key.rsplit_once('.')?;
-    let keys = keys().into_iter().find(|keys| keys.section == section)?;
-    keys.fields.into_iter().find(|field| field.name == name)
+    let keys = keys().into_iter().find(|keys| keys.section == section);
+    let field = keys.and_then(|keys| keys.fields.into_iter().find(|field| field.name == name));
+    field.or_else(|| self::field(section).filter(|field| matches!(field.kind, Kind::Any)))
 }
 
 /// Returns the documentation of a key as the help of a flag: without backticks and the period at its end.
@@ -199,7 +208,7 @@ fn check_keys(layer: &Table) -> Result<()> {
 /// Fails if a key is unknown, or has a value although it is a section.
 fn check_key(written: &str, value: &Value, known: &[String]) -> Result<()> {
     let (key, game) = without_game(written);
-    if known.contains(&key) {
+    if known.contains(&key) || field(&key).is_some() {
         return Ok(());
     }
     if let Some(example) = known.iter().find(|known| known.starts_with(&format!("{key}."))) {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use settings::{at_least, between, settings};
 use vector::{MAX_NUM_ENVS, MAX_NUM_THREADS};
 
+use super::gymnasium_settings::GymnasiumSettings;
 use crate::learner::Algorithm;
 use crate::selection;
 
@@ -77,6 +78,9 @@ settings! {
         /// `sac`, nor with several processes. If absent, a new run takes turns where that is possible, unless it runs on the
         /// CPU.
         pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
+        /// Environments in Python.
+        #[serde(skip_serializing_if = "GymnasiumSettings::is_default")]
+        pub(crate) gymnasium: GymnasiumSettings = GymnasiumSettings::default(),
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub(crate) game: BTreeMap<String, GameSettings> = BTreeMap::new(),

@@ -31,7 +31,7 @@ pub(super) fn read_value(key: &str, field: &Field, value: &Value) -> Result<Valu
         Kind::Text => value.as_str().map(|text| Value::String(text.to_owned())),
         Kind::List => list(value),
         Kind::Choice(choices) => return choice(key, field, choices, value),
-        Kind::Tables { .. } => Some(value.clone()),
+        Kind::Any | Kind::Section { .. } | Kind::Tables { .. } => Some(value.clone()),
     };
     read.ok_or_else(|| ConfigError::new(key, value, field.allowed()).into())
 }
