@@ -18,7 +18,7 @@ use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv}
 use crate::config::{EnvironmentSettings, Experiment, Games};
 use crate::global::Global;
 use crate::mujoco_tasks;
-use crate::roms;
+use crate::rom_sources;
 use crate::selection;
 
 use padded::{Padded, length_of};
@@ -78,7 +78,7 @@ pub(crate) type WithRom = (&'static Game, Arc<[u8]>);
 
 /// Returns the games with their ROMs. Downloads missing ROMs unless `--offline` is set.
 pub(crate) fn with_roms(games: &[&'static Game], global: &Global) -> Result<Vec<WithRom>> {
-    let (sources, pip) = (roms::sources(global), roms::pip(global));
+    let (sources, pip) = (rom_sources::sources(global), rom_sources::pip(global));
     games.iter().map(|&game| Ok((game, sources.obtain(game.id, pip.as_ref())?))).collect()
 }
 
