@@ -41,7 +41,7 @@ mod quantity;
 mod recent_returns;
 mod record;
 mod report;
-mod roms;
+mod rom_sources;
 mod runs;
 mod scores;
 mod selection;
@@ -57,7 +57,7 @@ mod tensors;
 mod threads;
 mod train;
 mod version;
-mod zoo;
+mod zoo_agents;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -18,11 +18,10 @@ use crate::cli::CheckpointArgs;
 use crate::config::{Experiment, Flavour, Games};
 use crate::environments::Builder;
 use crate::learner::{Learner, Player};
-use crate::mujoco_tasks;
 use crate::scores::FinalScores;
 use crate::selection;
 use crate::telemetry::Printer;
-use crate::zoo::{self, ZooAgent};
+use crate::zoo_agents::{self, ZooAgent};
 
 pub(crate) use stored::StoredAgent;
 
@@ -59,12 +58,12 @@ impl TrainedAgent {
     /// Opens the agent that the flags choose. If its run is in training, says how old the checkpoint is.
     pub(crate) fn open(args: &CheckpointArgs, printer: &Printer) -> Result<Self> {
         let path = &args.checkpoint;
-        let of_zoo = zoo::find(path)?;
+        let of_zoo = zoo_agents::find(path)?;
         if !path.exists()
             && let Some(agent) =
-                path.to_str().and_then(|name| zoo::named(name).ok()).filter(|_| of_zoo.is_none())
+                path.to_str().and_then(|name| zoo_agents::named(name).ok()).filter(|_| of_zoo.is_none())
         {
-            bail!("{} does not exist; did you mean {}{}?", path.display(), zoo::PREFIX, agent.name);
+            bail!("{} does not exist; did you mean {}{}?", path.display(), zoo_agents::PREFIX, agent.name);
         }
         if of_zoo.is_none() && !path.is_file() {
             return Ok(StoredAgent::open(args, printer)?.into());
@@ -78,7 +77,7 @@ impl TrainedAgent {
 
     /// Opens an agent of the zoo.
     pub(crate) fn of_zoo(agent: &ZooAgent) -> Result<Self> {
-        exported::parse(Path::new(&format!("{}{}", zoo::PREFIX, agent.name)), agent.file)
+        exported::parse(Path::new(&format!("{}{}", zoo_agents::PREFIX, agent.name)), agent.file)
     }
 
     /// Returns the opening of every error about the agent's contents.
@@ -160,7 +159,7 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<Flavour> {
 }
 
 fn no_screen(task: &str) -> anyhow::Error {
-    if mujoco_tasks::is_mujoco_task(task) {
+    if selection::family(task) == Some(mujoco::FAMILY) {
         return anyhow!(
             "{task} has no screen: showing it would need an offscreen MuJoCo renderer, which ale-train lacks"
         );

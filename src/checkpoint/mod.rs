@@ -5,6 +5,7 @@
 //! the previous one intact. Loading verifies every byte against the manifest.
 
 mod amendments;
+mod checkpoint_summary;
 mod file_name;
 mod in_training;
 mod lock;
@@ -12,7 +13,6 @@ mod manifest;
 mod presence;
 mod request;
 mod store;
-mod summary;
 mod timer;
 mod writer;
 
@@ -28,6 +28,7 @@ use crate::telemetry::{FilePositions, Moment};
 use manifest::Manifest;
 
 pub(crate) use amendments::{Amendment, are_published, publish, published};
+pub(crate) use checkpoint_summary::{Summary, summary, summary_of_newest};
 pub(crate) use in_training::age_in_training;
 pub(crate) use lock::{acquire as lock, is_locked, may_be_locked};
 pub(crate) use presence::Presence;
@@ -36,7 +37,6 @@ pub(crate) use store::{
     PROVENANCE, create_run, create_unused, is_before_first_checkpoint, load, load_latest, run_at, run_of,
     unusable,
 };
-pub(crate) use summary::{Summary, summary, summary_of_newest};
 pub(crate) use writer::{CheckpointWriter, chosen};
 
 /// The state of a run between two steps.

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::complete;
 use super::number;
 use super::rom_counts::RomCounts;
-use super::training::ExperimentArgs;
+use super::training_arguments::ExperimentArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {

@@ -12,7 +12,7 @@ use crate::config::{self, keys_with_help};
 use crate::device;
 use crate::output::is_control;
 use crate::selection;
-use crate::zoo::{AGENTS, PREFIX};
+use crate::zoo_agents::{AGENTS, PREFIX};
 
 /// The environment variable by which scripts ask for candidates.
 const VARIABLE: &str = "ALE_TRAIN_COMPLETE";

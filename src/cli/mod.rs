@@ -1,9 +1,9 @@
 //! The command line.
 //!
-//! * `train` and `training` define the commands that train, and the description of an experiment.
+//! * `train` and `training_arguments` define the commands that train, and the description of an experiment.
 //! * `agent` defines the commands that use trained agents.
-//! * `games` defines the commands about games and ROMs.
-//! * `presets` and `zoo` define the lists of presets and of trained agents.
+//! * `game_arguments` defines the commands about games and ROMs.
+//! * `preset_arguments` and `zoo_arguments` define the lists of presets and of trained agents.
 //! * `bench` defines the benchmarks.
 //! * `complete` completes commands in shells.
 //! * `number`, `seeds` and `rom_counts` parse the numbers in flags, `usage` explains errors.
@@ -14,15 +14,15 @@
 mod agent;
 mod bench;
 pub(crate) mod complete;
-mod games;
+mod game_arguments;
 mod number;
-mod presets;
+mod preset_arguments;
 mod rom_counts;
 mod seeds;
 mod train;
-mod training;
+mod training_arguments;
 mod usage;
-mod zoo;
+mod zoo_arguments;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -34,14 +34,14 @@ pub(crate) use bench::{
     BenchArgs, BenchClusterArgs, BenchCommand, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSize,
     BenchSubject,
 };
-pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
-pub(crate) use presets::PresetsArgs;
+pub(crate) use game_arguments::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
+pub(crate) use preset_arguments::PresetsArgs;
 pub(crate) use rom_counts::RomCounts;
 pub(crate) use train::TrainCommand;
-pub(crate) use training::{
+pub(crate) use training_arguments::{
     ConfigArgs, ExperimentArgs, Launcher, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,
 };
-pub(crate) use zoo::ZooArgs;
+pub(crate) use zoo_arguments::ZooArgs;
 
 pub(crate) use crate::global::Global;
 use crate::output::{is_control, notice_lines};

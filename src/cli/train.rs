@@ -6,7 +6,7 @@ use clap::error::{Error, ErrorKind};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::complete;
-use super::training::ExperimentArgs;
+use super::training_arguments::ExperimentArgs;
 use crate::learner::Algorithm;
 
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::cli::{Global, RomsArgs, RomsCommand};
-use crate::roms::{pip, store};
+use crate::rom_sources::{pip, store};
 
 /// Runs a subcommand.
 pub(crate) fn run(args: RomsArgs, global: &Global, out: &mut impl Write) -> Result<()> {

@@ -15,7 +15,7 @@ use vcs::Mt19937;
 use crate::cli::{Global, TraceArgs};
 use crate::files::{self, limit};
 use crate::output::notice;
-use crate::roms;
+use crate::rom_sources;
 use crate::selection;
 
 /// The state after one act.
@@ -80,7 +80,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
         ensure!(path.extension().is_none(), "{name} does not exist");
         let games = selection::games([name.as_str()])?;
         let [game] = games[..] else { bail!("{name} selects {} games; choose one to trace", games.len()) };
-        let image = roms::sources(global).obtain(game.id, roms::pip(global).as_ref())?;
+        let image = rom_sources::sources(global).obtain(game.id, rom_sources::pip(global).as_ref())?;
         return Ok((game, image));
     }
     let image = read_image(path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -13,7 +13,7 @@ use crate::quantity::count;
 use crate::scores::{FinalScores, Scores};
 use crate::statistics::median;
 use crate::table;
-use crate::zoo::{AGENTS, ZooAgent, named};
+use crate::zoo_agents::{AGENTS, ZooAgent, named};
 
 const HEADINGS: [&str; 6] = ["name", "games", "algorithm", "frames", "score", "size"];
 const LICENCE: &str = "MIT OR Apache-2.0, like the program";

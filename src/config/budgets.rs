@@ -1,6 +1,6 @@
 use anyhow::{Result, ensure};
 
-use super::games::Games;
+use super::experiment_games::Games;
 use super::sections::EnvironmentSettings;
 use crate::output::counted;
 

@@ -6,8 +6,8 @@ use anyhow::{Result, bail, ensure};
 use settings::Settings;
 
 use super::budgets::Budgets;
+use super::experiment_games::{Games, check_override};
 use super::flavour::Flavour;
-use super::games::{Games, check_override};
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
 };

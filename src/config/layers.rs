@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
 use super::document;
-use super::games::check_override;
-use super::presets::{self, Chosen, Preset};
+use super::embedded_presets::{self, Chosen, Preset};
+use super::experiment_games::check_override;
 use super::schema::{PRESET, field, is_unused, leaf_keys, read, value_of_mut, without_absent};
 use super::sections::EnvironmentSettings;
 use super::written::Config;
@@ -44,9 +44,9 @@ pub(crate) fn from_layers(given: &Layers, algorithm: Option<Algorithm>) -> Resul
     let mut written = merged([file.experiment.clone()].into_iter().chain(above()));
     let named = algorithm.or(algorithm_of(&written)?);
     let requested = match (&given.preset, &file.preset) {
-        (Some(name), _) => Some(presets::requested(name, named)?),
+        (Some(name), _) => Some(embedded_presets::requested(name, named)?),
         (None, Some(name)) => {
-            let requested = presets::of_file(name, named);
+            let requested = embedded_presets::of_file(name, named);
             Some(requested.with_context(|| file.path.display().to_string())?)
         }
         (None, None) => None,
@@ -241,7 +241,7 @@ fn algorithm_of(written: &Table) -> Result<Option<Algorithm>> {
 /// Returns the preset for the games and the device.
 fn fitting_preset(written: &Table, algorithm: Algorithm) -> Result<Chosen> {
     let device = value_of(written, "experiment.device").and_then(Value::as_str).unwrap_or("cpu");
-    Ok(presets::fitting(&games_of(written)?, device, algorithm))
+    Ok(embedded_presets::fitting(&games_of(written)?, device, algorithm))
 }
 
 /// Returns the experiment of a preset, with the sizes that follow from the games.

@@ -4,7 +4,7 @@ use algorithms::ValueScale;
 use algorithms::networks::Bf16Arithmetic;
 
 use super::experiment::{Experiment, without_effect};
-use super::games::Games;
+use super::experiment_games::Games;
 use super::sections::EnvironmentSettings;
 use crate::learner::to_table;
 use crate::threads::too_many_threads;

@@ -10,9 +10,9 @@ mod groups;
 mod html;
 mod inputs;
 mod labels;
-mod output;
 mod page;
-mod reference;
+mod published_scores;
+mod report_format;
 mod runs;
 #[cfg(test)]
 mod testing;
@@ -27,7 +27,7 @@ use crate::plot::PlotFile;
 use crate::telemetry::Printer;
 
 use chart::Figure;
-use output::{FORMATS, Format};
+use report_format::{FORMATS, Format};
 pub(crate) use runs::RunHistory;
 
 /// Reads the runs and writes the page or the plot.

@@ -5,7 +5,7 @@
 
 mod game_table;
 mod ranking;
-mod settings;
+mod varied_settings;
 
 use std::collections::HashMap;
 use std::fs;
@@ -33,7 +33,7 @@ use crate::signal::Signal;
 use crate::telemetry::Printer;
 use crate::threads::cores;
 
-use settings::{Setting, settings};
+use varied_settings::{Setting, settings};
 
 /// The subdirectory of a sweep with the experiment of each setting.
 const SETTINGS: &str = "settings";

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use protobuf::{CodedOutputStream, ProtobufResult};
 use tensorboard_proto::summary::{Summary, SummaryMetadata, SummaryMetadata_PluginData};
 
-use super::summary::summary;
+use super::tensorboard_summary::summary;
 
 const PLUGIN: &str = "hparams";
 /// A key of a map entry, and its value.

@@ -15,8 +15,8 @@ mod progress;
 mod progress_line;
 mod record;
 mod sink;
-mod summary;
 mod tensorboard;
+mod tensorboard_summary;
 #[cfg(test)]
 mod tests;
 mod tracked_game;

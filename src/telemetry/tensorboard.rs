@@ -17,7 +17,7 @@ use super::hparams;
 use super::media::Media;
 use super::record::{Moment, Record, Sample};
 use super::sink::Sink;
-use super::summary::summary;
+use super::tensorboard_summary::summary;
 use super::tracked_game::TrackedGame;
 
 /// The number of buckets of a histogram, as in TensorFlow.

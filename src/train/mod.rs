@@ -1,6 +1,6 @@
 //! Training: environments, learner, telemetry and checkpoints, with an evaluation at the end.
 
-mod amendment;
+mod amended_run;
 mod clock;
 mod closing;
 mod collection;
@@ -41,7 +41,7 @@ use crate::provenance::Provenance;
 use crate::runs;
 use crate::telemetry::Printer;
 use crate::threads::{set_threads, threads_or_cores, too_many_threads};
-use crate::zoo;
+use crate::zoo_agents;
 
 use run::{InitialState, OutputOptions, Run};
 
@@ -116,7 +116,7 @@ fn fresh(
 /// Runs `ale-train resume`: continues a run from its last checkpoint, or from the beginning if it has none yet.
 pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     ensure!(
-        zoo::find(&args.run_dir)?.is_none(),
+        zoo_agents::find(&args.run_dir)?.is_none(),
         "{} is an agent, not a run; start a run from it with --init-from {0}",
         args.run_dir.display()
     );
@@ -136,7 +136,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     if checkpoint::is_before_first_checkpoint(&args.run_dir) {
         let amendments = checkpoint::published(&args.run_dir)?;
         initial_weights::check_absent(&args.run_dir)?;
-        let (experiment, changes) = amendment::configured(&args.run_dir, args, &printer)?;
+        let (experiment, changes) = amended_run::configured(&args.run_dir, args, &printer)?;
         let device = device.unwrap_or(experiment.device);
         let mut run = fresh(experiment, args.run_dir.clone(), &overrides, device, global)?;
         run.progress.amendments = amendments;
@@ -162,7 +162,7 @@ fn restored(
     global: &Global,
 ) -> Result<Run> {
     let was_complete = agent.experiment.is_complete(&agent.checkpoint.progress.moment);
-    let changes = amendment::amend(&mut agent, args, &Printer::new(global.quiet))?;
+    let changes = amended_run::amend(&mut agent, args, &Printer::new(global.quiet))?;
     let device = device.unwrap_or(agent.experiment.device).open()?;
     set_threads(overrides.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
     let cluster = processes::cluster_of(&agent.experiment)?;
@@ -179,9 +179,9 @@ fn restored(
     let StoredAgent { mut checkpoint, experiment, directory, .. } = agent;
     if learner.is_complete() {
         if was_complete {
-            amendment::check_finished(&run_dir, &changes)?;
+            amended_run::check_finished(&run_dir, &changes)?;
         }
-        if changes.iter().any(amendment::is_of_evaluation) {
+        if changes.iter().any(amended_run::is_of_evaluation) {
             // It is repeated with the new settings, also by a process that resumes after an interruption.
             checkpoint.progress.evaluation = None;
         }

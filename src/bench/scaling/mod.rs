@@ -1,7 +1,7 @@
 //! `ale-train bench env --sweep`: throughput and latency as the number of ROMs grows.
 
-mod plot;
 mod point;
+mod scaling_plot;
 
 use std::io::Write;
 
@@ -49,7 +49,7 @@ pub(super) fn run(
         });
     }
     if let Some(file) = file {
-        plot::draw(&points, &title(games.len(), num_threads, runs), file)?;
+        scaling_plot::draw(&points, &title(games.len(), num_threads, runs), file)?;
     }
     if args.subject.json {
         let report = json!({

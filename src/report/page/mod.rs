@@ -3,7 +3,7 @@
 mod charts;
 mod overview;
 mod scores;
-mod settings;
+mod settings_section;
 
 use anyhow::Result;
 
@@ -43,7 +43,7 @@ fn sections(groups: &[Group]) -> Result<String> {
         charts::learning_curves(groups)?,
         scores::games(groups, &games),
         scores::published_agents(&games),
-        settings::settings(groups),
+        settings_section::settings(groups),
         charts::losses(groups)?,
         charts::speed(groups)?,
     ];

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::super::aggregate::Aggregate;
 use super::super::group::Group;
 use super::super::html::{Table, escaped, name, number, unbroken};
-use super::super::reference::{Column, PUBLISHED, published};
+use super::super::published_scores::{Column, PUBLISHED, published};
 use crate::statistics::mean;
 
 /// Returns the section on human-normalised scores: median, interquartile mean, mean and optimality gap.

@@ -29,8 +29,8 @@ const LAYERS: [(&str, &[&str]); 2] = [
         &[
             // Tools that know no experiment.
             "allocator cluster device durable enclosure failure file_format files font global interrupt interval memory \
-             mujoco_tasks output plot quantity recent_returns roms selection signal statistics table telemetry tensors threads \
-             version zoo",
+             mujoco_tasks output plot quantity recent_returns rom_sources selection signal statistics table telemetry tensors \
+             threads version zoo_agents",
             // The experiment.
             "config learner",
             // The flags.
