@@ -6,7 +6,7 @@
 //! * `presets` and `zoo` define the lists of presets and of trained agents.
 //! * `bench` defines the benchmarks.
 //! * `complete` completes commands in shells.
-//! * `number`, `seeds` and `rom_counts` parse the numbers in flags, `usage` explains errors.
+//! * `number` and `seeds` parse the numbers in flags, `usage` explains errors.
 
 // Documentation comments are help texts, which show backticks verbatim.
 #![allow(clippy::doc_markdown)]
@@ -17,7 +17,6 @@ pub(crate) mod complete;
 mod games;
 mod number;
 mod presets;
-mod rom_counts;
 mod seeds;
 mod train;
 mod training;
@@ -36,7 +35,6 @@ pub(crate) use bench::{
 };
 pub(crate) use games::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use presets::PresetsArgs;
-pub(crate) use rom_counts::RomCounts;
 pub(crate) use train::TrainCommand;
 pub(crate) use training::{
     ConfigArgs, ExperimentArgs, Launcher, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,
