@@ -1,10 +1,12 @@
 //! Selection of games and tasks by ids, sets and exclusions.
 
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use ale::roms::{Manifest, built_in};
 use ale::{AleError, GAME_SETS, Game};
 use anyhow::{Result, bail, ensure};
+use gymnasium_workers::EnvName;
 use rl_env::{ActionKind, EnvSpec, Registry, nearest};
 
 use crate::mujoco_tasks;
@@ -119,6 +121,9 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
     if let Some(id) = id_of_spelling(name) {
         return Ok(vec![id]);
     }
+    if EnvName::PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        name.parse::<EnvName>()?;
+    }
     if Manifest::shipped().iter().any(|(id, _)| id == name) {
         bail!("{name} is a game for two players only, which ale-train does not support")
     }
@@ -129,15 +134,38 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
         _ => Vec::new(),
     };
     if nearest.is_empty() {
-        bail!("unknown game or set '{name}'; `ale-train games` lists all games")
+        bail!(
+            "unknown game or set '{name}'; `ale-train games` lists all games, and gymnasium:{name} would be an environment of \
+             Gymnasium"
+        )
     }
     bail!("unknown game or set '{name}'; did you mean {}?", nearest.join(" or "))
 }
 
-/// Returns the id of a game or task in another spelling, such as `ALE/Pong-v5` or `cartpole-v1`.
+/// Returns the id of a game or task in another spelling, such as `ALE/Pong-v5`, `cartpole-v1` or `gym:LunarLander-v3`.
 pub(crate) fn id_of_spelling(name: &str) -> Option<&'static str> {
+    if let Ok(name) = name.parse::<EnvName>() {
+        return Some(interned(name.to_string()));
+    }
     let task = registry().ids().find(|id| id.eq_ignore_ascii_case(name));
     task.or_else(|| ale::game_named(name).ok().map(|game| game.id))
+}
+
+/// Returns true for the id of an environment in Python.
+pub(crate) fn is_in_python(id: &str) -> bool {
+    id.parse::<EnvName>().is_ok()
+}
+
+/// Returns a name that lives as long as the program, like the ids of all games. A process selects few different names.
+fn interned(name: String) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name.as_str()) {
+        return known;
+    }
+    let name: &'static str = name.leak();
+    names.insert(name);
+    name
 }
 
 /// Returns true if a name is that of an Atari environment, which implies settings as well as a game.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/src/explanation/evidence.md from the kept runs.
+"""Writes the tables of docs/src/explanation/evidence.md and benches/results/README.md from the kept runs.
 
     benches/results/evidence.py --program target/release/ale-train [--check]
 
---check changes nothing and fails if the page differs. Intervals are 95 % percentile intervals of a bootstrap that resamples
+--check changes nothing and fails if a page differs. Intervals are 95 % percentile intervals of a bootstrap that resamples
 the episodes of each game, or its seeds in the tables of Atari 100k (atari_100k.py). A game is
 above random if the means differ by more than two standard errors of the difference.
 """
@@ -20,6 +20,7 @@ from math import inf
 from pathlib import Path
 
 import atari_100k
+import index
 from aggregates import AGGREGATES, RESAMPLES, interval, normalised, resample, standard_error
 from presets import cores, means, number, records_of, results_of, runs_of_games, spread
 
@@ -59,6 +60,7 @@ TOY_TEXTS = {
     "pqn --games Blackjack-v1": "toy-text-pqn-blackjack-s*",
 }
 PAGE = ROOT / "docs/src/explanation/evidence.md"
+INDEX = RESULTS / "README.md"
 MARK = "<!-- Written by benches/results/evidence.py. -->"
 
 
@@ -215,41 +217,52 @@ def load(program, run):
     return games
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=ROOT / "target/release/ale-train", help="the path of ale-train")
-    parser.add_argument("--check", action="store_true", help="only compare")
-    options = parser.parse_args()
-    games = load(options.program, RUN)
+def network_lines(games):
+    """Returns the tables of the network that plays 57 games."""
     named = lambda key: ", ".join(sorted(game["name"] for game in games if game[key]))
     count = lambda key: sum(game[key] for game in games)
-    lines = [
+    return [
         *aggregate_lines(games), "",
         f"The agent scores above the random player in {count('above')} of {len(games)} games and below it in {count('below')}",
         f"({named('below')}), counting only differences of more than two standard errors.",
         "", *game_lines(games),
     ]
-    text = PAGE.read_text(encoding="utf-8")
-    best_scores = {id: game["best_score"] for id, game in listed(options.program, "--games", "toy_text").items()}
-    tables = [
-        lines,
-        quarter_lines(options.program),
+
+
+def tables_of_pages(program):
+    """Returns the tables of each page, in order."""
+    best_scores = {id: game["best_score"] for id, game in listed(program, "--games", "toy_text").items()}
+    evidence = [
+        network_lines(load(program, RUN)),
+        quarter_lines(program),
         single_game_lines(),
         hour_lines(published_scores()["scores"]),
         ten_million_lines(published_scores()),
-        atari_100k.lines(listed(options.program, "--games", "atari100k"), published_scores()["scores"]),
+        atari_100k.lines(listed(program, "--games", "atari100k"), published_scores()["scores"]),
         continuous_lines(published_scores()),
         together_lines(),
         toy_text_lines(best_scores),
     ]
-    # Every second part between the marks is a table.
-    parts = text.split(MARK)
-    parts[1::2] = ["\n\n" + "\n".join(table) + "\n\n" for table in tables]
-    updated = MARK.join(parts)
-    if options.check and updated != text:
-        sys.exit(f"{PAGE} differs from the run: benches/results/evidence.py writes it")
-    if not options.check:
-        PAGE.write_text(updated, encoding="utf-8")
+    return {PAGE: evidence, INDEX: [index.run_lines(), index.learner_lines()]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=ROOT / "target/release/ale-train", help="the path of ale-train")
+    parser.add_argument("--check", action="store_true", help="only compare")
+    options = parser.parse_args()
+    for page, tables in tables_of_pages(options.program).items():
+        text = page.read_text(encoding="utf-8")
+        # Every second part between the marks is a table.
+        parts = text.split(MARK)
+        parts[1::2] = ["\n\n" + "\n".join(table) + "\n\n" for table in tables]
+        updated = MARK.join(parts)
+        if options.check and updated != text:
+            sys.exit(f"{page} differs from the runs: benches/results/evidence.py writes it")
+        if not options.check:
+            page.write_text(updated, encoding="utf-8")
+    if missing := index.files_without_description(INDEX.read_text(encoding="utf-8")):
+        sys.exit(f"{INDEX} does not describe {', '.join(missing)}")
 
 
 if __name__ == "__main__":

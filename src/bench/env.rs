@@ -9,7 +9,6 @@ use vector::PoolOptions;
 
 use super::format::{print_json, rate};
 use super::random_play::{Pace, RandomPlay, ids};
-use super::scaling;
 use crate::cli::{BenchEnvArgs, Global};
 use crate::environments::WithRom;
 use crate::output::counted;
@@ -45,9 +44,6 @@ impl Row {
 
 /// Measures all games together and each alone, and prints the results.
 pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    if let Some(counts) = args.sweep {
-        return scaling::run(args, counts, global, out);
-    }
     let duration = args.subject.duration();
     let num_envs = args.size.num_envs;
     let batch_size = args.batch_size.unwrap_or(0);

@@ -9,7 +9,6 @@ mod env;
 mod format;
 mod learner;
 mod random_play;
-mod scaling;
 
 use std::io::Write;
 

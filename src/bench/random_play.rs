@@ -90,30 +90,7 @@ fn count(space: &Space) -> i32 {
     if let Space::Discrete { n, .. } = space { *n as i32 } else { 1 }
 }
 
-/// Distributes `num_envs` environments over the games: one of each, then a second of each, and so on.
-pub(super) fn round_robin(games: &[WithRom], num_envs: usize) -> Vec<(WithRom, usize)> {
-    let share = |index| num_envs / games.len() + usize::from(index < num_envs % games.len());
-    let shared = games.iter().cloned().enumerate().map(|(index, game)| (game, share(index)));
-    shared.filter(|&(_, num_envs)| num_envs > 0).collect()
-}
-
 /// Returns the ids of the games.
 pub(super) fn ids(games: &[WithRom]) -> Vec<&'static str> {
     games.iter().map(|&(game, _): &(&'static Game, _)| game.id).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_game_gets_one_environment_before_any_gets_two() {
-        let games: Vec<WithRom> = ale::games()[..3].iter().map(|game| (game, [].into())).collect();
-        let shares = |num_envs| -> Vec<usize> {
-            round_robin(&games, num_envs).into_iter().map(|(_, share)| share).collect()
-        };
-        assert_eq!(shares(2), [1, 1]);
-        assert_eq!(shares(3), [1, 1, 1]);
-        assert_eq!(shares(5), [2, 2, 1]);
-    }
 }

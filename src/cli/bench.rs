@@ -1,12 +1,9 @@
-use std::path::PathBuf;
-
 use algorithms::networks::{Precision, TorsoKind};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
 use super::complete;
 use super::number;
-use super::rom_counts::RomCounts;
 use super::training_arguments::ExperimentArgs;
 
 #[derive(Debug, Args)]
@@ -74,14 +71,11 @@ pub(crate) struct BenchEmulatorArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Uses standard preprocessing (frame skip 4, 84x84 grey, max-pool, stack of 4) and random actions. Latency is the \
-time from sending the actions of a batch to receiving the next batch. --sweep measures 1, 2, 4, 8, ... ROMs with one \
-environment each: every game once, then from the first game again. It reports means over --runs measurements with \
-95 % confidence intervals.
+time from sending the actions of a batch to receiving the next batch.
 
 Examples:
   ale-train bench env --games pong --num-envs 32 --num-threads 2
-  ale-train bench env --games atari57 --num-envs 4 --batch-size 64 --json
-  ale-train bench env --games atari57 --sweep 1..256 --runs 10 --plot sweep.svg")]
+  ale-train bench env --games atari57 --num-envs 4 --batch-size 64 --json")]
 pub(crate) struct BenchEnvArgs {
     #[command(flatten)]
     pub(crate) subject: BenchSubject,
@@ -90,15 +84,6 @@ pub(crate) struct BenchEnvArgs {
     /// Environments in a batch; a smaller batch takes those that finish first [default: all]
     #[arg(long, value_name = "B", value_parser = number::at_least::<usize>(1))]
     pub(crate) batch_size: Option<usize>,
-    /// Measure increasing numbers of ROMs, from FIRST to LAST inclusive
-    #[arg(long, value_name = "FIRST..LAST", conflicts_with_all = ["num_envs", "batch_size"])]
-    pub(crate) sweep: Option<RomCounts>,
-    /// Measurements per point of the sweep
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::at_least::<usize>(0), requires = "sweep")]
-    pub(crate) runs: usize,
-    /// Plot the sweep
-    #[arg(long, value_name = "FILE.svg|png", requires = "sweep")]
-    pub(crate) plot: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

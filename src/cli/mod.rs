@@ -6,7 +6,7 @@
 //! * `preset_arguments` and `zoo_arguments` define the lists of presets and of trained agents.
 //! * `bench` defines the benchmarks.
 //! * `complete` completes commands in shells.
-//! * `number`, `seeds` and `rom_counts` parse the numbers in flags, `usage` explains errors.
+//! * `number` and `seeds` parse the numbers in flags, `usage` explains errors.
 
 // Documentation comments are help texts, which show backticks verbatim.
 #![allow(clippy::doc_markdown)]
@@ -17,7 +17,6 @@ pub(crate) mod complete;
 mod game_arguments;
 mod number;
 mod preset_arguments;
-mod rom_counts;
 mod seeds;
 mod train;
 mod training_arguments;
@@ -36,7 +35,6 @@ pub(crate) use bench::{
 };
 pub(crate) use game_arguments::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use preset_arguments::PresetsArgs;
-pub(crate) use rom_counts::RomCounts;
 pub(crate) use train::TrainCommand;
 pub(crate) use training_arguments::{
     ConfigArgs, ExperimentArgs, Launcher, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,

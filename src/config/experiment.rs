@@ -42,7 +42,7 @@ impl Config {
         let Self { mut sections, mut algorithm, mut notes, preset: _ } = self;
         notes.extend(sections.environments.use_ids()?);
         let games = Games::resolve(&sections.environments.games)?;
-        if matches!(games, Games::Registered(_)) {
+        if !matches!(games, Games::Atari(_)) {
             let frame_skip = mem::replace(&mut sections.environments.frame_skip, 1);
             if ![1, EnvironmentSettings::default().frame_skip].contains(&frame_skip) {
                 notes.push(without_effect(&["environments.frame_skip".to_owned()]));
@@ -209,7 +209,7 @@ fn check_halves(run: &RunSettings, algorithm: &dyn AlgorithmConfig, num_envs: us
 /// Fails at the first game whose kind of actions the algorithm does not support.
 fn check_actions(games: &Games, algorithm: Algorithm) -> Result<()> {
     for name in games.names() {
-        let kind = games.action_kind(name);
+        let Some(kind) = games.action_kind(name) else { continue };
         let learns = |algorithm: &&Algorithm| algorithm.descriptor().actions.contains(&kind);
         let others: Vec<String> =
             Algorithm::ALL.iter().filter(learns).map(|other| format!("`ale-train {other}`")).collect();

@@ -15,6 +15,8 @@ pub(crate) enum Games {
     Atari(Vec<Flavour>),
     /// Tasks of the registry, each once. They have no emulator: a frame is a step.
     Registered(Vec<&'static str>),
+    /// Environments in Python, each once. A frame is a step.
+    Python(Vec<&'static str>),
 }
 
 /// Fails unless a game with overrides is among the games of an experiment.
@@ -35,15 +37,20 @@ impl Games {
     pub(crate) fn resolve(names: &[String]) -> Result<Self> {
         ensure!(!names.is_empty(), "environments.games is empty; `ale-train games` lists all games");
         let ids = selection::expand(names.iter().map(String::as_str))?;
-        let (atari, registered): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| ale::game(id).is_ok());
-        match (atari.first(), registered.first()) {
-            (Some(game), Some(task)) => {
+        let (python, others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| selection::is_in_python(id));
+        let (atari, registered): (Vec<_>, Vec<_>) = others.into_iter().partition(|id| ale::game(id).is_ok());
+        match (atari.first(), registered.first(), python.first()) {
+            (Some(game), Some(task), _) => {
                 bail!(
                     "{task} cannot be trained together with {game}: the observations of {task} are not images"
                 )
             }
-            (None, _) => Ok(Self::Registered(registered)),
-            (_, None) => {
+            (Some(other), None, Some(env)) | (None, Some(other), Some(env)) => {
+                bail!("{env} cannot be trained together with {other}, which does not run in Python")
+            }
+            (None, None, _) => Ok(Self::Python(python)),
+            (None, Some(_), None) => Ok(Self::Registered(registered)),
+            (Some(_), None, None) => {
                 let flavour = |id| ale::game(id).map(Flavour::default_of);
                 Ok(Self::Atari(atari.into_iter().map(flavour).collect::<Result<_, _>>()?))
             }
@@ -63,7 +70,7 @@ impl Games {
     fn map(self, change: impl Fn(Flavour) -> Flavour) -> Self {
         match self {
             Self::Atari(flavours) => Self::Atari(flavours.into_iter().map(change).collect()),
-            Self::Registered(ids) => Self::Registered(ids),
+            Self::Registered(_) | Self::Python(_) => self,
         }
     }
 
@@ -71,10 +78,8 @@ impl Games {
     pub(crate) fn only(&self, names: &[&str]) -> Self {
         match self {
             Self::Atari(_) => Self::Atari(names.iter().filter_map(|name| self.flavour(name)).collect()),
-            Self::Registered(ids) => {
-                let id = |name: &&str| ids.iter().find(|id| *id == name).copied();
-                Self::Registered(names.iter().filter_map(id).collect())
-            }
+            Self::Registered(ids) => Self::Registered(those_of(ids, names)),
+            Self::Python(ids) => Self::Python(those_of(ids, names)),
         }
     }
 
@@ -82,7 +87,7 @@ impl Games {
     pub(crate) fn names(&self) -> Vec<&'static str> {
         match self {
             Self::Atari(flavours) => flavours.iter().map(|flavour| flavour.game.id).collect(),
-            Self::Registered(ids) => ids.clone(),
+            Self::Registered(ids) | Self::Python(ids) => ids.clone(),
         }
     }
 
@@ -106,20 +111,20 @@ impl Games {
         self.names().into_iter().map(tracked).collect()
     }
 
-    /// Returns true if actions are vectors of real numbers.
+    /// Returns true if actions are known to be vectors of real numbers.
     pub(crate) fn have_continuous_actions(&self) -> bool {
-        self.names().into_iter().any(|id| self.action_kind(id) == ActionKind::Continuous)
+        self.names().into_iter().any(|id| self.action_kind(id) == Some(ActionKind::Continuous))
     }
 
-    /// Returns the kind of the actions of a game.
-    pub(super) fn action_kind(&self, id: &str) -> ActionKind {
-        let of_task = match self {
-            Self::Atari(_) => None,
-            Self::Registered(_) => selection::spec(id).map(|spec| spec.action_kind),
-        };
-        match of_task {
-            Some(rl_env::ActionKind::Continuous) => ActionKind::Continuous,
-            Some(rl_env::ActionKind::Discrete) | None => ActionKind::Discrete,
+    /// Returns the kind of the actions of a game. That of an environment in Python is known once it has been made.
+    pub(super) fn action_kind(&self, id: &str) -> Option<ActionKind> {
+        match self {
+            Self::Atari(_) => Some(ActionKind::Discrete),
+            Self::Registered(_) => match selection::spec(id)?.action_kind {
+                rl_env::ActionKind::Continuous => Some(ActionKind::Continuous),
+                rl_env::ActionKind::Discrete => Some(ActionKind::Discrete),
+            },
+            Self::Python(_) => None,
         }
     }
 
@@ -156,6 +161,7 @@ impl Games {
         match self {
             Self::Atari(_) => self.flavour(name)?.published()?.best_score,
             Self::Registered(_) => selection::spec(name)?.best_return,
+            Self::Python(_) => None,
         }
     }
 
@@ -163,7 +169,12 @@ impl Games {
     pub(crate) fn flavour(&self, name: &str) -> Option<Flavour> {
         match self {
             Self::Atari(flavours) => flavours.iter().find(|flavour| flavour.game.id == name).copied(),
-            Self::Registered(_) => None,
+            Self::Registered(_) | Self::Python(_) => None,
         }
     }
+}
+
+/// Returns those ids that are among `names`, in the order of the names.
+fn those_of(ids: &[&'static str], names: &[&str]) -> Vec<&'static str> {
+    names.iter().filter_map(|name| ids.iter().find(|id| *id == name).copied()).collect()
 }

@@ -1,6 +1,7 @@
 //! The vector environments of an experiment.
 
 mod padded;
+mod python;
 mod share;
 
 use std::sync::Arc;
@@ -126,11 +127,12 @@ impl Builder {
                 }
                 Vec::new()
             }
+            Games::Python(_) => Vec::new(),
         };
         let settings = experiment.environments.clone();
         let is_sticky = overrides.repeat_action_probability.is_some_and(|probability| probability > 0.0);
-        if let Games::Registered(ids) = &games {
-            ensure!(!is_sticky, "--sticky is not possible: {} is not an Atari game", ids[0]);
+        if !matches!(games, Games::Atari(_)) {
+            ensure!(!is_sticky, "--sticky is not possible: {} is not an Atari game", games.names()[0]);
         }
         let stickiness =
             overrides.repeat_action_probability.or(experiment.evaluation.repeat_action_probability);
@@ -247,6 +249,14 @@ impl Builder {
                 let envs = registered(copies, self.settings.rescale_observations, length)?;
                 Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
             }
+            Games::Python(names) => {
+                let groups: Vec<(&str, usize)> = names.iter().map(|&name| (name, num_envs(name))).collect();
+                let workers = match self.settings.gymnasium.workers {
+                    0 => self.num_threads,
+                    workers => workers,
+                };
+                python::build(&groups, &self.settings.gymnasium, purpose, workers, batch_size)
+            }
         }
     }
 
@@ -258,7 +268,7 @@ impl Builder {
     /// actions of each game to those of the console, or to choices.
     pub(crate) fn spec(&self, environments: &dyn VectorEnv) -> Result<VectorSpec> {
         let spec = VectorSpec::of(environments)?;
-        if let Games::Registered(_) = self.games {
+        if !matches!(self.games, Games::Atari(_)) {
             return Ok(spec);
         }
         let full = self.settings.full_action_space;

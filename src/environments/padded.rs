@@ -35,12 +35,10 @@ pub(super) fn length_of(observations: &Space) -> Option<usize> {
 impl Env for Padded {
     type Info = ();
 
+    rl_env::forward!(env: action_space, snapshot, restore);
+
     fn observation_space(&self) -> &Space {
         &self.space
-    }
-
-    fn action_space(&self) -> &Space {
-        self.env.action_space()
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
@@ -62,14 +60,6 @@ impl Env for Padded {
 
     fn observe(&self, observation: &mut [u8]) {
         self.env.observe(self.pad(observation));
-    }
-
-    fn snapshot(&self) -> Vec<u8> {
-        self.env.snapshot()
-    }
-
-    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        self.env.restore(snapshot)
     }
 }
 

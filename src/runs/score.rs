@@ -56,7 +56,7 @@ impl Score {
         // An older checkpoint, whose score of some games may be normalised in another way.
         let normalised = games.normalised(names.iter().map(|&name| (name, 0.0))).len();
         let human_normalised = normalised == names.len();
-        let is_known = human_normalised || matches!(games, Games::Registered(_));
+        let is_known = human_normalised || !matches!(games, Games::Atari(_));
         is_known.then_some(Self { value: evaluated.score, origin, human_normalised, games: names.len() })
     }
 

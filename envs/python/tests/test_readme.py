@@ -14,8 +14,9 @@ import ale_train  # noqa: F401 - registers its environments before a test saves 
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = [
     ("README.md", 1),
-    ("envs/python/README.md", 12),
-    ("docs/src/python/index.md", 4),
+    ("envs/python/README.md", 1),
+    ("docs/src/python/index.md", 8),
+    ("docs/src/python/migrate.md", 1),
     ("docs/src/python/environments.md", 4),
     ("docs/src/python/loops.md", 12),
 ]

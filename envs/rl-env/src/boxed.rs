@@ -1,4 +1,4 @@
-use crate::{Action, Env, EnvError, Space, Step};
+use crate::Env;
 
 /// An environment whose type is chosen at run time.
 pub type BoxedEnv = WithoutInfo<dyn Env<Info = ()>>;
@@ -16,41 +16,9 @@ impl BoxedEnv {
 impl<E: Env + ?Sized> Env for WithoutInfo<E> {
     type Info = ();
 
-    fn observation_space(&self) -> &Space {
-        self.0.observation_space()
-    }
-
-    fn action_space(&self) -> &Space {
-        self.0.action_space()
-    }
-
-    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
-        self.0.reset(seed, observation);
-    }
-
-    fn autoreset(&mut self, observation: &mut [u8]) {
-        self.0.autoreset(observation);
-    }
-
-    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        self.0.step(action, observation)
-    }
-
-    fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
-        self.0.advance(action, scratch)
-    }
+    crate::forward!(
+        0: observation_space, action_space, reset, autoreset, step, advance, observe, snapshot, restore
+    );
 
     fn info(&self) {}
-
-    fn observe(&self, observation: &mut [u8]) {
-        self.0.observe(observation);
-    }
-
-    fn snapshot(&self) -> Vec<u8> {
-        self.0.snapshot()
-    }
-
-    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        self.0.restore(snapshot)
-    }
 }

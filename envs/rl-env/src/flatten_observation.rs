@@ -48,12 +48,10 @@ fn bounds(space: &Space) -> (Vec<f64>, Vec<f64>) {
 impl<E: Env> Env for FlattenObservation<E> {
     type Info = E::Info;
 
+    crate::forward!(env: action_space, snapshot, info);
+
     fn observation_space(&self) -> &Space {
         &self.space
-    }
-
-    fn action_space(&self) -> &Space {
-        self.env.action_space()
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
@@ -76,18 +74,10 @@ impl<E: Env> Env for FlattenObservation<E> {
         self.env.step(action, self.row.row_mut(0))
     }
 
-    fn info(&self) -> Self::Info {
-        self.env.info()
-    }
-
     fn observe(&self, observation: &mut [u8]) {
         let mut flat = vec![0.0; self.space.num_elements()];
         self.env.observation_space().flatten(self.row.row(0), &mut flat);
         observation.copy_from_slice(bytemuck::cast_slice(&flat));
-    }
-
-    fn snapshot(&self) -> Vec<u8> {
-        self.env.snapshot()
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {

@@ -11,6 +11,7 @@ mod check_env;
 mod env;
 mod error;
 mod flatten_observation;
+mod forward;
 pub mod interrupt;
 mod nearest;
 mod observation;

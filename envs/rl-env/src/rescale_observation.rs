@@ -47,12 +47,10 @@ impl<E: Env> RescaleObservation<E> {
 impl<E: Env> Env for RescaleObservation<E> {
     type Info = E::Info;
 
+    crate::forward!(env: action_space, advance, snapshot, restore, info);
+
     fn observation_space(&self) -> &Space {
         &self.space
-    }
-
-    fn action_space(&self) -> &Space {
-        self.env.action_space()
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
@@ -71,24 +69,8 @@ impl<E: Env> Env for RescaleObservation<E> {
         Ok(step)
     }
 
-    fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
-        self.env.advance(action, scratch)
-    }
-
-    fn info(&self) -> Self::Info {
-        self.env.info()
-    }
-
     fn observe(&self, observation: &mut [u8]) {
         self.env.observe(observation);
         self.rescale(observation);
-    }
-
-    fn snapshot(&self) -> Vec<u8> {
-        self.env.snapshot()
-    }
-
-    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        self.env.restore(snapshot)
     }
 }

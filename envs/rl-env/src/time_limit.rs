@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Action, Env, EnvError, Space, Step, snapshot};
+use crate::{Action, Env, EnvError, Step, snapshot};
 
 /// A wrapper that truncates episodes after a number of steps: Gymnasium's `TimeLimit`.
 ///
@@ -43,13 +43,7 @@ impl<E> TimeLimit<E> {
 impl<E: Env> Env for TimeLimit<E> {
     type Info = E::Info;
 
-    fn observation_space(&self) -> &Space {
-        self.env.observation_space()
-    }
-
-    fn action_space(&self) -> &Space {
-        self.env.action_space()
-    }
+    crate::forward!(env: observation_space, action_space, observe, info);
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
         self.elapsed = 0;
@@ -69,14 +63,6 @@ impl<E: Env> Env for TimeLimit<E> {
     fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
         let step = self.env.advance(action, scratch)?;
         Ok(self.limit(step))
-    }
-
-    fn info(&self) -> Self::Info {
-        self.env.info()
-    }
-
-    fn observe(&self, observation: &mut [u8]) {
-        self.env.observe(observation);
     }
 
     fn snapshot(&self) -> Vec<u8> {

@@ -1,17 +1,11 @@
 //! `ale-train bench`.
 
-use std::fs;
 use std::process::Output;
-
-use tempfile::TempDir;
 
 use super::{error, output};
 
 #[test]
 fn invalid_benchmarks_are_rejected_at_once() {
-    let temp = TempDir::new().expect("a directory");
-    let [jpeg, nowhere] = ["sweep.jpg", "nowhere/sweep.svg"].map(|name| temp.path().join(name));
-    let [jpeg, nowhere] = [&jpeg, &nowhere].map(|path| path.to_str().expect("a name"));
     for (arguments, expected) in [
         (&["emulator", "--games", "breakot"][..], "did you mean breakout?"),
         (
@@ -39,24 +33,11 @@ fn invalid_benchmarks_are_rejected_at_once() {
             &["env", "--num-envs", "2", "--batch-size", "3"],
             "--batch-size 3 is not possible: it must be in 1..=2",
         ),
-        (&["env", "--sweep", "1..2", "--runs", "1"], "a confidence interval needs 2 or more"),
-        (&["env", "--sweep", "1..2", "--plot", jpeg], "the file name must end in .svg or .png"),
-        (&["env", "--sweep", "1..2", "--plot", nowhere], "cannot write"),
     ] {
         let error = error(&[&["bench"], arguments].concat());
         assert!(error.starts_with("error: ") && error.contains(expected), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
-    for (arguments, expected) in [
-        (&["env", "--sweep", "5"][..], "two numbers of ROMs, such as 1..256"),
-        (&["env", "--sweep", "0..4"], "a range that starts at 1 or more"),
-        (&["env", "--plot", "sweep.svg"], "--sweep"),
-        (&["env", "--sweep", "1..2", "--num-envs", "4"], "cannot be used with"),
-    ] {
-        let error = error(&[&["bench"], arguments].concat());
-        assert!(error.contains(expected), "{error}");
-    }
-    assert_eq!(fs::read_dir(temp.path()).expect("a directory").count(), 0, "something was written");
 }
 
 /// Returns the JSON output of a short benchmark.
@@ -128,39 +109,4 @@ fn the_learner_benchmark_changes_settings_of_the_preset() {
         bench(&["learner", "--num-envs", "1", "--set", &set])["minibatch_size"].clone()
     };
     assert_eq!(["2", "8"].map(rows), [64, 16]);
-}
-
-#[test]
-fn a_benchmark_sweep_has_a_point_for_each_number_of_roms_and_a_plot() {
-    let temp = TempDir::new().expect("a directory");
-    let file = temp.path().join("sweep.svg");
-    let plot = ["--runs", "2", "--plot", file.to_str().expect("a name")];
-    let report = bench(&[&["env", "--sweep", "1..3", "--quiet"], &plot[..]].concat());
-    let points = report["points"].as_array().expect("a list");
-    let counts: Vec<_> = points.iter().map(|point| point["num_roms"].as_u64()).collect();
-    assert_eq!(counts, [Some(1), Some(2), Some(3)]);
-    for point in points {
-        assert_eq!(point["unique_games"], 1);
-        for estimate in [&point["frames_per_second"], &point["latency_us"]] {
-            let [low, mean, high] = ["low", "mean", "high"].map(|key| estimate[key].as_f64());
-            assert!(low <= mean && mean <= high && is_positive(&estimate["mean"]), "{report}");
-        }
-    }
-    let chart = fs::read_to_string(&file).expect("a chart");
-    assert!(chart.starts_with("<svg") && chart.trim_end().ends_with("</svg>"));
-    for text in ["latency of a batch [ms]", "throughput [1000 frames/s]", "ROMs", "2 runs"] {
-        assert!(chart.contains(text), "no '{text}' in the chart");
-    }
-}
-
-#[test]
-fn a_benchmark_sweep_can_be_plotted_as_png() {
-    let temp = TempDir::new().expect("a directory");
-    let file = temp.path().join("sweep.png");
-    bench(&["env", "--sweep", "1..2", "--runs", "2", "--quiet", "--plot", file.to_str().expect("a name")]);
-    let chart = fs::read(&file).expect("a chart");
-    // The signature, and width and height in the first chunk.
-    assert_eq!(chart[..8], *b"\x89PNG\r\n\x1a\n");
-    assert_eq!(chart[16..24], [2400u32.to_be_bytes(), 920u32.to_be_bytes()].concat());
-    assert!(chart.len() > 20_000, "{} bytes", chart.len());
 }

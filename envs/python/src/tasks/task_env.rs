@@ -1,4 +1,4 @@
-use rl_env::{Action, Env, EnvError, Space, Step, snapshot};
+use rl_env::{Action, Env, EnvError, Step, snapshot};
 
 use super::details::{Details, Reported};
 
@@ -19,45 +19,9 @@ impl TaskEnv {
 impl Env for TaskEnv {
     type Info = Details;
 
-    fn observation_space(&self) -> &Space {
-        self.0.observation_space()
-    }
-
-    fn action_space(&self) -> &Space {
-        self.0.action_space()
-    }
-
-    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
-        self.0.reset(seed, observation);
-    }
-
-    fn autoreset(&mut self, observation: &mut [u8]) {
-        self.0.autoreset(observation);
-    }
-
-    fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        self.0.step(action, observation)
-    }
-
-    fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
-        self.0.advance(action, scratch)
-    }
-
-    fn info(&self) -> Details {
-        self.0.info()
-    }
-
-    fn observe(&self, observation: &mut [u8]) {
-        self.0.observe(observation);
-    }
-
-    fn snapshot(&self) -> Vec<u8> {
-        self.0.snapshot()
-    }
-
-    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        self.0.restore(snapshot)
-    }
+    rl_env::forward!(
+        0: observation_space, action_space, reset, autoreset, step, advance, info, observe, snapshot, restore
+    );
 }
 
 /// The rules for the ends of episodes.
@@ -120,13 +84,7 @@ impl<E> Limited<E> {
 impl<E: Env<Info: Reported>> Env for Limited<E> {
     type Info = Details;
 
-    fn observation_space(&self) -> &Space {
-        self.env.observation_space()
-    }
-
-    fn action_space(&self) -> &Space {
-        self.env.action_space()
-    }
+    rl_env::forward!(env: observation_space, action_space, observe);
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
         self.begin();
@@ -157,10 +115,6 @@ impl<E: Env<Info: Reported>> Env for Limited<E> {
         details.truncated = self.is_truncated();
         details.elapsed = self.progress.elapsed;
         details
-    }
-
-    fn observe(&self, observation: &mut [u8]) {
-        self.env.observe(observation);
     }
 
     fn snapshot(&self) -> Vec<u8> {
