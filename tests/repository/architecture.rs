@@ -8,7 +8,7 @@ use std::process::Command;
 use serde::Deserialize;
 
 /// Every crate of the workspace, with the workspace crates that it depends on.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("downloads", &[]),
     ("rl-env", &[]),
     ("settings", &[]),
@@ -19,6 +19,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ("classic-control", &["rl-env"]),
     ("toy-text", &["rl-env"]),
     ("mujoco", &["downloads", "rl-env"]),
+    ("gymnasium-workers", &["rl-env"]),
     ("algorithms", &["kernels", "rl-env", "settings"]),
     ("ale-train-python", &["ale", "ale-train", "classic-control", "mujoco", "rl-env", "toy-text", "vector"]),
     (

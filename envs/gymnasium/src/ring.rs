@@ -1,0 +1,185 @@
+//! The batches, and the rows of shared memory to which workers write observations.
+
+use rl_env::{AutoresetMode, Batch, ObservationBuffer};
+
+use crate::memory::{SharedMemory, bytes_of};
+
+/// The sizes of batches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) num_envs: usize,
+    pub(crate) batch_size: usize,
+    /// The bytes of an observation.
+    pub(crate) row_bytes: usize,
+    pub(crate) mode: AutoresetMode,
+    /// True if each environment has a fixed row: batches hold all environments, or groups take turns.
+    pub(crate) has_fixed_rows: bool,
+}
+
+impl Sizes {
+    /// Returns the number of rows in shared memory: those of the batch that the caller reads and one for each
+    /// environment, or only these if the rows of batches are not fixed.
+    fn rows(&self) -> usize {
+        if self.has_fixed_rows { self.batch_size + self.num_envs } else { self.num_envs }
+    }
+
+    fn has_final(&self) -> bool {
+        self.mode == AutoresetMode::SameStep
+    }
+
+    /// Returns the number of bytes of the rows in shared memory. `None` if it is too large.
+    pub(crate) fn bytes(&self) -> Option<usize> {
+        let row = self.row_bytes.checked_next_multiple_of(8)?;
+        let copies = if self.has_final() { 2 } else { 1 };
+        row.checked_mul(self.rows())?.checked_mul(copies).filter(|bytes| *bytes <= isize::MAX as usize / 2)
+    }
+}
+
+/// The batches, and the rows to which environments write.
+///
+/// With fixed rows, batches form a ring in shared memory: the last one received stays valid while others are filled,
+/// and an observation is written to the row that the caller reads. Otherwise, the batch of an environment is known only
+/// when it has finished. Each environment then has one row in shared memory, which is copied to the batch.
+pub(crate) struct Ring {
+    sizes: Sizes,
+    batches: Box<[Batch]>,
+    /// The observations and final observations of all environments, unless rows are fixed.
+    stage: Option<(ObservationBuffer, ObservationBuffer)>,
+    /// The number of batches received.
+    received: usize,
+    /// The row of the next result of each environment.
+    next_rows: Box<[usize]>,
+    /// The places of the first rows in shared memory.
+    pub(crate) observations: usize,
+    pub(crate) final_observations: usize,
+}
+
+impl Ring {
+    pub(crate) fn new(memory: &mut SharedMemory, sizes: Sizes) -> Self {
+        let has_final = sizes.has_final();
+        let mut take = |part: usize, count: usize, rows: usize| -> (usize, Vec<ObservationBuffer>) {
+            let rows = if part == 1 && !has_final { 0 } else { rows };
+            let taken = (0..count).map(|_| memory.take_rows(rows, sizes.row_bytes));
+            let (offsets, buffers): (Vec<usize>, Vec<_>) = taken.unzip();
+            (offsets[0], buffers)
+        };
+        let (count, rows) = if sizes.has_fixed_rows {
+            (sizes.rows() / sizes.batch_size, sizes.batch_size)
+        } else {
+            (1, sizes.num_envs)
+        };
+        let (observations, buffers) = take(0, count, rows);
+        let (final_observations, final_buffers) = take(1, count, rows);
+        let mut pairs = buffers.into_iter().zip(final_buffers);
+        let (stage, batches) = if sizes.has_fixed_rows {
+            let batch = |(observations, final_observations)| Batch {
+                observations,
+                final_observations,
+                ..Batch::new(sizes.batch_size, 0, false)
+            };
+            (None, pairs.map(batch).collect())
+        } else {
+            (pairs.next(), [Batch::new(sizes.batch_size, sizes.row_bytes, has_final)].into())
+        };
+        let next_rows = vec![0; sizes.num_envs].into();
+        let mut ring =
+            Self { sizes, batches, stage, received: 0, next_rows, observations, final_observations };
+        ring.seek(0);
+        debug_assert_eq!(
+            sizes.bytes(),
+            Some(bytes_of(sizes.rows(), sizes.row_bytes) * if has_final { 2 } else { 1 })
+        );
+        ring
+    }
+
+    /// Returns the last batch received.
+    pub(crate) fn last(&self) -> &Batch {
+        &self.batches[(self.received + self.batches.len() - 1) % self.batches.len()]
+    }
+
+    /// Makes the results after the last batch start with those of `first_env`. Nothing may be in flight.
+    pub(crate) fn seek(&mut self, first_env: usize) {
+        let Sizes { num_envs, batch_size, has_fixed_rows, .. } = self.sizes;
+        for index in 0..num_envs {
+            let env = (first_env + index) % num_envs;
+            self.next_rows[env] =
+                if has_fixed_rows { (self.received * batch_size + index) % self.sizes.rows() } else { env };
+        }
+    }
+
+    /// Returns the row of the next result of an environment.
+    pub(crate) fn next_row(&mut self, env: usize) -> usize {
+        let row = self.next_rows[env];
+        if self.sizes.has_fixed_rows {
+            self.next_rows[env] = (row + self.sizes.num_envs) % self.sizes.rows();
+        }
+        row
+    }
+
+    /// Receives the next batch, of these environments, and returns it. Its observations are complete; the caller fills
+    /// in the other fields.
+    pub(crate) fn receive(&mut self, envs: impl Iterator<Item = usize>) -> &mut Batch {
+        let batch = &mut self.batches[self.received % self.batches.len()];
+        self.received += 1;
+        for (row, env) in envs.enumerate() {
+            batch.env_ids[row] = env;
+            let Some((observations, final_observations)) = &self.stage else { continue };
+            batch.observations.row_mut(row).copy_from_slice(observations.row(env));
+            if batch.final_observations.rows() > 0 {
+                batch.final_observations.row_mut(row).copy_from_slice(final_observations.row(env));
+            }
+        }
+        batch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ring(batch_size: usize, has_fixed_rows: bool) -> Ring {
+        let mode = AutoresetMode::SameStep;
+        let sizes = Sizes { num_envs: 4, batch_size, row_bytes: 4, mode, has_fixed_rows };
+        let mut memory = SharedMemory::new(sizes.bytes().unwrap()).unwrap();
+        Ring::new(&mut memory, sizes)
+    }
+
+    #[test]
+    fn fixed_rows_alternate_without_touching_the_last_batch() {
+        let mut ring = ring(2, true);
+        assert_eq!(ring.batches.len(), 3);
+        let take = |ring: &mut Ring, envs: [usize; 2]| envs.map(|env| ring.next_row(env));
+        assert_eq!((take(&mut ring, [0, 1]), take(&mut ring, [2, 3])), ([0, 1], [2, 3]));
+        assert_eq!(ring.receive([0, 1].into_iter()).env_ids, [0, 1]);
+        assert_eq!(take(&mut ring, [0, 1]), [4, 5]);
+        assert_eq!(ring.receive([2, 3].into_iter()).env_ids, [2, 3]);
+        assert_eq!(take(&mut ring, [2, 3]), [0, 1]);
+        ring.seek(2);
+        assert_eq!((take(&mut ring, [2, 3]), take(&mut ring, [0, 1])), ([4, 5], [0, 1]));
+    }
+
+    #[test]
+    fn other_rows_are_copied_to_the_batch() {
+        let mut ring = ring(2, false);
+        assert_eq!((0..4).map(|env| ring.next_row(env)).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        let (observations, final_observations) = ring.stage.as_mut().unwrap();
+        observations.row_mut(3).fill(3);
+        final_observations.row_mut(3).fill(9);
+        let batch = ring.receive([1, 3].into_iter());
+        assert_eq!(batch.env_ids, [1, 3]);
+        assert_eq!((batch.observations.row(1), batch.final_observations.row(1)), (&[3; 4][..], &[9; 4][..]));
+        assert_eq!(ring.last().env_ids, [1, 3]);
+    }
+
+    #[test]
+    fn sizes_that_no_machine_has_are_found() {
+        let sizes = Sizes {
+            num_envs: 1 << 16,
+            batch_size: 1 << 16,
+            row_bytes: 1 << 50,
+            mode: AutoresetMode::NextStep,
+            has_fixed_rows: true,
+        };
+        assert_eq!(sizes.bytes(), None);
+    }
+}

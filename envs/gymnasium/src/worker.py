@@ -1,0 +1,818 @@
+"""The program of a worker process, which steps environments of Gymnasium.
+
+The documentation of the crate, in lib.rs, describes the pipes and the shared memory. Needs only the standard library,
+NumPy and Gymnasium.
+"""
+
+import copy
+import ctypes
+import difflib
+import faulthandler
+import importlib
+import json
+import mmap
+import operator
+import os
+import pickle
+import signal
+import struct
+import sys
+import time
+import traceback
+
+# The kinds of commands. Equal to `Command` in board.rs.
+STEP, RESET, RESET_WITH_SEED, REPORT, IDLE, RESTORE = range(6)
+
+# The flags of a result. Equal to the constants in board.rs.
+TERMINATED, TRUNCATED, AUTORESET, ENDED, OVER, STEPPED = 1, 2, 4, 8, 16, 32
+
+# The number of 64-bit words of a command (kind, row, seed) and of a result (reward, return, seconds, length, flags).
+COMMAND_WORDS, RESULT_WORDS = 3, 5
+
+# The first word of a request: the number of environments to step, or one of these. Equal to those in protocol.rs.
+CONTROL, ALL = 0, 0xFFFFFFFF
+
+# The first byte of a response. Equal to those in protocol.rs.
+DONE, FAILED, REPLY = b".", b"!", b"="
+
+# The types of Box observations that keep their type. All others become float32.
+KEPT_DTYPES = ("uint8", "int8", "int64", "float32")
+
+SUPPORTED_OBSERVATIONS = "Box, Discrete, MultiDiscrete, MultiBinary, Dict and Tuple of these"
+SUPPORTED_ACTIONS = "Discrete, MultiDiscrete, MultiBinary and Box of floats"
+
+# Discrete actions up to this number are created once.
+MAX_TABLE = 4096
+
+
+class Rejected(Exception):
+    """An error that its message explains without a traceback."""
+
+
+class BuildFailed(Exception):
+    """An environment cannot be built. `details` is a `BuildFault` of build_fault.rs."""
+
+    def __init__(self, **details):
+        super().__init__(details)
+        self.details = details
+
+
+class Pipes:
+    """The pipes from and to the parent."""
+
+    def __init__(self):
+        """Takes standard input and output, which environments must not use: what they print goes to standard error."""
+        self.requests, self.responses = os.dup(0), os.dup(1)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+
+    def read(self, count):
+        """Reads exactly `count` bytes. Raises EOFError when the parent has closed the pipe or ended."""
+        data = os.read(self.requests, count)
+        while len(data) < count:
+            more = os.read(self.requests, count - len(data))
+            if not more:
+                raise EOFError
+            data += more
+        return data
+
+    def write(self, data):
+        """Writes all of `data`."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.responses, view) :]
+
+    def read_frame(self):
+        """Reads a value in JSON and the bytes that follow it."""
+        json_length, length = struct.unpack("=IQ", self.read(12))
+        value = json.loads(self.read(json_length))
+        return value, self.read(length) if length else b""
+
+    def write_frame(self, kind, value, data=b""):
+        """Writes a response with a value in JSON and bytes that follow it."""
+        text = json.dumps(value).encode()
+        self.write(kind + struct.pack("=IQ", len(text), len(data)) + text + data)
+
+
+# Spaces of observations.
+
+
+class BoxObservation:
+    """Observations of a Box, in their shape or flattened."""
+
+    def __init__(self, space, flatten):
+        keeps = space.dtype.name in (("uint8",) if flatten else KEPT_DTYPES)
+        self.space, self.own_shape, self.own_dtype = space, space.shape, space.dtype
+        self.dtype = space.dtype if keeps else np.dtype("float32")
+        self.shape = (int(np.prod(space.shape)),) if flatten and not keeps else space.shape
+        self.low, self.high = space.low, space.high
+
+    def view(self, memory, offset):
+        """Returns the row at `offset` as an array in the shape of the environment."""
+        return np.ndarray(self.own_shape, self.dtype, memory, offset)
+
+    def write(self, observation, view):
+        """Writes an observation to a row."""
+        if (
+            type(observation) is not np.ndarray
+            or observation.shape != self.own_shape
+            or observation.dtype != self.own_dtype
+        ):
+            observation = self.checked(observation)
+        view[...] = observation
+
+    def checked(self, observation):
+        """Returns an observation of another type as an array, if its shape is right and Gymnasium would convert it."""
+        array = np.asarray(observation)
+        if array.shape != self.own_shape or not np.can_cast(array.dtype, self.own_dtype, "same_kind"):
+            raise Rejected(
+                f"the observation has the shape {array.shape} and the type {array.dtype}, but its space is {self.space}"
+            )
+        return array.astype(self.own_dtype)
+
+
+class FlatObservation:
+    """Observations of any other space as a vector of float32: `gymnasium.spaces.flatten`."""
+
+    dtype = property(lambda self: np.dtype("float32"))
+
+    def __init__(self, space):
+        self.part = flat_part(space, 0)
+        self.shape = (self.part.length,)
+        self.low, self.high = self.part.bounds()
+
+    def view(self, memory, offset):
+        """Returns the row at `offset`."""
+        return np.ndarray(self.shape, self.dtype, memory, offset)
+
+    def write(self, observation, view):
+        """Writes an observation to a row."""
+        self.part.write(observation, view)
+
+
+class OneHot:
+    """A Discrete space in a flat vector."""
+
+    def __init__(self, space, start):
+        self.space, self.start, self.length = space, start, int(space.n)
+        self.first = int(space.start)
+
+    def bounds(self):
+        """Returns the lowest and the highest values."""
+        return np.zeros(self.length), np.ones(self.length)
+
+    def write(self, value, flat):
+        """Writes a value to its part of the vector."""
+        choice = as_integer(value, self.space) - self.first
+        if not 0 <= choice < self.length:
+            raise Rejected(f"the observation {value} is not in its space {self.space}")
+        flat[self.start : self.start + self.length] = 0
+        flat[self.start + choice] = 1
+
+
+class OneHots:
+    """A MultiDiscrete space in a flat vector."""
+
+    def __init__(self, space, start):
+        counts = space.nvec.ravel()
+        self.space, self.start, self.length = space, start, int(counts.sum())
+        self.offsets = np.cumsum(counts) - counts
+
+    def bounds(self):
+        """Returns the lowest and the highest values."""
+        return np.zeros(self.length), np.ones(self.length)
+
+    def write(self, value, flat):
+        """Writes a value to its part of the vector."""
+        choices = np.asarray(value)
+        if choices.shape == self.space.shape:
+            choices = choices - self.space.start
+        if (
+            choices.shape != self.space.shape
+            or choices.dtype.kind not in "iub"
+            or ((choices < 0) | (choices >= self.space.nvec)).any()
+        ):
+            raise Rejected(f"the observation {value} is not in its space {self.space}")
+        part = flat[self.start : self.start + self.length]
+        part[:] = 0
+        part[self.offsets + choices.ravel()] = 1
+
+
+class Plain:
+    """A Box or MultiBinary space in a flat vector."""
+
+    def __init__(self, space, start):
+        self.space, self.start, self.length = space, start, int(np.prod(space.shape))
+
+    def bounds(self):
+        """Returns the lowest and the highest values."""
+        if isinstance(self.space, spaces.MultiBinary):
+            return np.zeros(self.length), np.ones(self.length)
+        return self.space.low.ravel(), self.space.high.ravel()
+
+    def write(self, value, flat):
+        """Writes a value to its part of the vector."""
+        array = np.asarray(value, dtype=self.space.dtype)
+        if array.shape != self.space.shape:
+            raise Rejected(f"a part of the observation has the shape {array.shape}, but its space is {self.space}")
+        flat[self.start : self.start + self.length] = array.ravel()
+
+
+class Parts:
+    """A Dict or Tuple space in a flat vector."""
+
+    def __init__(self, space, start):
+        self.space, self.start, self.parts = space, start, []
+        named = isinstance(space, spaces.Dict)
+        for key, part in space.spaces.items() if named else enumerate(space.spaces):
+            self.parts.append((key, flat_part(part, start)))
+            start += self.parts[-1][1].length
+        self.length = start - self.start
+
+    def bounds(self):
+        """Returns the lowest and the highest values."""
+        bounds = [part.bounds() for _, part in self.parts]
+        return tuple(np.concatenate([pair[side] for pair in bounds]) if bounds else np.zeros(0) for side in (0, 1))
+
+    def write(self, value, flat):
+        """Writes a value to its part of the vector."""
+        try:
+            matches = len(value) == len(self.parts)
+            values = [value[key] for key, _ in self.parts]
+        except (KeyError, IndexError, TypeError):
+            matches = False
+        if not matches:
+            raise Rejected(f"the observation {value!r:.200} is not in its space {self.space}")
+        for (_, part), item in zip(self.parts, values):
+            part.write(item, flat)
+
+
+def as_integer(value, space):
+    """Returns an integer value of a Discrete space."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        array = np.asarray(value)
+        if array.size == 1 and array.dtype.kind in "iub":
+            return int(array.item())
+        raise Rejected(f"the observation {value!r:.200} is not in its space {space}") from None
+
+
+def flat_part(space, start):
+    """Returns the part of a flat vector, from `start` on, that holds the values of a space."""
+    kinds = {
+        spaces.Discrete: OneHot,
+        spaces.MultiDiscrete: OneHots,
+        spaces.Box: Plain,
+        spaces.MultiBinary: Plain,
+        spaces.Dict: Parts,
+        spaces.Tuple: Parts,
+    }
+    for kind, part in kinds.items():
+        if isinstance(space, kind):
+            return part(space, start)
+    raise TypeError(space)
+
+
+def observation_of(space, flatten):
+    """Returns the way in which observations of a space are written. Raises TypeError if it is not supported."""
+    return BoxObservation(space, flatten) if isinstance(space, spaces.Box) else FlatObservation(space)
+
+
+# Spaces of actions.
+
+
+class DiscreteAction:
+    """One integer, counted from 0 in shared memory."""
+
+    def __init__(self, space):
+        self.length, self.type, self.start = 1, space.dtype.type, int(space.start)
+        self.count = int(space.n)
+        self.table = [self.type(self.start + choice) for choice in range(min(self.count, MAX_TABLE))]
+
+    def describe(self):
+        """Returns the space of the actions in shared memory."""
+        return {"kind": "discrete", "n": self.count}
+
+    def bind(self, memory, offset):
+        """Finds the action in shared memory."""
+        self.source = memoryview(memory)[offset : offset + 4].cast("i")
+
+    def read(self):
+        """Returns the action in shared memory."""
+        choice = self.source[0]
+        return self.table[choice] if choice < MAX_TABLE else self.type(self.start + choice)
+
+
+class ArrayAction:
+    """An array of integers, counted from 0 in shared memory."""
+
+    def __init__(self, space):
+        self.length, self.dtype, self.shape = int(np.prod(space.shape)), space.dtype, space.shape
+        is_binary = isinstance(space, spaces.MultiBinary)
+        self.counts = [2] * self.length if is_binary else [int(count) for count in space.nvec.ravel()]
+        self.start = np.zeros(self.shape, self.dtype) if is_binary else space.start.astype(self.dtype)
+
+    def describe(self):
+        """Returns the space of the actions in shared memory."""
+        return {"kind": "multi_discrete", "nvec": self.counts}
+
+    def bind(self, memory, offset):
+        """Finds the action in shared memory."""
+        self.source = np.ndarray(self.shape, np.int32, memory, offset)
+
+    def read(self):
+        """Returns the action in shared memory."""
+        return self.source.astype(self.dtype) + self.start
+
+
+class FloatAction:
+    """An array of floats."""
+
+    def __init__(self, space):
+        self.length, self.dtype, self.shape = int(np.prod(space.shape)), space.dtype, space.shape
+        self.low, self.high = space.low, space.high
+
+    def describe(self):
+        """Returns the space of the actions in shared memory."""
+        return describe_box((self.length,), np.dtype("float32"), self.low, self.high)
+
+    def bind(self, memory, offset):
+        """Finds the action in shared memory."""
+        self.source = np.ndarray(self.shape, np.float32, memory, offset)
+
+    def read(self):
+        """Returns the action in shared memory."""
+        return self.source.astype(self.dtype)
+
+
+def action_of(space):
+    """Returns the way in which actions of a space are read. Raises TypeError if it is not supported."""
+    if isinstance(space, spaces.Discrete):
+        return DiscreteAction(space)
+    if isinstance(space, (spaces.MultiDiscrete, spaces.MultiBinary)):
+        return ArrayAction(space)
+    if isinstance(space, spaces.Box) and space.dtype.kind == "f":
+        return FloatAction(space)
+    raise TypeError(space)
+
+
+def describe_box(shape, dtype, low, high):
+    """Describes a Box. Bounds are text, because JSON has no infinity; equal ones are written once."""
+    return {
+        "kind": "box",
+        "shape": list(shape),
+        "dtype": dtype.name,
+        "low": describe_bounds(low, dtype),
+        "high": describe_bounds(high, dtype),
+    }
+
+
+def describe_bounds(bounds, dtype):
+    with np.errstate(over="ignore"):
+        bounds = np.asarray(bounds).astype(dtype).astype(np.float64).ravel()
+    if bounds.size and (bounds == bounds[0]).all():
+        bounds = bounds[:1]
+    return [repr(float(bound)) for bound in bounds]
+
+
+# Building environments.
+
+
+def import_packages():
+    """Imports NumPy and Gymnasium."""
+    global np, gymnasium, spaces
+    try:
+        import gymnasium
+        import numpy as np
+        from gymnasium import spaces
+    except ModuleNotFoundError as error:
+        raise BuildFailed(kind="module", module=error.name) from error
+    if int(gymnasium.__version__.split(".")[0]) < 1:
+        raise BuildFailed(kind="version", found=gymnasium.__version__)
+
+
+def make(spec):
+    """Makes an environment with its wrappers."""
+    if spec["module"] is not None:
+        module = importlib.import_module(spec["module"])
+    options = dict(spec["kwargs"])
+    if spec["render_mode"] is not None:
+        options["render_mode"] = spec["render_mode"]
+    steps = spec["max_episode_steps"]
+    if spec["kind"] == "gymnasium":
+        env = gymnasium.make(spec["target"], max_episode_steps=steps, **options)
+    else:
+        env = attribute(module, spec["target"])(**options)
+        if steps is not None:
+            env = gymnasium.wrappers.TimeLimit(env, steps)
+    for wrapper in spec["wrappers"]:
+        module, _, name = wrapper["name"].replace(":", ".").rpartition(".")
+        if not module:
+            raise Rejected(f"the wrapper {name!r} needs the name of its module, as in gymnasium.wrappers.TimeLimit")
+        env = attribute(importlib.import_module(module), name)(env, **wrapper["kwargs"])
+    missing = [
+        name for name in ("observation_space", "action_space", "reset", "step", "unwrapped") if not hasattr(env, name)
+    ]
+    if missing:
+        raise Rejected(f"{type(env).__name__} is not an environment of Gymnasium: it has no {missing[0]}")
+    return env
+
+
+def attribute(module, path):
+    """Returns an attribute of a module. An error suggests the nearest name."""
+    found = module
+    for name in path.split("."):
+        if not hasattr(found, name):
+            nearest = difflib.get_close_matches(name, dir(found), 1)
+            hint = f"; the nearest name is {nearest[0]!r}" if nearest else ""
+            raise Rejected(f"{found.__name__} has no attribute {name!r}{hint}")
+        found = getattr(found, name)
+    return found
+
+
+def make_slot(index, spec, flatten):
+    """Makes environment `index`."""
+    about = {"env": index, "name": spec["name"]}
+    try:
+        env = make(spec)
+    except ModuleNotFoundError as error:
+        raise BuildFailed(kind="module", module=error.name or str(error), **about) from error
+    except (Rejected, gymnasium.error.Error) as error:
+        raise BuildFailed(kind="make", error=first_line(error), traceback=None, **about) from error
+    except Exception as error:
+        text = f"{type(error).__name__}: {first_line(error)}"
+        raise BuildFailed(kind="make", error=text, traceback=own_traceback(error), **about) from error
+    for role, space, parse, supported in [
+        ("observation", env.observation_space, lambda space: observation_of(space, flatten), SUPPORTED_OBSERVATIONS),
+        ("action", env.action_space, action_of, SUPPORTED_ACTIONS),
+    ]:
+        try:
+            parse(space)
+        except TypeError as error:
+            raise BuildFailed(kind="space", role=role, space=str(space), supported=supported, **about) from error
+    return Slot(index, env, flatten)
+
+
+def first_line(error):
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def own_traceback(error):
+    """Returns the traceback of an error without the frames of this file."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+
+
+# Stepping environments.
+
+
+class Memory:
+    """The shared memory of the vector environment."""
+
+    def __init__(self, path, size, layout):
+        file = os.open(path, os.O_RDWR)
+        self.bytes = mmap.mmap(file, size)
+        os.close(file)
+        self.layout = layout
+        self.same_step, self.next_step = layout["mode"] == "SameStep", layout["mode"] == "NextStep"
+        words = memoryview(self.bytes)
+        self.running = words[layout["running"] :][:8].cast("q")
+        self.commands = self.array(layout["commands"], COMMAND_WORDS, "Q")
+        self.integers = self.array(layout["results"], RESULT_WORDS, "q")
+        self.floats = self.array(layout["results"], RESULT_WORDS, "d")
+
+    def array(self, offset, words, format):
+        """Returns the words of all environments from `offset` on."""
+        return memoryview(self.bytes)[offset:][: 8 * words * self.layout["num_envs"]].cast(format)
+
+
+class Rows:
+    """The rows of a buffer of observations, whose arrays are created when they are first used."""
+
+    def __init__(self, memory, start, observation):
+        self.memory, self.start, self.stride = memory.bytes, start, memory.layout["observation_stride"]
+        self.observation, self.views = observation, {}
+
+    def __getitem__(self, row):
+        try:
+            return self.views[row]
+        except KeyError:
+            view = self.observation.view(self.memory, self.start + row * self.stride)
+            self.views[row] = view
+            return view
+
+
+class Slot:
+    """One environment, its episode and its places in shared memory."""
+
+    def __init__(self, index, env, flatten):
+        self.index, self.env = index, env
+        self.observation = observation_of(env.observation_space, flatten)
+        self.action_space = env.action_space
+        self.action = action_of(self.action_space)
+        self.look_inside()
+        self.over, self.total, self.length, self.began = False, 0.0, 0, 0.0
+        self.stage, self.last, self.final = "construction", None, None
+        # A state that has been loaded but not restored.
+        self.staged = None
+
+    def describe(self):
+        """Describes the spaces of observations and actions."""
+        shown = self.observation
+        observation = describe_box(shown.shape, shown.dtype, shown.low, shown.high)
+        return {"observation": observation, "action": self.action.describe(), "action_len": self.action.length}
+
+    def bind(self, memory):
+        """Finds the places of this environment in shared memory."""
+        layout = memory.layout
+        self.memory = memory
+        self.rows = Rows(memory, layout["observations"], self.observation)
+        self.final_rows = Rows(memory, layout["final_observations"], self.observation)
+        self.command, self.place = COMMAND_WORDS * self.index, RESULT_WORDS * self.index
+        self.action.bind(memory.bytes, layout["actions"] + self.index * layout["action_stride"])
+
+    def perform(self):
+        """Carries out the command in shared memory."""
+        memory = self.memory
+        kind, row = memory.commands[self.command], memory.commands[self.command + 1]
+        if kind == STEP and not self.over:
+            self.step(row)
+            return
+        if kind == STEP:
+            self.reset(None)
+            self.finish(row, AUTORESET)
+        elif kind == RESET or kind == RESET_WITH_SEED:
+            self.reset(memory.commands[self.command + 2] if kind == RESET_WITH_SEED else None)
+            self.finish(row, 0)
+        elif kind == RESTORE:
+            self.restore(row)
+        else:
+            self.finish(row, AUTORESET if kind == IDLE else 0)
+
+    def step(self, row):
+        """Steps the environment, and resets it if the mode is SameStep and the episode has ended."""
+        self.stage = "step"
+        self.length += 1
+        observation, reward, terminated, truncated, _ = self.env.step(self.action.read())
+        self.last = observation
+        memory, place = self.memory, self.place
+        try:
+            memory.floats[place] = reward
+        except TypeError:
+            raise Rejected(
+                f"the reward is {reward!r:.200} of the type {type(reward).__name__}, but must be a number"
+            ) from None
+        self.total += memory.floats[place]
+        if self.inside.action_space is not self.action_space_inside:
+            self.check_action_space()
+        if not terminated and not truncated:
+            self.observation.write(observation, self.rows[row])
+            memory.floats[place + 1], memory.floats[place + 2] = 0.0, 0.0
+            memory.integers[place + 3], memory.integers[place + 4] = self.length, STEPPED
+            return
+        flags = (TERMINATED if terminated else 0) | (TRUNCATED if truncated else 0) | ENDED | STEPPED
+        self.end(row, memory.floats[place], flags)
+
+    def end(self, row, reward, flags):
+        """Reports the end of an episode."""
+        result = (reward, self.total, time.perf_counter() - self.began, self.length)
+        if self.memory.same_step:
+            self.observation.write(self.last, self.final_rows[row])
+            # Environments may reuse the memory of observations.
+            self.final = copy.deepcopy(self.last)
+            self.reset(None)
+        else:
+            self.over = True
+            flags |= OVER
+        self.observation.write(self.last, self.rows[row])
+        self.report((*result, flags))
+
+    def report(self, result):
+        """Writes a result: the reward, the return, the seconds and the length of the episode, and flags."""
+        memory, place = self.memory, self.place
+        memory.floats[place], memory.floats[place + 1], memory.floats[place + 2] = result[:3]
+        memory.integers[place + 3], memory.integers[place + 4] = result[3:]
+
+    def finish(self, row, flags):
+        """Reports the current observation with reward 0."""
+        self.observation.write(self.last, self.rows[row])
+        self.report((0.0, 0.0, 0.0, self.length, flags | (OVER if self.over else 0)))
+
+    def reset(self, seed):
+        """Starts an episode."""
+        self.stage, self.length = "reset", 0
+        self.last, _ = self.env.reset(seed=seed)
+        self.over, self.total = False, 0.0
+        self.began = time.perf_counter()
+        self.check_action_space()
+
+    def check_action_space(self):
+        """Raises an error if the action space is no longer the one that the learner knows."""
+        if self.env.action_space != self.action_space:
+            raise Rejected(f"the action space was {self.action_space}, but is now {self.env.action_space}")
+        self.look_inside()
+
+    def look_inside(self):
+        """Notes the action space of the innermost environment, which is cheaper to compare than the outermost."""
+        self.inside = self.env.unwrapped
+        self.action_space_inside = self.inside.action_space
+
+    def render(self):
+        """Returns the height, the width and the bytes of a frame."""
+        self.stage = "render"
+        mode = getattr(self.env, "render_mode", None)
+        if mode != "rgb_array":
+            raise Rejected(f"the render mode is {mode!r}, but must be 'rgb_array'")
+        frame = np.asarray(self.env.render())
+        if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
+            found = f"the shape {frame.shape} and the type {frame.dtype}"
+            raise Rejected(f"the frame has {found}, but must be (height, width, 3) of uint8")
+        return frame.shape[0], frame.shape[1], np.ascontiguousarray(frame).tobytes()
+
+    def save(self):
+        """Returns the state of the environment and its episode."""
+        self.stage = "snapshot"
+        layer = self.env
+        while layer is not None:
+            if isinstance(layer, gymnasium.utils.EzPickle):
+                name = type(layer).__name__
+                raise Rejected(f"{name} is an EzPickle, which saves only the arguments of its constructor")
+            layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None
+        seconds = time.perf_counter() - self.began
+        memory, place = self.memory, self.place
+        result = (*memory.floats[place : place + 3], *memory.integers[place + 3 : place + 5])
+        state = (self.env, self.last, self.final, self.over, self.total, self.length, seconds, result)
+        return pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
+
+    def load(self, state):
+        """Reads a state without changing anything."""
+        self.stage = "restore"
+        env, *rest = pickle.loads(state)
+        if env.action_space != self.action_space or env.observation_space != self.env.observation_space:
+            raise Rejected("its spaces differ from those of the environment")
+        self.staged = (env, *rest)
+
+    def restore(self, row):
+        """Continues the state that was loaded."""
+        self.stage = "restore"
+        former = self.env
+        self.env, self.last, self.final, self.over, self.total, self.length, seconds, result = self.staged
+        self.staged = None
+        self.began = time.perf_counter() - seconds
+        self.look_inside()
+        if self.memory.same_step and result[4] & ENDED:
+            self.observation.write(self.final, self.final_rows[row])
+        self.observation.write(self.last, self.rows[row])
+        self.report(result)
+        former.close()
+
+
+class Worker:
+    """The environments of this process and the requests that it answers."""
+
+    def __init__(self, pipes):
+        self.pipes, self.slots, self.memory = pipes, [], None
+
+    def serve(self):
+        """Answers requests until the parent closes the pipe."""
+        pipes = self.pipes
+        while True:
+            (count,) = struct.unpack("=I", pipes.read(4))
+            if count == CONTROL:
+                self.control(*pipes.read_frame())
+                continue
+            slots = self.slots
+            if count != ALL:
+                slots = [slots[index] for index in struct.unpack(f"={count}I", pipes.read(4 * count))]
+            if self.each(slots, Slot.perform) is not None:
+                pipes.write(DONE)
+
+    def each(self, slots, method):
+        """Calls a method of environments, and notes in shared memory which one is running.
+
+        Returns the results. Sends an error instead, and returns None, if one of them fails.
+        """
+        running, results = self.memory.running, []
+        for slot in slots:
+            running[0] = slot.index
+            try:
+                results.append(method(slot))
+            except Rejected as error:
+                self.fail(slot, str(error), None)
+                return None
+            except BaseException as error:
+                self.fail(slot, f"{type(error).__name__}: {first_line(error)}", own_traceback(error))
+                return None
+        running[0] = -1
+        return results
+
+    def fail(self, slot, error, trace):
+        """Sends the error of an environment."""
+        about = {"env": slot.index, "stage": slot.stage, "step": slot.length}
+        self.pipes.write_frame(FAILED, {**about, "error": error, "traceback": trace})
+
+    def control(self, request, data):
+        """Answers a request in JSON."""
+        getattr(self, request.pop("request"))(data, **request)
+
+    def build(self, _, first, paths, flatten, specs):
+        """Makes the environments, and replies with their spaces."""
+        sys.path[:0] = paths
+        try:
+            import_packages()
+            index = first
+            for spec in specs:
+                for _ in range(spec["count"]):
+                    self.slots.append(make_slot(index, spec, flatten))
+                    index += 1
+        except BuildFailed as error:
+            self.pipes.write_frame(REPLY, {"fault": error.details})
+            return
+        distinct, indices = [], []
+        for slot in self.slots:
+            described = slot.describe()
+            if described not in distinct:
+                distinct.append(described)
+            indices.append(distinct.index(described))
+        self.pipes.write_frame(REPLY, {"spaces": {"distinct": distinct, "indices": indices}})
+
+    def attach(self, _, path, size, layout):
+        """Maps the shared memory."""
+        self.memory = Memory(path, size, layout)
+        for slot in self.slots:
+            slot.bind(self.memory)
+        self.pipes.write_frame(REPLY, {})
+
+    def snapshot(self, _):
+        """Replies with the state of each environment."""
+        states = self.each(self.slots, Slot.save)
+        if states is not None:
+            self.pipes.write_frame(REPLY, {"sizes": [len(state) for state in states]}, b"".join(states))
+
+    def restore(self, data, sizes):
+        """Reads a state for each environment. The command RESTORE continues it."""
+        states, start = {}, 0
+        for slot, size in zip(self.slots, sizes):
+            states[slot.index] = data[start : start + size]
+            start += size
+        if self.each(self.slots, lambda slot: slot.load(states[slot.index])) is not None:
+            self.pipes.write_frame(REPLY, {})
+
+    def render(self, _, env):
+        """Replies with a frame of an environment."""
+        slot = self.slots[env - self.slots[0].index]
+        frames = self.each([slot], Slot.render)
+        if frames is not None:
+            height, width, pixels = frames[0]
+            self.pipes.write_frame(REPLY, {"height": height, "width": width}, pixels)
+
+    def close(self):
+        """Closes the environments. Errors no longer matter."""
+        for slot in self.slots:
+            try:
+                slot.env.close()
+            except Exception:
+                pass
+
+
+def ignore(*_):
+    """Handles a signal by doing nothing."""
+
+
+def prepare(parent):
+    """Prepares this process for signals and the end of its parent."""
+    # The terminal and schedulers send signals to all processes. The parent decides when this one ends. A handler,
+    # unlike SIG_IGN, is not inherited by programs that environments start.
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        signal.signal(getattr(signal, name), ignore)
+    # Crashes and, on request, endless steps leave a traceback.
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)
+    if sys.platform == "linux":
+        # The kernel ends this process with its parent, even while a step does not return.
+        death_signal = 1
+        ctypes.CDLL(None).prctl(death_signal, signal.SIGKILL, 0, 0, 0)
+    # The parent may have ended before that.
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def main():
+    pipes = Pipes()
+    prepare(int(sys.argv[1]))
+    worker = Worker(pipes)
+    try:
+        worker.serve()
+    except (EOFError, BrokenPipeError):
+        worker.close()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads and exit handlers of environments must not keep the process.
+    os._exit(0)
+
+
+main()

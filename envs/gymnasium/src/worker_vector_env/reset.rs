@@ -1,0 +1,83 @@
+//! Resetting environments, and dropping the results that are in flight.
+
+use rl_env::{Batch, ResetSeeds, VectorError};
+
+use super::{Phase, WorkerVectorEnv, check_len};
+use crate::board::Command;
+
+impl WorkerVectorEnv {
+    /// Resets the environments whose entry in `mask` is true. The others are reported again with reward 0 and no flags;
+    /// a pending autoreset stays pending.
+    ///
+    /// Seeds count only the selected environments: the first of them gets the first seed. Selecting only some requires
+    /// that a batch holds all environments.
+    pub fn reset_masked(&mut self, mask: &[bool], seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
+        check_len("entries of the reset mask", mask.len(), self.envs.len())?;
+        let selected = mask.iter().filter(|&&selected| selected).count();
+        if selected < mask.len() {
+            self.check_ready("the first reset must include all environments")?;
+            if !self.is_ordered() {
+                return Err(VectorError::OutOfOrder(
+                    "some environments can be reset only if a batch holds all of them",
+                ));
+            }
+        }
+        self.reset_selected(|env| mask[env], selected, seeds)
+    }
+
+    pub(super) fn reset_selected(
+        &mut self,
+        selects: impl Fn(usize) -> bool,
+        selected: usize,
+        seeds: ResetSeeds<'_>,
+    ) -> Result<&Batch, VectorError> {
+        if let ResetSeeds::Each(seeds) = seeds {
+            check_len("seeds", seeds.len(), selected)?;
+        }
+        self.check_not_stepping("reset was called between send and recv")?;
+        self.discard_from(0)?;
+        let mut position = 0;
+        self.start_round(|env| {
+            if !selects(env) {
+                return Command::Report;
+            }
+            position += 1;
+            Command::Reset(seeds.of(position - 1))
+        })?;
+        self.receive()
+    }
+
+    /// Waits for the environments in flight and drops their results. The next batch starts with `first_env`.
+    pub(super) fn discard_from(&mut self, first_env: usize) -> Result<(), VectorError> {
+        self.wait_for_all()?;
+        self.workers_mut().clear();
+        self.ring.seek(first_env);
+        self.next_turn = first_env;
+        for env in &mut self.envs {
+            env.in_flight = false;
+        }
+        self.num_in_flight = 0;
+        Ok(())
+    }
+
+    /// Waits until nothing is in flight.
+    fn wait_for_all(&mut self) -> Result<(), VectorError> {
+        let waited = self.workers_mut().wait_for_all();
+        waited.map_err(|fault| self.fail(fault))
+    }
+
+    /// Sends a command to every environment. Nothing may be in flight.
+    pub(super) fn start_round(
+        &mut self,
+        mut command_of: impl FnMut(usize) -> Command,
+    ) -> Result<(), VectorError> {
+        self.targets.clear();
+        self.targets.extend(0..self.envs.len());
+        for env in 0..self.envs.len() {
+            self.command(env, command_of(env));
+        }
+        // Every environment has been sent to.
+        self.phase = Phase::Ready;
+        self.start()
+    }
+}

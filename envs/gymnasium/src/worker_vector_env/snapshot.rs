@@ -1,0 +1,204 @@
+//! Snapshots of all environments.
+
+use std::mem;
+use std::ops::Range;
+
+use rl_env::{AutoresetMode, Batch, EnvError, VectorError, snapshot};
+use serde::{Deserialize, Serialize};
+
+use super::WorkerVectorEnv;
+use crate::board::Command;
+use crate::workers::{Fault, Workers};
+
+/// The version of the format. Changing any type here or the state in worker.py requires a new one.
+const VERSION: u32 = 1;
+
+/// The state of a vector environment between two steps.
+#[derive(Serialize, Deserialize)]
+struct VectorState {
+    version: u32,
+    mode: AutoresetMode,
+    /// In the order of the results: the last batch received, then the results still to be received.
+    envs: Vec<SavedEnv>,
+}
+
+/// The state of one environment.
+#[derive(Serialize, Deserialize)]
+struct SavedEnv {
+    env_id: usize,
+    task: String,
+    seed: Option<u64>,
+    /// The environment, its episode and its last result, pickled.
+    state: Vec<u8>,
+}
+
+/// The request for the states of a worker's environments.
+#[derive(Serialize)]
+#[serde(tag = "request", rename = "snapshot")]
+struct Snapshot {}
+
+/// The request to read states, which follow each other.
+#[derive(Serialize)]
+#[serde(tag = "request", rename = "restore")]
+struct Restore {
+    sizes: Vec<usize>,
+}
+
+/// The lengths of the states in the bytes of a frame.
+#[derive(Deserialize)]
+struct Sizes {
+    sizes: Vec<usize>,
+}
+
+impl WorkerVectorEnv {
+    pub(super) fn save(&self) -> Result<Vec<u8>, VectorError> {
+        self.check_ready("snapshot was called before the first reset")?;
+        let num_pending = self.envs.len() - self.batch_size;
+        let all_received = self.takes_turns() && self.num_in_flight == 0;
+        // An environment of the last batch that is in flight has a newer result than the one received.
+        let is_stepping = self.ring.last().env_ids.iter().any(|&env| self.envs[env].in_flight);
+        if is_stepping || self.num_in_flight != num_pending && !all_received {
+            return Err(VectorError::OutOfOrder("snapshot was called between send and recv"));
+        }
+        let mut workers = self.lock();
+        workers.wait_for_all().map_err(|fault| self.error_of(fault))?;
+        if let Some(fault) = workers.failure() {
+            return Err(self.error_of(fault.clone()));
+        }
+        let mut states = states_of(&mut workers).map_err(|fault| self.error_of(fault))?;
+        let envs = self.in_order_of_results(&workers).into_iter().map(|env| SavedEnv {
+            env_id: env,
+            task: self.task_of(env).to_owned(),
+            seed: self.envs[env].seed,
+            state: mem::take(&mut states[env]),
+        });
+        Ok(snapshot::encode(&VectorState { version: VERSION, mode: self.mode, envs: envs.collect() }))
+    }
+
+    /// Returns all environments: those of the last batch, then those whose results have not been received. Nothing may
+    /// be outstanding.
+    fn in_order_of_results(&self, workers: &Workers) -> Vec<usize> {
+        let mut envs = self.ring.last().env_ids.clone();
+        if self.has_fixed_rows {
+            let num_envs = self.envs.len();
+            let (first, others) = (envs[0], num_envs - envs.len());
+            envs.extend((0..others).map(|index| (first + self.batch_size + index) % num_envs));
+        } else {
+            envs.extend(workers.in_order());
+        }
+        envs
+    }
+
+    pub(super) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
+        self.check_not_broken()?;
+        let mut saved = self.decode(snapshot)?;
+        self.check_not_stepping("restore was called between send and recv")?;
+        self.load_states(&mut saved)?;
+        let order: Vec<usize> = saved.envs.iter().map(|env| env.env_id).collect();
+        self.discard_from(order[0] / self.batch_size * self.batch_size)?;
+        for env in &saved.envs {
+            self.envs[env.env_id].seed = env.seed;
+        }
+        self.start_round(|_| Command::Restore)?;
+        let waited = self.workers_mut().wait_for_all();
+        waited.map_err(|fault| self.fail(fault))?;
+        self.workers_mut().reorder(order.into_iter());
+        self.receive()
+    }
+
+    /// Makes the workers read the states. On an error no environment changes.
+    fn load_states(&mut self, saved: &mut VectorState) -> Result<(), VectorError> {
+        let mut states = vec![Vec::new(); self.envs.len()];
+        for env in &mut saved.envs {
+            states[env.env_id] = mem::take(&mut env.state);
+        }
+        let workers = self.workers_mut();
+        let parts: Vec<Range<usize>> = workers.envs().collect();
+        for (index, part) in parts.into_iter().enumerate() {
+            let states = &states[part];
+            let sizes = states.iter().map(Vec::len).collect();
+            let asked = workers.ask(index, &Restore { sizes }, &states.concat());
+            if let Err(fault) = asked {
+                return Err(match fault {
+                    Fault::Env { .. } => self.bad_state(fault),
+                    fault => self.fail(fault),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the error of a state that Python cannot read.
+    fn bad_state(&self, fault: Fault) -> VectorError {
+        match self.error_of(fault) {
+            VectorError::Env { env, error: EnvError::Failed(reason) } => {
+                VectorError::BadSnapshot(format!("environment {env}: {reason}"))
+            }
+            error => error,
+        }
+    }
+
+    /// Decodes a state and checks that it fits these environments.
+    fn decode(&self, bytes: &[u8]) -> Result<VectorState, VectorError> {
+        let bad = |reason: String| Err(VectorError::BadSnapshot(reason));
+        let state: VectorState = match snapshot::decode(bytes) {
+            Ok(state) => state,
+            Err(EnvError::BadSnapshot(reason)) => return bad(reason),
+            Err(error) => return bad(error.to_string()),
+        };
+        if state.version != VERSION {
+            return bad(format!("its format is {}, but must be {VERSION}", state.version));
+        }
+        if state.mode != self.mode {
+            return bad(format!("its autoreset mode is {:?}, but must be {:?}", state.mode, self.mode));
+        }
+        let mut ids: Vec<usize> = state.envs.iter().map(|env| env.env_id).collect();
+        if !self.is_ordered() {
+            ids.sort_unstable();
+        }
+        if !ids.into_iter().eq(0..self.envs.len()) {
+            let num_envs = self.envs.len();
+            return bad(format!(
+                "it must contain each of the {num_envs} environments once, in the order of the batches"
+            ));
+        }
+        for env in &state.envs {
+            let task = self.task_of(env.env_id);
+            if env.task != task {
+                let saved = &env.task;
+                return bad(format!(
+                    "the state of an environment of {saved} cannot be restored to one of {task}"
+                ));
+            }
+        }
+        Ok(state)
+    }
+}
+
+/// Returns the state of every environment, pickled.
+fn states_of(workers: &mut Workers) -> Result<Vec<Vec<u8>>, Fault> {
+    let count = workers.envs().len();
+    for index in 0..count {
+        workers.send_frame(index, &Snapshot {}, &[])?;
+    }
+    let mut states = Vec::new();
+    let mut failed = None;
+    for index in 0..count {
+        // All replies are read, so that none is left for the next call.
+        match workers.reply(index) {
+            Ok(frame) => {
+                let Sizes { sizes } = frame.value().unwrap_or(Sizes { sizes: Vec::new() });
+                let mut rest = frame.bytes.as_slice();
+                for size in sizes {
+                    let (state, others) = rest.split_at(size.min(rest.len()));
+                    states.push(state.to_vec());
+                    rest = others;
+                }
+            }
+            Err(fault) => {
+                failed.get_or_insert(fault);
+            }
+        }
+    }
+    failed.map_or(Ok(states), Err)
+}
