@@ -1,6 +1,7 @@
 //! The vector environments of an experiment.
 
 mod padded;
+#[cfg(unix)]
 mod python;
 mod share;
 
@@ -249,6 +250,9 @@ impl Builder {
                 let envs = registered(copies, self.settings.rescale_observations, length)?;
                 Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
             }
+            #[cfg(not(unix))]
+            Games::Python(_) => anyhow::bail!("environments in Python are not supported on this system"),
+            #[cfg(unix)]
             Games::Python(names) => {
                 let groups: Vec<(&str, usize)> = names.iter().map(|&name| (name, num_envs(name))).collect();
                 let workers = match self.settings.gymnasium.workers {

@@ -28,6 +28,7 @@ const ALLOWED: [(&str, &[&str]); 14] = [
             "ale",
             "algorithms",
             "classic-control",
+            "gymnasium-workers",
             "mujoco",
             "rl-env",
             "settings",

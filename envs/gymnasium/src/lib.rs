@@ -101,25 +101,34 @@
 //! Environments that cannot be pickled, or are an `EzPickle`, which saves only the arguments of its constructor, have
 //! none.
 //!
-//! The crate is empty on systems other than Unix.
+//! Systems other than Unix have the options only.
 
-#![cfg(unix)]
-
+#[cfg(unix)]
 mod board;
 mod build_error;
+#[cfg(unix)]
 mod interpreter;
+#[cfg(unix)]
 mod memory;
 mod name;
 mod options;
+#[cfg(unix)]
 mod output;
+#[cfg(unix)]
 mod process;
+#[cfg(unix)]
 mod protocol;
+#[cfg(unix)]
 mod ring;
+#[cfg(unix)]
 mod spaces;
+#[cfg(unix)]
 mod worker_vector_env;
+#[cfg(unix)]
 mod workers;
 
 pub use build_error::BuildError;
-pub use name::NameError;
+pub use name::{EnvName, NameError};
 pub use options::{BatchOrder, EnvGroup, EnvOptions, MAX_NUM_ENVS, WorkerOptions, WrapperOptions};
+#[cfg(unix)]
 pub use worker_vector_env::{RgbFrame, WorkerVectorEnv};

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::str::FromStr;
 
 use thiserror::Error;
 
@@ -19,9 +20,17 @@ pub(crate) enum Source {
     Python,
 }
 
-/// The name of an environment.
+/// The name of an environment. [`EnvGroup::name`](crate::EnvGroup::name) describes its forms.
+///
+/// ```
+/// use gymnasium_workers::EnvName;
+///
+/// let name: EnvName = "gym:LunarLander-v3".parse()?;
+/// assert_eq!(name.to_string(), "gymnasium:LunarLander-v3");
+/// # Ok::<(), gymnasium_workers::NameError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EnvName {
+pub struct EnvName {
     pub(crate) source: Source,
     /// The module to import first.
     pub(crate) module: Option<String>,
@@ -30,7 +39,14 @@ pub(crate) struct EnvName {
 }
 
 impl EnvName {
-    pub(crate) fn parse(text: &str) -> Result<Self, NameError> {
+    /// The beginnings of all names.
+    pub const PREFIXES: [&'static str; 3] = ["gymnasium:", "gym:", "python:"];
+}
+
+impl FromStr for EnvName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
         let error = || NameError(text.to_owned());
         let (prefix, rest) = text.split_once(':').ok_or_else(error)?;
         let source = match prefix {
@@ -70,7 +86,7 @@ mod tests {
     #[test]
     fn names_have_a_source_a_module_and_a_target() {
         let parts = |text: &str| {
-            let name = EnvName::parse(text).unwrap();
+            let name = text.parse::<EnvName>().unwrap();
             (name.source, name.module.clone().unwrap_or_default(), name.target.clone(), name.to_string())
         };
         let expected = |source, module: &str, target: &str, text: &str| {
@@ -90,7 +106,7 @@ mod tests {
         for text in
             ["CartPole-v1", "gymnasium:", "gymnasium::Id-v0", "python:make_env", "python:a:", "ale:pong"]
         {
-            let message = EnvName::parse(text).unwrap_err().to_string();
+            let message = text.parse::<EnvName>().unwrap_err().to_string();
             assert!(message.contains(&format!("{text:?}")) && message.contains("gymnasium:ID"), "{message}");
         }
     }

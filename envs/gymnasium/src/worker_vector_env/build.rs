@@ -153,7 +153,7 @@ fn check_groups(groups: &[EnvGroup]) -> Result<Vec<Group<'_>>, BuildError> {
     let groups = groups.iter().map(|group| {
         let envs = first..first + group.num_envs;
         first = envs.end;
-        Ok(Group { name: EnvName::parse(&group.name)?, envs, options: &group.options })
+        Ok(Group { name: group.name.parse()?, envs, options: &group.options })
     });
     groups.collect()
 }
