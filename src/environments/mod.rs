@@ -45,6 +45,12 @@ pub(crate) trait Environments: VectorEnv {
 
     /// Limits the number of further steps of an environment, after which it [rests](PoolVectorEnv::limit_steps).
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError>;
+
+    /// Returns the reason why snapshots do not hold the state of the environments, so that episodes start anew after
+    /// restoring one. Not called between `send` and `recv`.
+    fn unsaved(&self) -> Option<String> {
+        None
+    }
 }
 
 impl Environments for AtariVectorEnv {
@@ -205,6 +211,10 @@ impl Builder {
         ensure!(
             !self.settings.take_turns(),
             "environments.halves = true is not possible with several processes"
+        );
+        ensure!(
+            !matches!(self.games, Games::Python(_)),
+            "environments in Python cannot be trained by several processes"
         );
         let one_of_each = self.build_some(Purpose::Training, 0, 0, |_| 1)?;
         let spec = self.spec(one_of_each.as_ref())?;

@@ -27,7 +27,7 @@ impl Run {
             return Ok(());
         }
         let mut team = Team::new(heard);
-        let mut collection = self.start_environments()?;
+        let mut collection = self.start_environments(|_| ())?;
         if matches!(self.initial_state, InitialState::Transferred) {
             self.take_part_in_checkpoint(&team)?;
         }

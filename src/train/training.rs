@@ -75,7 +75,7 @@ impl Run {
         health.replay(&self.directory);
         self.show_beginning(services.telemetry)?;
         let workload = self.experiment.algorithm.workload(self.learner.spec())?;
-        let collection = self.start_environments()?;
+        let collection = self.start_environments(|warning| services.printer.warn(warning))?;
         let evaluations = self.evaluations();
         let mut training =
             Training { team, clock, tally, services, workload, collection, evaluations, health };
@@ -145,8 +145,8 @@ impl Run {
         Ok(())
     }
 
-    /// Resets the environments, or restores them as they were.
-    pub(super) fn start_environments(&mut self) -> Result<Collection> {
+    /// Resets the environments, or restores them as they were. Warns if a resumed run will not continue their episodes.
+    pub(super) fn start_environments(&mut self, warn: impl FnOnce(&str)) -> Result<Collection> {
         match &self.initial_state {
             InitialState::Fresh | InitialState::Transferred => {
                 self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
@@ -154,6 +154,9 @@ impl Run {
             InitialState::Restored { environments, .. } => {
                 self.environments.restore(environments)?;
             }
+        }
+        if let Some(reason) = self.environments.unsaved() {
+            warn(&format!("a resumed run will start new episodes, because their state cannot be saved: {reason}"));
         }
         let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
         let collection = Collection::begin(self.environments.as_mut())?;
