@@ -13,6 +13,7 @@ use crate::config::{Layers, help};
 pub(crate) struct ExperimentArgs {
     #[arg(
         long,
+        visible_alias = "env",
         value_delimiter = ',',
         value_name = "GAMES",
         allow_hyphen_values = true,
@@ -181,6 +182,7 @@ pub(crate) struct SweepArgs {
     /// excludes a game or set
     #[arg(
         long,
+        visible_alias = "env",
         value_delimiter = ',',
         value_name = "GAMES",
         allow_hyphen_values = true,
