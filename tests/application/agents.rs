@@ -2,34 +2,34 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use half::f16;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{ale_train, fail, stdout, succeed};
+use crate::program::{Line, run, stdout};
 
 /// Trains a small agent of an algorithm into `run`.
 fn train(algorithm: &str, games: &str, settings: &[&str], directory: &Path) {
-    let mut command = in_directory(directory);
-    command.args([algorithm, "--games", games, "--num-envs", "2", "--total-frames", "1024", "--quiet"]);
-    command.args(["--num-threads", "1", "--run-dir", "run", "--set", "evaluation.episodes=2"]);
-    succeed(command.args(settings.iter().flat_map(|setting| ["--set", setting])));
+    let small = "--num-envs 2 --total-frames 1024 --quiet --num-threads 1 --run-dir run";
+    let line = run(algorithm).args(["--games", games]).words(small).set("evaluation.episodes", 2);
+    line.settings(settings).within(directory).succeed();
 }
 
-fn in_directory(directory: &Path) -> Command {
-    let mut command = ale_train();
-    command.current_dir(directory);
-    command
+/// Returns the JSON that a command prints.
+fn printed(line: &Line) -> Value {
+    serde_json::from_str(&line.stdout()).expect("JSON")
+}
+
+/// Returns an evaluation of three episodes.
+fn eval(agent: &str, directory: &Path) -> Line {
+    run("eval").arg(agent).words("--episodes 3 --num-threads 1 --json").within(directory)
 }
 
 /// Returns the evaluation of an agent without its name.
 fn evaluated(agent: &str, directory: &Path) -> Value {
-    let arguments = ["eval", agent, "--episodes", "3", "--num-threads", "1", "--json"];
-    let mut report: Value =
-        serde_json::from_str(&stdout(in_directory(directory).args(arguments))).expect("JSON");
+    let mut report = printed(&eval(agent, directory));
     report.as_object_mut().expect("an object").remove("checkpoint");
     report
 }
@@ -62,12 +62,12 @@ fn exported_agents_play_like_their_runs() {
         let directory = TempDir::new().expect("a directory");
         let path = directory.path();
         train(algorithm, games, settings, path);
-        succeed(in_directory(path).args(["export", "run", "--out", "agent.safetensors"]));
+        run("export run --out agent.safetensors").within(path).succeed();
         let of_run = evaluated("run", path);
         assert_eq!(evaluated("agent.safetensors", path), of_run, "{algorithm} on {games}");
         assert!(of_run["frames"].as_u64() >= Some(1000), "{of_run}");
         // Exporting the file again changes nothing.
-        succeed(in_directory(path).args(["export", "agent.safetensors", "--out", "again.safetensors"]));
+        run("export agent.safetensors --out again.safetensors").within(path).succeed();
         assert_eq!(evaluated("again.safetensors", path), of_run);
     }
 }
@@ -78,14 +78,10 @@ fn an_agent_of_several_tasks_can_be_evaluated_on_one_of_them() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path();
     train("ppo", "CartPole-v1,Acrobot-v1", &["ppo.num_steps=16"], path);
-    let games = |flags: &[&str]| -> Value {
-        let arguments = ["eval", "run", "--episodes", "3", "--num-threads", "1", "--json"];
-        let said = stdout(in_directory(path).args(arguments).args(flags));
-        serde_json::from_str::<Value>(&said).expect("JSON")["games"].clone()
-    };
-    let all = games(&[]);
+    let games = |flags: &str| printed(&eval("run", path).words(flags))["games"].clone();
+    let all = games("");
     for (chosen, index) in [("CartPole-v1", 0), ("Acrobot-v1", 1), ("-Acrobot-v1", 0)] {
-        assert_eq!(games(&["--games", chosen]), Value::from(vec![all[index].clone()]), "{chosen}");
+        assert_eq!(games(&format!("--games {chosen}")), Value::from(vec![all[index].clone()]), "{chosen}");
     }
 }
 
@@ -98,13 +94,8 @@ fn evaluations_are_greedy_if_a_flag_or_the_experiment_says_so() {
         let settings = ["ppo.num_steps=16", "evaluation.episodes=10", &setting];
         train("ppo", "CartPole-v1", &settings, path);
         // The episodes of the final evaluation of the run, whose seed is 1.
-        let arguments =
-            ["eval", "run", "--episodes", "10", "--seed", "1000001", "--num-threads", "1", "--json"];
-        let report = |flags: &[&str]| -> Value {
-            let said = stdout(in_directory(path).args(arguments).args(flags));
-            serde_json::from_str(&said).expect("JSON")
-        };
-        let [sampled, best] = [report(&[]), report(&["--greedy"])];
+        let eval = run("eval run --episodes 10 --seed 1000001 --num-threads 1 --json").within(path);
+        let [sampled, best] = ["", "--greedy"].map(|flag| printed(&eval.clone().words(flag)));
         assert_eq!((&sampled["greedy"], &best["greedy"]), (&Value::from(false), &Value::from(true)));
         let mean = |report: &Value| report["games"][0]["mean"].as_f64().expect("a mean");
         assert_ne!(mean(&sampled), mean(&best));
@@ -121,8 +112,8 @@ fn sixteen_bit_floats_are_the_nearest_and_halve_the_size() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path();
     train("ppo", "harvest", &["ppo.num_steps=16"], path);
-    succeed(in_directory(path).args(["export", "run", "--out", "full.safetensors"]));
-    succeed(in_directory(path).args(["export", "run", "--dtype", "f16", "--out", "half.safetensors"]));
+    run("export run --out full.safetensors").within(path).succeed();
+    run("export run --dtype f16 --out half.safetensors").within(path).succeed();
     let [full, half] =
         ["full", "half"].map(|name| fs::read(path.join(format!("{name}.safetensors"))).unwrap());
     let [full, half] = [&full, &half].map(|file| SafeTensors::deserialize(file).expect("safetensors"));
@@ -145,7 +136,7 @@ fn statistics_keep_32_bits_and_two_exports_are_equal() {
     train("ppo", "Pendulum-v1", &settings, path);
     let [full, half, again] = [("full", "f32"), ("half", "f16"), ("again", "f16")].map(|(name, dtype)| {
         let file = format!("{name}.safetensors");
-        succeed(in_directory(path).args(["export", "run", "--dtype", dtype, "--out", &file]));
+        run("export run").args(["--dtype", dtype, "--out", &file]).within(path).succeed();
         fs::read(path.join(file)).expect("an export")
     });
     assert!(half == again);
@@ -162,23 +153,17 @@ fn statistics_keep_32_bits_and_two_exports_are_equal() {
 fn the_zoo_plays_without_roms_and_without_a_home() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path();
-    let command = || {
-        let mut command = in_directory(path);
-        // Neither HOME nor another variable names a directory.
-        command.env_clear().arg("--offline");
-        command
-    };
-    let arguments = ["eval", "zoo:harvest", "--episodes", "16", "--num-threads", "1", "--json"];
-    let report: Value = serde_json::from_str(&stdout(command().args(arguments))).expect("JSON");
+    // Neither HOME nor another variable names a directory.
+    let said = |words: &str| stdout(run("--offline").words(words).within(path).command().env_clear());
+    let report: Value =
+        serde_json::from_str(&said("eval zoo:harvest --episodes 16 --num-threads 1 --json")).expect("JSON");
     let mean = report["games"][0]["mean"].as_f64().expect("a mean");
     assert!(mean > 33.0, "{report}");
-    let sticky = ["eval", "zoo:harvest", "--episodes", "1", "--sticky", "0.1", "--json"];
-    let report: Value = serde_json::from_str(&stdout(command().args(sticky))).expect("JSON");
+    let report: Value =
+        serde_json::from_str(&said("eval zoo:harvest --episodes 1 --sticky 0.1 --json")).expect("JSON");
     assert_eq!(report["repeat_action_probability"], Value::from(0.1));
-    succeed(command().args(["record", "zoo:harvest", "--max-steps", "20", "--out", "harvest.gif"]));
-    let start =
-        ["ppo", "--init-from", "zoo:harvest", "--total-frames", "4096", "--set", "evaluation.episodes=0"];
-    succeed(command().args(start));
+    said("record zoo:harvest --max-steps 20 --out harvest.gif");
+    said("ppo --init-from zoo:harvest --total-frames 4096 --set evaluation.episodes=0");
 }
 
 #[test]
@@ -186,8 +171,7 @@ fn the_zoo_wins_at_pong() {
     if ale::roms::for_tests("pong").is_none() {
         return;
     }
-    let arguments = ["eval", "zoo:pong", "--episodes", "4", "--num-threads", "1", "--json"];
-    let report: Value = serde_json::from_str(&stdout(ale_train().args(arguments))).expect("JSON");
+    let report = printed(&run("eval zoo:pong --episodes 4 --num-threads 1 --json"));
     let mean = report["games"][0]["mean"].as_f64().expect("a mean");
     // The mean of 100 episodes is 20.4; the best possible score is 21.
     assert!((15.0..=21.0).contains(&mean), "{report}");
@@ -195,11 +179,11 @@ fn the_zoo_wins_at_pong() {
 
 #[test]
 fn every_agent_of_the_zoo_has_a_card() {
-    let rows: Vec<Value> = serde_json::from_str(&stdout(ale_train().args(["zoo", "--json"]))).expect("JSON");
+    let rows: Vec<Value> = serde_json::from_str(&run("zoo --json").stdout()).expect("JSON");
     assert!(!rows.is_empty());
     for row in rows {
         let name = row["name"].as_str().expect("a name");
-        let card = stdout(ale_train().args(["zoo", name]));
+        let card = run("zoo").arg(name).stdout();
         let commit = row["commit"].as_str().expect("a commit");
         assert!(!commit.ends_with("+changes"), "{name} was trained by modified code");
         for part in [commit, "MIT OR Apache-2.0", "| game |", "[environments]"] {
@@ -230,27 +214,27 @@ fn other_files_and_names_are_refused() {
     fs::write(path.join("text"), "no tensors").expect("a file");
     let empty = safetensors::serialize(Vec::<(String, safetensors::tensor::TensorView<'_>)>::new(), None);
     fs::write(path.join("empty"), empty.expect("a file of tensors")).expect("a file");
-    succeed(in_directory(path).args(["export", "zoo:harvest", "--out", "agent.safetensors"]));
+    run("export zoo:harvest --out agent.safetensors").within(path).succeed();
     saved_again(path, "without", |_| false);
     saved_again(path, "pytorch", |key| key == "format");
     saved_again(path, "older", |key| key != "scores" && key != "commit");
     saved_again(path, "whole", |_| true);
     evaluated("whole", path);
-    for (arguments, expected) in [
-        (&["eval", "text"][..], "text is not a safetensors file"),
-        (&["eval", "empty"], "empty has no metadata of an agent; if it comes from `ale-train export`, pass"),
-        (&["eval", "without"], "pass the metadata of the exported file when you save its weights again"),
-        (&["record", "pytorch", "--out", "a.gif"], "pytorch has no metadata of an agent; if it comes from"),
+    for (words, expected) in [
+        ("eval text", "text is not a safetensors file"),
+        ("eval empty", "empty has no metadata of an agent; if it comes from `ale-train export`, pass"),
+        ("eval without", "pass the metadata of the exported file when you save its weights again"),
+        ("record pytorch --out a.gif", "pytorch has no metadata of an agent; if it comes from"),
         (
-            &["eval", "older"],
+            "eval older",
             "older has no commit, scores in its metadata; save the weights with all metadata of the agent's file, or \
              export the agent again with this version",
         ),
-        (&["eval", "zoo:harvset"], "the zoo has no agent 'harvset'; did you mean harvest?"),
-        (&["eval", "zoo:harvest", "--best"], "--best requires a run, but zoo:harvest is a single agent"),
-        (&["zoo", "pnog"], "the zoo has no agent 'pnog'"),
+        ("eval zoo:harvset", "the zoo has no agent 'harvset'; did you mean harvest?"),
+        ("eval zoo:harvest --best", "--best requires a run, but zoo:harvest is a single agent"),
+        ("zoo pnog", "the zoo has no agent 'pnog'"),
     ] {
-        let message = fail(in_directory(path).args(arguments), 2);
-        assert!(message.contains(expected), "{arguments:?}: {message}");
+        let message = run(words).within(path).fail(2);
+        assert!(message.contains(expected), "{words}: {message}");
     }
 }

@@ -14,16 +14,15 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::program::{ale_train, skip, succeed};
+use crate::program::{run, skip, succeed};
 use crate::python::python_with;
 
 const WAIT: Duration = Duration::from_mins(3);
 
 /// Trains a run that is long enough for episodes to finish.
-fn train(name: &str, task: &str, seed: &str, directory: &Path) {
-    let arguments = ["ppo", "--games", task, "--seed", seed, "--total-frames", "16384", "--num-threads", "1"];
-    let quick = ["--set", "evaluation.episodes=2", "--quiet", "--run-dir", name];
-    succeed(ale_train().args(arguments).args(quick).current_dir(directory));
+fn train(words: &str, directory: &Path) {
+    let fixed = "ppo --total-frames 16384 --num-threads 1 --set evaluation.episodes=2 --quiet";
+    run(fixed).words(words).within(directory).succeed();
 }
 
 struct Browser {
@@ -88,9 +87,9 @@ fn a_report_shows_curves_and_tables() {
     let Some(browser) = Browser::find() else { return };
     let temp = TempDir::new().expect("a temporary directory");
     let directory = temp.path();
-    train("one", "harvest", "1", directory);
-    train("two", "harvest", "2", directory);
-    succeed(ale_train().args(["report", "one", "two", "--out", "report.html"]).current_dir(directory));
+    train("--games harvest --seed 1 --run-dir one", directory);
+    train("--games harvest --seed 2 --run-dir two", directory);
+    run("report one two --out report.html").within(directory).succeed();
     let url = format!("file://{}", directory.join("report.html").display());
     let size = (1240, 900);
     let document = browser.document(&url, size);
@@ -153,7 +152,7 @@ fn tensorboard_shows_the_curves_of_a_run() {
     let temp = TempDir::new().expect("a temporary directory");
     let directory = temp.path();
     let Some(tensorboard) = TensorBoard::start(directory) else { return };
-    train("run", "CartPole-v1", "1", directory);
+    train("--games CartPole-v1 --run-dir run", directory);
     let size = (1400, 1200);
     // TensorBoard polls for new events every few seconds.
     let beginning = Instant::now();

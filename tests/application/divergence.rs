@@ -3,31 +3,17 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use safetensors::SafeTensors;
 use tempfile::TempDir;
 
-use crate::program::{ale_train, fail, succeed};
+use crate::program::{self, Line};
 
 /// Returns a training command on two tasks, in two environments of each.
-fn train(algorithm: &str, run: &Path, settings: &[&str]) -> Command {
-    let mut command = ale_train();
-    command.args([
-        algorithm,
-        "--games",
-        "CartPole-v1,Acrobot-v1",
-        "--num-envs",
-        "2",
-        "--set",
-        "experiment.total_frames=4096",
-    ]);
-    command.args(["--num-threads", "1", "--quiet", "--run-dir"]).arg(run);
-    command.args(["--set", "checkpoints.interval_minutes=0"]);
-    for setting in settings {
-        command.args(["--set", setting]);
-    }
-    command
+fn train(algorithm: &str, run: &Path, settings: &[&str]) -> Line {
+    let tasks = "--games CartPole-v1,Acrobot-v1 --num-envs 2 --set experiment.total_frames=4096";
+    let line = program::run(algorithm).words(tasks).words("--num-threads 1 --quiet --run-dir").arg(run);
+    line.set("checkpoints.interval_minutes", 0).settings(settings)
 }
 
 #[test]
@@ -38,7 +24,7 @@ fn saves_the_batch_and_names_the_tasks_and_weights() {
     ] {
         let directory = TempDir::new().expect("a directory");
         let run = directory.path().join("run");
-        let message = fail(&mut train(algorithm, &run, &settings), 1);
+        let message = train(algorithm, &run, &settings).fail(1);
         for part in
             ["is not finite after", "at learning rate 1e30", "CartPole-v1 (", "Acrobot-v1 (", "weights `"]
         {
@@ -66,12 +52,12 @@ fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
         "dqn.buffer_size=2000",
         "checkpoints.interval_frames=300",
     ];
-    let message = fail(&mut train("dqn", &run, &settings), 1);
+    let message = train("dqn", &run, &settings).fail(1);
     let (_, named) = message.trim_end().split_once("the last good checkpoint is ").expect("a checkpoint");
     let checkpoint = Path::new(named);
     assert_eq!(checkpoint.parent(), Some(run.join("checkpoints").as_path()), "{message}");
 
-    succeed(ale_train().args(["eval", named, "--episodes", "1", "--json"]));
+    program::run("eval --episodes 1 --json").arg(named).succeed();
     let progress = fs::read_to_string(checkpoint.join("progress.json")).expect("a progress");
     let progress: serde_json::Value = serde_json::from_str(&progress).expect("JSON");
     assert_eq!(progress["moment"]["frames"], 1000, "{progress}");
@@ -80,7 +66,7 @@ fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
     let batch = || fs::read(run.join("diverged_batch.safetensors")).expect("a file");
     let before = batch();
     fs::remove_file(run.join("diverged_batch.safetensors")).expect("it was there");
-    assert_eq!(fail(ale_train().arg("resume").arg(&run).arg("--quiet"), 1), message);
+    assert_eq!(program::run("resume --quiet").arg(&run).fail(1), message);
     assert!(batch() == before, "another batch");
 }
 
@@ -98,9 +84,7 @@ fn agents_with_infinite_values_are_not_saved() {
     for (total_frames, says_more) in [(4096, true), (64, false)] {
         let directory = TempDir::new().expect("a directory");
         let run = directory.path().join("run");
-        let total_frames = format!("experiment.total_frames={total_frames}");
-        let settings: Vec<&str> = settings.into_iter().chain([total_frames.as_str()]).collect();
-        let message = fail(&mut train("ppo", &run, &settings), 1);
+        let message = train("ppo", &run, &settings).set("experiment.total_frames", total_frames).fail(1);
         assert!(
             message.contains("is not finite") && message.contains("there is no checkpoint yet"),
             "{message}"
@@ -123,7 +107,7 @@ fn a_divergence_found_while_saving_is_reported_like_any_other() {
     ];
     let directory = TempDir::new().expect("a directory");
     let run = directory.path().join("run");
-    let message = fail(&mut train("ppo", &run, &settings), 1);
+    let message = train("ppo", &run, &settings).fail(1);
     assert!(
         message.contains("is not finite after") && message.contains("at learning rate 1e30"),
         "{message}"
@@ -142,13 +126,9 @@ fn warns_once_when_the_learning_rate_kills_exploration_and_rectifiers() {
         "ppo.num_steps=8",
         "ppo.num_minibatches=1",
         "policy.layer_norm=false",
-        "evaluation.episodes=0",
     ];
-    let mut command = ale_train();
-    command.args(["ppo", "--games", "harvest", "--num-envs", "1", "--total-frames", "512"]);
-    command.args(["--num-threads", "1", "--quiet", "--run-dir"]).arg(&run);
-    command.args(settings.iter().flat_map(|setting| ["--set", setting]));
-    let said = String::from_utf8(succeed(&mut command).stderr).expect("UTF-8");
+    let words = "ppo --games harvest --num-envs 1 --total-frames 512 --num-threads 1 --quiet";
+    let said = program::train(&run, words).settings(&settings).messages();
     for warning in
         ["warning: entropy is 0, a problem", "warning: share of dead units in a layer is 1.000, a problem"]
     {

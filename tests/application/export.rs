@@ -16,7 +16,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::program::{ale_train, succeed};
+use crate::program;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/torch");
 
@@ -141,15 +141,11 @@ impl Exported {
     fn train(algorithm: &str, games: &str, frames: &str, settings: &[&str]) -> Self {
         let directory = TempDir::new().expect("a directory");
         let [run, file]: [PathBuf; 2] = ["run", "agent.safetensors"].map(|name| directory.path().join(name));
-        let [run_dir, out] = [&run, &file].map(|path| path.to_str().expect("a name"));
-        let mut arguments = vec![algorithm, "--games", games, "--num-envs", "2", "--total-frames", frames];
-        arguments.extend(["--num-threads", "1", "--quiet", "--run-dir", run_dir]);
-        arguments.extend(["--set", "evaluation.episodes=0", "--set", "checkpoints.interval_minutes=0"]);
-        arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
-        succeed(ale_train().args(&arguments));
-        succeed(ale_train().args(["export", run_dir, "--out", out]));
-        let checkpoint = fs::read_dir(run.join("checkpoints")).expect("checkpoints").next().expect("one");
-        let state = fs::read(checkpoint.expect("an entry").path().join("learner.bin")).expect("a learner");
+        let small = "--num-envs 2 --num-threads 1 --quiet";
+        let words = format!("{algorithm} --games {games} --total-frames {frames} {small}");
+        program::train(&run, &words).settings(settings).succeed();
+        program::run("export").arg(&run).arg("--out").arg(&file).succeed();
+        let state = fs::read(program::checkpoints(&run)[0].join("learner.bin")).expect("a learner");
         Self { file: fs::read(file).expect("a file"), state, _directory: directory }
     }
 

@@ -1,12 +1,11 @@
 //! A run prints its preset, its plan and its progress. The measurement for the plan does not change the run.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::program::{ale_train, succeed};
+use crate::program::{self, Line, checkpoints};
 
 /// Runs that are long enough to be measured: each kind of collection and of learner.
 const RUNS: [&str; 4] = [
@@ -16,25 +15,9 @@ const RUNS: [&str; 4] = [
     "sac --games Pendulum-v1 --num-envs 2 --total-frames 12000 --set sac.buffer_size=2000 --set sac.learning_starts=300 --set sac.batch_size=32 --set sac.train_ratio=0.05 --set policy.hidden_size=16",
 ];
 
-fn train(settings: &str, run: &Path) -> Command {
-    let mut command = ale_train();
-    command.args(settings.split(' ')).args(["--num-threads", "1", "--set", "evaluation.episodes=0"]);
-    command.args(["--set", "checkpoints.interval_frames=2000", "--set", "checkpoints.keep_last=99"]);
-    command.args(["--set", "checkpoints.interval_minutes=0"]);
-    command.arg("--run-dir").arg(run);
-    command
-}
-
-/// Runs a command and returns what it printed to standard error.
-fn messages(command: &mut Command) -> String {
-    String::from_utf8(succeed(command).stderr).expect("UTF-8")
-}
-
-fn checkpoints(run: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(run.join("checkpoints")).expect("checkpoints");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    paths
+fn train(settings: &str, run: &Path) -> Line {
+    let checkpoints = ["checkpoints.interval_frames=2000", "checkpoints.keep_last=99"];
+    program::train(run, settings).settings(&checkpoints).words("--num-threads 1")
 }
 
 /// Returns learner and environments at the end of a run.
@@ -61,14 +44,14 @@ fn the_measurement_does_not_change_a_run_or_a_resumed_run() {
     let temp = TempDir::new().expect("a directory");
     for (number, settings) in RUNS.into_iter().enumerate() {
         let [quiet, measured] = ["quiet", "measured"].map(|name| temp.path().join(format!("{name}{number}")));
-        let silence = messages(train(settings, &quiet).arg("--quiet"));
+        let silence = train(settings, &quiet).arg("--quiet").messages();
         assert!(silence.is_empty(), "{silence}");
-        let plan = messages(&mut train(settings, &measured));
+        let plan = train(settings, &measured).messages();
         assert!(is_measured(&plan), "{plan}");
         assert!(outcome(&quiet) == outcome(&measured), "{settings}");
         let end = outcome(&quiet);
         rewind(&measured);
-        let plan = messages(ale_train().arg("resume").arg(&measured));
+        let plan = program::run("resume").arg(&measured).messages();
         assert!(is_measured(&plan), "{plan}");
         assert!(outcome(&measured) == end, "resumed: {settings}");
     }
@@ -78,8 +61,8 @@ fn the_measurement_does_not_change_a_run_or_a_resumed_run() {
 fn a_run_prints_and_records_its_preset_and_its_size() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let plan =
-        messages(&mut train("ppo --games CartPole-v1,Acrobot-v1 --num-envs 3 --total-frames 600", &run));
+    let settings = "ppo --games CartPole-v1,Acrobot-v1 --num-envs 3 --total-frames 600";
+    let plan = train(settings, &run).messages();
     let expected = [
         "preset cartpole-ppo, chosen for 2 games; --preset selects another",
         "PPO on CartPole-v1, Acrobot-v1, seed 1, run directory",
@@ -89,9 +72,8 @@ fn a_run_prints_and_records_its_preset_and_its_size() {
     for text in expected {
         assert!(plan.contains(text), "no {text:?} in {plan}");
     }
-    let budget = "environments.game.CartPole-v1.total_frames=200";
-    let limited = "ppo --games CartPole-v1,Acrobot-v1 --num-envs 3 --total-frames 600";
-    let limited = messages(train(limited, &temp.path().join("limited")).args(["--set", budget]));
+    let limited = train(settings, &temp.path().join("limited"));
+    let limited = limited.set("environments.game.CartPole-v1.total_frames", 200).messages();
     for text in [
         "  frames        584 of the requested 600, an update every 192\n",
         "  overrides     total_frames = 200: CartPole-v1\n",
@@ -111,7 +93,7 @@ fn the_plan_predicts_the_size_of_checkpoints() {
     let in_file = format!("{} --set replay.folder={}", RUNS[2], temp.path().display());
     for (number, settings) in RUNS.into_iter().chain([overlapped, &in_file]).enumerate() {
         let run = temp.path().join(number.to_string());
-        let plan = messages(&mut train(settings, &run));
+        let plan = train(settings, &run).messages();
         let (_, predicted) = plan.split_once("a checkpoint takes ").expect("a prediction");
         let predicted = in_bytes(predicted.lines().next().expect("a line"));
         // The last one of PPO contains no rollout.

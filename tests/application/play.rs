@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 #[cfg(target_os = "linux")]
 use crate::program::is_alive;
-use crate::program::{ALE_TRAIN, ale_train, fail, skip, succeed};
+use crate::program::{self, ALE_TRAIN, fail, skip};
 
 /// The sequences that switch to the alternate screen and back to the main screen.
 const ALTERNATE: &str = "\x1b[?1049h";
@@ -197,7 +197,7 @@ fn started_game() -> Option<(Terminal, u32)> {
 #[test]
 fn a_signal_restores_the_terminal() {
     let Some((terminal, pid)) = started_game() else { return };
-    succeed(Command::new("kill").args(["-TERM", &pid.to_string()]));
+    program::signal(pid, "-TERM");
     let (_, after) = terminal.close();
     assert!(after.contains("status 143"), "{after}");
 }
@@ -224,12 +224,10 @@ fn an_agent_shows_its_reading_and_takes_over() {
         ("dqn", "dqn", &["dqn.learning_starts=9"], "."),
     ] {
         let run = temp.path().join(name);
-        let run = run.to_str().expect("UTF-8");
-        let small = ["--total-frames", "1024", "--num-envs", "2", "--set", &format!("{algorithm}.gamma=0.9")];
-        let train = [algorithm, "--quiet", "--run-dir", run, "--set", "evaluation.episodes=0"];
-        let settings = settings.iter().flat_map(|setting| ["--set", setting]);
-        succeed(ale_train().args(train).args(small).args(settings));
-        let Some(mut terminal) = Terminal::run(&format!("{ALE_TRAIN} play --checkpoint {run}")) else {
+        let line = program::train(&run, algorithm).words("--quiet --total-frames 1024 --num-envs 2");
+        line.set(&format!("{algorithm}.gamma"), 0.9).settings(settings).succeed();
+        let play = format!("{ALE_TRAIN} play --checkpoint {}", run.display());
+        let Some(mut terminal) = Terminal::run(&play) else {
             return;
         };
         terminal.answer(PLAIN);
@@ -256,16 +254,16 @@ fn an_agent_of_the_zoo_plays_at_once() {
 
 #[test]
 fn refuses_without_a_terminal_or_with_wrong_arguments() {
-    for (arguments, expected) in [
-        (&["play"][..], "needs a terminal as standard input and output"),
-        (&["play", "brekout"], "did you mean breakout?"),
-        (&["play", "atari5"], "'atari5' selects 5 games; choose one to play"),
-        (&["play", "harvest", "--mode", "7"], "modes are [0]"),
-        (&["play", "harvest", "--sticky", "2"], "it must be a number in 0..=1"),
-        (&["play", "--checkpoint", "nowhere"], "nowhere does not exist"),
+    for (words, expected) in [
+        ("play", "needs a terminal as standard input and output"),
+        ("play brekout", "did you mean breakout?"),
+        ("play atari5", "'atari5' selects 5 games; choose one to play"),
+        ("play harvest --mode 7", "modes are [0]"),
+        ("play harvest --sticky 2", "it must be a number in 0..=1"),
+        ("play --checkpoint nowhere", "nowhere does not exist"),
     ] {
-        let message = fail(ale_train().args(arguments).stdin(Stdio::null()), 2);
-        assert!(message.contains(expected), "{arguments:?}: {message}");
+        let message = fail(program::run(words).command().stdin(Stdio::null()), 2);
+        assert!(message.contains(expected), "{words}: {message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::program::{ALE_TRAIN, ale_train, stdout, succeed};
+use crate::program::{ALE_TRAIN, run, succeed, train};
 use crate::python::python_with;
 
 fn presets() -> Vec<PathBuf> {
@@ -23,9 +23,9 @@ fn every_preset_reads_back_the_same() {
     let temp = TempDir::new().expect("a directory");
     let copy = temp.path().join("copy.toml");
     for preset in presets() {
-        let shown = stdout(ale_train().args(["config", "--config"]).arg(&preset));
+        let shown = run("config --config").arg(&preset).stdout();
         fs::write(&copy, &shown).expect("a file");
-        let again = stdout(ale_train().args(["config", "--config"]).arg(&copy));
+        let again = run("config --config").arg(&copy).stdout();
         assert_eq!(again, shown, "{}", preset.display());
     }
 }
@@ -47,7 +47,7 @@ fn has_mujoco() -> bool {
 /// Returns the games of a preset. A set of games, games without ROMs and tasks without MuJoCo are replaced by the built-in
 /// game, or by a task with continuous actions.
 fn games(preset: &Path) -> String {
-    let shown = stdout(ale_train().args(["config", "--config"]).arg(preset));
+    let shown = run("config --config").arg(preset).stdout();
     let experiment: toml::Table = shown.parse().expect("TOML");
     let games = experiment["environments"]["games"].as_array().expect("a list");
     let games: Vec<&str> = games.iter().map(|game| game.as_str().expect("a name")).collect();
@@ -76,30 +76,9 @@ fn every_preset_makes_an_update() {
             .into_iter()
             .find(|(algorithm, _, _)| file.ends_with(&format!("-{algorithm}.toml")))
             .expect("a preset is named after its algorithm");
-        succeed(ale_train().args([
-            algorithm,
-            "--config",
-            file,
-            "--games",
-            &games,
-            "--num-envs",
-            "2",
-            "--total-frames",
-            "400",
-            "--num-threads",
-            "1",
-            "--set",
-            small[0],
-            "--set",
-            small[1],
-            "--set",
-            small[2],
-            "--set",
-            "evaluation.episodes=1",
-            "--quiet",
-            "--run-dir",
-            run.to_str().expect("a name"),
-        ]));
+        let line = train(&run, algorithm).args(["--config", file, "--games", &games]).settings(&small);
+        let line = line.words("--num-envs 2 --total-frames 400 --num-threads 1 --quiet");
+        line.set("evaluation.episodes", 1).succeed();
         let metrics = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
         assert!(metrics.contains(metric) && metrics.contains("evaluation/return"), "{file}");
         let provenance = fs::read_to_string(run.join("run.json")).expect("a provenance");

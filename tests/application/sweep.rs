@@ -6,19 +6,11 @@ use std::process::Output;
 
 use tempfile::TempDir;
 
-use crate::program::ale_train;
+use crate::program::{self, run};
 
 fn sweep(arguments: &[&str], directory: &Path) -> Output {
-    let mut command = ale_train();
-    let fixed = ["sweep", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir", "sweep"];
-    let evaluation = ["--set", "evaluation.episodes=2"];
-    command
-        .args(fixed)
-        .args(evaluation)
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .expect("the program starts")
+    let fixed = "sweep --games CartPole-v1 --total-frames 4096 --run-dir sweep --set evaluation.episodes=2";
+    run(fixed).args(arguments).within(directory).output()
 }
 
 #[test]
@@ -68,14 +60,12 @@ fn varies_the_seed_alone() {
 #[test]
 fn trains_a_separate_agent_for_each_game() {
     let temp = TempDir::new().expect("a temporary directory");
-    let each = |arguments: &[&str]| {
-        let mut command = ale_train();
-        let fixed =
-            ["sweep", "--total-frames", "4096", "--set", "evaluation.episodes=2", "--run-dir", "each"];
-        command.args(fixed).args(arguments).current_dir(temp.path()).output().expect("the program starts")
+    let each = |words: &str| {
+        let fixed = run("sweep --total-frames 4096 --set evaluation.episodes=2 --run-dir each");
+        fixed.words(words).within(temp.path()).output()
     };
-    let two = ["--games-each", "CartPole-v1,FrozenLake-v1", "--seeds", "1,2"];
-    let Output { status, stdout, stderr } = each(&two);
+    let two = "--games-each CartPole-v1,FrozenLake-v1 --seeds 1,2";
+    let Output { status, stdout, stderr } = each(two);
     let said = String::from_utf8_lossy(&stderr);
     assert!(status.success() && said.contains("run 4 of 4: games=FrozenLake-v1__seed=2"), "{said}");
     let config = fs::read_to_string(temp.path().join("each/games=CartPole-v1__seed=2/config.toml"));
@@ -87,23 +77,20 @@ fn trains_a_separate_agent_for_each_game() {
         (3, &["CartPole-v1", "2"][..], &["FrozenLake-v1", "2"][..])
     );
     // Only the new game is trained.
-    let more = ["--games-each", "FrozenLake-v1,CartPole-v1,Taxi-v4", "--seeds", "1..2"];
-    let said = String::from_utf8(each(&more).stderr).expect("text");
+    let more = "--games-each FrozenLake-v1,CartPole-v1,Taxi-v4 --seeds 1..2";
+    let said = String::from_utf8(each(more).stderr).expect("text");
     assert_eq!(said.matches("\nrun ").count() + usize::from(said.starts_with("run ")), 2, "{said}");
     assert!(said.contains("run 6 of 6: games=Taxi-v4__seed=2"), "{said}");
 
-    for (arguments, expected) in [
-        (&["--games-each", "pong", "--games", "pong"][..], "cannot be used with"),
-        (
-            &["--games-each", "pong", "--vary", "environments.games=pong,qbert"],
-            "--games-each, which sets the same key",
-        ),
-        (&["--games-each", "pog"], "did you mean pong?"),
-        (&["--games-each", "pong,-pong"], "--games-each: all games are excluded"),
+    for (words, expected) in [
+        ("--games-each pong --games pong", "cannot be used with"),
+        ("--games-each pong --vary environments.games=pong,qbert", "--games-each, which sets the same key"),
+        ("--games-each pog", "did you mean pong?"),
+        ("--games-each pong,-pong", "--games-each: all games are excluded"),
     ] {
-        let Output { status, stderr, .. } = each(arguments);
+        let Output { status, stderr, .. } = each(words);
         let said = String::from_utf8_lossy(&stderr);
-        assert!(status.code() == Some(2) && said.contains(expected), "{arguments:?}: {said}");
+        assert!(status.code() == Some(2) && said.contains(expected), "{words}: {said}");
     }
 }
 
@@ -135,14 +122,12 @@ fn each_setting_has_the_preset_that_fits_it() {
     let Output { status, stderr, .. } = sweep(&["--vary", "experiment.algorithm=ppo,dqn"], temp.path());
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     for algorithm in ["ppo", "dqn"] {
-        let run = temp.path().join(format!("sweep/algorithm={algorithm}__seed=1"));
+        let swept = temp.path().join(format!("sweep/algorithm={algorithm}__seed=1"));
         let alone = temp.path().join(algorithm);
-        let mut train = ale_train();
-        train.args([algorithm, "--games", "CartPole-v1", "--total-frames", "4096", "--seed", "1"]);
-        train.args(["--set", "evaluation.episodes=2", "--run-dir"]).arg(&alone);
-        crate::program::succeed(&mut train);
+        let words = "--games CartPole-v1 --total-frames 4096 --seed 1 --set evaluation.episodes=2 --run-dir";
+        run(algorithm).words(words).arg(&alone).succeed();
         let read = |run: &Path| fs::read_to_string(run.join("config.toml")).expect("a configuration");
-        assert_eq!(read(&run), read(&alone));
+        assert_eq!(read(&swept), read(&alone));
     }
 }
 
@@ -215,13 +200,9 @@ fn settings_whose_runs_would_share_a_directory_are_refused() {
 #[test]
 fn only_the_settings_need_to_be_valid() {
     let temp = TempDir::new().expect("a temporary directory");
-    let arguments = ["--vary", "experiment.algorithm=sac", "--set", "sac.learning_starts=100"];
-    let mut command = ale_train();
-    command
-        .args(["sweep", "--games", "Pendulum-v1", "--total-frames", "200", "--run-dir", "sweep"])
-        .args(arguments);
-    command.args(["--set", "evaluation.episodes=1", "--set", "policy.hidden_size=16"]);
-    crate::program::succeed(command.current_dir(temp.path()));
+    let settings = ["sac.learning_starts=100", "evaluation.episodes=1", "policy.hidden_size=16"];
+    let line = run("sweep --games Pendulum-v1 --total-frames 200 --run-dir sweep").settings(&settings);
+    line.words("--vary experiment.algorithm=sac").within(temp.path()).succeed();
 }
 
 #[test]
@@ -268,7 +249,7 @@ fn a_launcher_starts_the_runs() {
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     assert_eq!(String::from_utf8_lossy(&stdout).lines().count(), 3);
     let launched = fs::read_to_string(temp.path().join("launched")).expect("the launcher's file");
-    assert_eq!(launched, format!("on node 3|{}\n", crate::program::ALE_TRAIN).repeat(2));
+    assert_eq!(launched, format!("on node 3|{}\n", program::ALE_TRAIN).repeat(2));
 
     for (launcher, expected) in [
         ("sh 'x", "it must be a command in which every quote is closed"),
@@ -288,28 +269,24 @@ mod signals {
     use std::fs;
     use std::io::{BufRead, BufReader};
     use std::path::Path;
-    use std::process::{Child, Command, Output, Stdio};
+    use std::process::{Child, Output, Stdio};
     use std::thread;
     use std::time::{Duration, Instant};
 
     use tempfile::TempDir;
 
-    use crate::program::{ale_train, is_alive};
+    use crate::program::{is_alive, run, signal, wait_for};
 
     /// Starts a sweep of two runs. Returns it and the process of its first run, once that is training.
-    fn start(settings: &[&str], directory: &Path) -> (Child, u32) {
-        let mut command = ale_train();
-        let fixed = ["sweep", "--games", "harvest", "--run-dir", "sweep", "--vary", "ppo.gamma=0.9,0.99"];
-        command.args(fixed).args(["--num-threads", "1", "--set", "evaluation.episodes=0"]).args(settings);
-        command.args(["--set", "checkpoints.interval_minutes=0"]);
-        command.current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let sweep = command.spawn().expect("the program starts");
+    fn start(directory: &Path) -> (Child, u32) {
+        let sweep = run("sweep --games harvest --run-dir sweep --vary ppo.gamma=0.9,0.99 --num-threads 1");
+        let settings = ["evaluation.episodes=0", "checkpoints.interval_minutes=0"];
+        let mut command =
+            sweep.settings(&settings).words("--total-frames 400000").within(directory).command();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut sweep = command.spawn().expect("the program starts");
         let curves = directory.join("sweep/gamma=0.9__seed=1/metrics.jsonl");
-        let deadline = Instant::now() + Duration::from_mins(2);
-        while !curves.exists() {
-            assert!(Instant::now() < deadline, "no run in two minutes");
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_for(&mut sweep, "run", || curves.exists());
         // Gives the run time to install its signal handlers.
         thread::sleep(Duration::from_millis(300));
         let run = (|| {
@@ -324,16 +301,11 @@ mod signals {
         (sweep, run.expect("a child process"))
     }
 
-    fn signal(name: &str, process: u32) {
-        let status = Command::new("kill").args([name, &process.to_string()]).status().expect("a signal");
-        assert!(status.success());
-    }
-
     #[test]
     fn the_first_signal_is_forwarded_and_waits_for_checkpoints() {
         let temp = TempDir::new().expect("a temporary directory");
-        let (sweep, run) = start(&["--total-frames", "400000"], temp.path());
-        signal("-TERM", sweep.id());
+        let (sweep, run) = start(temp.path());
+        signal(sweep.id(), "-TERM");
         let Output { status, stderr, .. } = sweep.wait_with_output().expect("an exit status");
         let said = String::from_utf8_lossy(&stderr);
         assert_eq!(status.code(), Some(143), "{said}");
@@ -349,18 +321,18 @@ mod signals {
     #[test]
     fn the_second_signal_stops_the_sweep_and_its_runs_at_once() {
         let temp = TempDir::new().expect("a temporary directory");
-        let (mut sweep, run) = start(&["--total-frames", "400000"], temp.path());
+        let (mut sweep, run) = start(temp.path());
         // The run is paused, so that it cannot write a checkpoint between the signals.
-        signal("-STOP", run);
-        signal("-INT", sweep.id());
+        signal(run, "-STOP");
+        signal(sweep.id(), "-INT");
         let first = BufReader::new(sweep.stderr.take().expect("a pipe")).lines().find(|line| {
             line.as_ref()
                 .is_ok_and(|line| line.contains("stopping once the active runs have written checkpoints"))
         });
         assert!(first.is_some(), "no message about the first signal");
-        signal("-TERM", sweep.id());
+        signal(sweep.id(), "-TERM");
         assert_eq!(sweep.wait().expect("an exit status").code(), Some(143));
-        signal("-CONT", run);
+        signal(run, "-CONT");
         let began = Instant::now();
         while is_alive(run) {
             assert!(began.elapsed() < Duration::from_secs(10), "the run is still alive");

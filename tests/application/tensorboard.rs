@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use crate::program::{ale_train, stdout, succeed};
+use crate::program::{run, stdout};
 use crate::python::python_with;
 
 /// Prints the media in an event file, read in the same way as by TensorBoard's pages.
@@ -85,11 +85,8 @@ fn tensorboard_fills_the_tab_of_hyperparameters() {
     let Some(python) = python_with("tensorboard") else { return };
     let temp = TempDir::new().expect("a temporary directory");
     for gamma in ["0.5", "0.75"] {
-        let run = temp.path().join(gamma);
-        let run_dir = run.to_str().expect("UTF-8");
-        let flags = ["--games", "CartPole-v1", "--total-frames", "2048", "--quiet", "--run-dir", run_dir];
-        let settings = [&format!("ppo.gamma={gamma}"), "evaluation.episodes=1"];
-        succeed(ale_train().arg("ppo").args(flags).args(settings.iter().flat_map(|key| ["--set", key])));
+        let line = run("ppo --games CartPole-v1 --total-frames 2048 --quiet --run-dir").arg(gamma);
+        line.set("ppo.gamma", gamma).set("evaluation.episodes", 1).within(temp.path()).succeed();
     }
     let shown: Value = by_tensorboard(&python, READ_HPARAMS, temp.path().to_str().expect("UTF-8"));
     let results = json!(["charts/SPS", "charts/recent_return", "evaluation/return"]);
@@ -120,11 +117,11 @@ fn by_json_lines(text: &str) -> Curves {
 fn tensorboard_reads_the_values_of_the_json_lines() {
     let Some(python) = python_with("tensorboard") else { return };
     let temp = TempDir::new().expect("a temporary directory");
+    let line = run("ppo --games CartPole-v1 --total-frames 4096 --quiet --run-dir run");
+    line.within(temp.path()).succeed();
+
     let run = temp.path().join("run");
     let run_dir = run.to_str().expect("UTF-8");
-    let flags = ["--games", "CartPole-v1", "--total-frames", "4096", "--quiet", "--run-dir", run_dir];
-    succeed(ale_train().arg("ppo").args(flags));
-
     let ours = by_json_lines(&fs::read_to_string(run.join("metrics.jsonl")).expect("metrics"));
     assert!(ours.contains_key("charts/episodic_return") && ours.contains_key("losses/policy_loss"));
     assert_eq!(by_tensorboard::<Curves>(&python, READ_SCALARS, run_dir), ours);
@@ -134,13 +131,17 @@ fn tensorboard_reads_the_values_of_the_json_lines() {
 fn tensorboard_reads_hyperparameters_histograms_and_images() {
     let Some(python) = python_with("tensorboard") else { return };
     let temp = TempDir::new().expect("a temporary directory");
+    let settings = [
+        "evaluation.interval_frames=2048",
+        "evaluation.episodes=3",
+        "environments.game.harvest.max_num_frames_per_episode=400",
+        "ppo.num_steps=32",
+    ];
+    let line = run("ppo --total-frames 4096 --seed 3 --quiet --run-dir run").settings(&settings);
+    line.within(temp.path()).succeed();
+
     let run = temp.path().join("run");
     let run_dir = run.to_str().expect("UTF-8");
-    let evaluation = ["--set", "evaluation.interval_frames=2048", "--set", "evaluation.episodes=3"];
-    let short = ["--set", "environments.game.harvest.max_num_frames_per_episode=400"];
-    let budget = ["--total-frames", "4096", "--set", "ppo.num_steps=32", "--seed", "3", "--quiet"];
-    succeed(ale_train().args(["ppo", "--run-dir", run_dir]).args(evaluation).args(short).args(budget));
-
     let shown: Value = by_tensorboard(&python, READ_MEDIA, run_dir);
     assert_eq!(shown["tags"]["text"], json!(["hyperparameters"]));
     assert_eq!(shown["tags"]["images"], json!(["evaluation/episode"]));

@@ -7,32 +7,20 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{
-    ALE_TRAIN, DQN, DQN_OF_PIXELS, GAMES, PQN, checkpoints, mpirun, mpirun_of, outcome, text, training,
-};
-use crate::program::{is_alive, succeed};
+use super::{DQN, DQN_OF_PIXELS, GAMES, PQN, job, mpirun, mpirun_of, resume, text, training};
+use crate::program::{self, ALE_TRAIN, Line, checkpoints, is_alive, outcome, signal, succeed, wait_for};
 
 /// The time within which a job must end after the failure of a process.
 pub(crate) const END: Duration = Duration::from_secs(10);
-
-pub(crate) fn signal(process: u32, name: &str) {
-    let status = Command::new("kill").args([name, &process.to_string()]).status().expect("a signal");
-    assert!(status.success());
-}
 
 pub(crate) fn wait_for_update(job: &mut Child, run: &Path) {
     wait_for_updates(job, run, 1);
 }
 
 pub(crate) fn wait_for_updates(job: &mut Child, run: &Path, count: usize) {
-    let deadline = Instant::now() + Duration::from_mins(2);
     let updates =
         || fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| text.matches("charts/SPS").count());
-    while updates() < count {
-        assert!(Instant::now() < deadline, "{} updates in two minutes", updates());
-        assert!(job.try_wait().expect("a process").is_none(), "the job ended early: make it longer");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_for(job, "update", || updates() >= count);
 }
 
 /// Returns the processes of a job, in the order of their ranks.
@@ -68,35 +56,25 @@ fn the_death_of_a_process_ends_the_job_and_loses_nothing() {
     use Victim::{Launcher, Rank};
     // The launcher kills the processes after the last signal, too early for a checkpoint.
     let signals = [(Rank(1), "-KILL"), (Rank(0), "-KILL"), (Rank(1), "-ABRT"), (Launcher, "-TERM")];
-    assert_deaths_lose_nothing(&GAMES, &signals);
+    assert_deaths_lose_nothing(GAMES, &signals);
 }
 
 #[test]
 fn the_death_of_a_process_loses_nothing_of_a_replay() {
-    assert_deaths_lose_nothing(&DQN, &[(Victim::Rank(1), "-KILL")]);
+    assert_deaths_lose_nothing(DQN, &[(Victim::Rank(1), "-KILL")]);
 }
 
 /// Sends signals, each after a checkpoint.
-fn assert_deaths_lose_nothing(settings: &[&str], signals: &[(Victim, &str)]) {
+fn assert_deaths_lose_nothing(settings: &str, signals: &[(Victim, &str)]) {
     let temp = TempDir::new().expect("a directory");
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
-    let settings = [settings, &["--set", "checkpoints.interval_frames=2000"]].concat();
-    succeed(training(&mut mpirun(2), &whole, &settings));
+    let training = |run: &Path| training(run, settings).set("checkpoints.interval_frames", 2000);
+    succeed(&mut job(2, &training(&whole)));
     for &(victim, name) in signals {
-        let mut job = if parts.exists() { mpirun(2) } else { mpirun(4) };
-        let command = if parts.exists() {
-            job.arg("resume").arg(&parts)
-        } else {
-            training(&mut job, &parts, &settings)
-        };
+        let mut command = if parts.exists() { resume(2, &parts) } else { job(4, &training(&parts)) };
         let before = checkpoints(&parts).pop();
         let mut job = command.spawn().expect("a job");
-        let deadline = Instant::now() + Duration::from_mins(2);
-        while checkpoints(&parts).pop() == before {
-            assert!(Instant::now() < deadline, "no checkpoint in two minutes");
-            assert!(job.try_wait().expect("a process").is_none(), "the job ended early: make it longer");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        wait_for(&mut job, "checkpoint", || checkpoints(&parts).pop() != before);
         let ranks = processes(job.id());
         let recipient = match victim {
             Victim::Rank(rank) => ranks[rank],
@@ -109,7 +87,7 @@ fn assert_deaths_lose_nothing(settings: &[&str], signals: &[(Victim, &str)]) {
             assert!(stderr.contains(&format!("rank {rank}")), "{stderr}");
         }
     }
-    succeed(mpirun(2).arg("resume").arg(&parts));
+    succeed(&mut resume(2, &parts));
     let (expected, resumed) = (outcome(&whole), outcome(&parts));
     assert!(resumed == expected, "the runs differ");
 }
@@ -132,7 +110,7 @@ fn end(job: Child, ranks: &[u32]) -> String {
 fn a_process_without_memory_ends_the_job() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let mut job = training(&mut mpirun(2), &run, &DQN_OF_PIXELS).spawn().expect("a job");
+    let mut job = job(2, &training(&run, DQN_OF_PIXELS)).spawn().expect("a job");
     wait_for_update(&mut job, &run);
     // The memory of the process cannot grow any more.
     let ranks = processes(job.id());
@@ -148,11 +126,10 @@ fn a_process_without_memory_for_its_replay_is_named() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
     // A gigabyte for each process.
-    let settings = [&DQN_OF_PIXELS[..], &["--set", "dqn.buffer_size=1000000"]].concat();
-    let mut job = mpirun(1);
-    let limit = format!("--as={LIMIT}");
-    training(&mut job, &run, &settings).args([":", "-n", "1", "prlimit", &limit, ALE_TRAIN]);
-    let stderr = end(training(&mut job, &run, &settings).spawn().expect("a job"), &[]);
+    let training = training(&run, DQN_OF_PIXELS).set("dqn.buffer_size", 1_000_000);
+    let mut job = job(1, &training);
+    job.args([":", "-n", "1", "prlimit", &format!("--as={LIMIT}"), ALE_TRAIN]).args(training.arguments());
+    let stderr = end(job.spawn().expect("a job"), &[]);
     assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
     let available = stderr
         .split_once("error: rank 1 of 2: a replay buffer of ")
@@ -164,11 +141,12 @@ fn a_process_without_memory_for_its_replay_is_named() {
 fn a_process_that_loses_the_disk_of_its_replay_ends_the_job() {
     let temp = TempDir::new().expect("a directory");
     let [run, whole] = ["run", "whole"].map(|name| temp.path().join(name));
-    let folder = format!("replay.folder={}", temp.path().display());
-    let settings =
-        [&DQN_OF_PIXELS[..], &["--set", "checkpoints.interval_frames=2000", "--set", &folder]].concat();
-    succeed(training(&mut mpirun(2), &whole, &settings));
-    let mut job = training(&mut mpirun(2), &run, &settings).spawn().expect("a job");
+    let training = |run: &Path| {
+        let line = training(run, DQN_OF_PIXELS).set("checkpoints.interval_frames", 2000);
+        line.set("replay.folder", temp.path().display())
+    };
+    succeed(&mut job(2, &training(&whole)));
+    let mut job = job(2, &training(&run)).spawn().expect("a job");
     wait_for_update(&mut job, &run);
     let ranks = processes(job.id());
     // The signal that follows an access to a page of a file that cannot be read. The program continues after the first one,
@@ -179,7 +157,7 @@ fn a_process_that_loses_the_disk_of_its_replay_ends_the_job() {
     }
     let stderr = end(job, &ranks);
     assert!(stderr.contains("rank 1"), "{stderr}");
-    succeed(mpirun(2).arg("resume").arg(&run));
+    succeed(&mut resume(2, &run));
     assert!(outcome(&run) == outcome(&whole), "the runs differ");
 }
 
@@ -192,7 +170,7 @@ fn a_process_without_the_directory_of_its_replay_is_named() {
         if rank > 0 {
             job.args([":", "-n", "1", ALE_TRAIN]);
         }
-        training(&mut job, &run, &DQN).arg("--set").arg(format!("replay.folder={}", folder.display()));
+        job.args(training(&run, DQN).set("replay.folder", folder.display()).arguments());
     }
     let job = job.spawn().expect("a job");
     let stderr = end(job, &[]);
@@ -204,12 +182,12 @@ fn a_process_without_the_directory_of_its_replay_is_named() {
 fn an_error_of_one_process_names_it_and_ends_all() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    succeed(training(&mut mpirun(1), &run, &PQN));
+    succeed(&mut job(1, &training(&run, PQN)));
     fs::remove_dir_all(run.join("checkpoints")).expect("checkpoints");
     // The second process, with its own arguments, finds no run.
     let missing = temp.path().join("missing");
-    let mut job = mpirun(1);
-    job.arg("resume").arg(&run).args([":", "-n", "1", super::ALE_TRAIN, "resume"]).arg(&missing);
+    let mut job = resume(1, &run);
+    job.args([":", "-n", "1", ALE_TRAIN, "resume"]).arg(&missing);
     let began = Instant::now();
     let Output { status, stderr, .. } = job.output().expect("the job ends");
     assert!(began.elapsed() < END + Duration::from_secs(10), "{:?}", began.elapsed());
@@ -221,26 +199,20 @@ fn an_error_of_one_process_names_it_and_ends_all() {
 fn an_error_of_all_processes_is_reported_once() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let says = |command: &mut Command, expected: &str| {
-        let Output { status, stderr, .. } = command.output().expect("the job ends");
+    let says = |processes, line: &Line, expected: &str| {
+        let Output { status, stderr, .. } = job(processes, line).output().expect("the job ends");
         assert_eq!(status.code(), Some(2), "{}", text(&stderr));
         assert_eq!(text(&stderr).matches("error: ").count(), 1, "{}", text(&stderr));
         assert!(text(&stderr).contains(expected), "{}", text(&stderr));
     };
-    says(training(&mut mpirun(3), &run, &PQN), "3 processes cannot share 8 shards");
-    let three = [&PQN[..], &["--set", "distributed.shards=3"]].concat();
-    says(
-        training(&mut mpirun(2), &run, &three),
-        "distributed.shards = 3 is invalid: it must be a power of two",
-    );
-    let alone = ["pqn", "--games", "CartPole-v1", "--num-envs", "1", "--set", "distributed.exact=false"];
-    says(training(&mut mpirun(2), &run, &alone), "2 processes cannot share 1 environment");
-    let halves = [&PQN[..], &["--set", "environments.halves=true"]].concat();
-    says(
-        training(&mut mpirun(2), &run, &halves),
-        "environments.halves = true is not possible with several processes",
-    );
-    says(mpirun(2).args(["bench", "env"]), "only training, `resume` and `bench cluster` use several");
+    says(3, &training(&run, PQN), "3 processes cannot share 8 shards");
+    let three = training(&run, PQN).set("distributed.shards", 3);
+    says(2, &three, "distributed.shards = 3 is invalid: it must be a power of two");
+    let alone = training(&run, "pqn --games CartPole-v1 --num-envs 1 --set distributed.exact=false");
+    says(2, &alone, "2 processes cannot share 1 environment");
+    let halves = training(&run, PQN).set("environments.halves", true);
+    says(2, &halves, "environments.halves = true is not possible with several processes");
+    says(2, &program::run("bench env"), "only training, `resume` and `bench cluster` use several");
     assert!(!run.exists());
 }
 
@@ -248,12 +220,12 @@ fn an_error_of_all_processes_is_reported_once() {
 fn a_full_disk_of_the_leader_ends_the_job_with_one_message() {
     let temp = TempDir::new().expect("a directory");
     let [whole, full] = ["whole", "full"].map(|name| temp.path().join(name));
-    let settings = [&DQN[..], &["--set", "checkpoints.interval_frames=500"]].concat();
-    succeed(training(&mut mpirun(2), &whole, &settings));
+    let training = |run: &Path| training(run, DQN).set("checkpoints.interval_frames", 500);
+    succeed(&mut job(2, &training(&whole)));
 
     // Writing beyond the file size limit then fails instead of ending the process.
     let mut job = mpirun_of(2, &["bash", "-c", "trap '' XFSZ; exec \"$0\" \"$@\"", ALE_TRAIN]);
-    let mut job = training(&mut job, &full, &settings).spawn().expect("a job");
+    let mut job = job.args(training(&full).arguments()).spawn().expect("a job");
     wait_for_update(&mut job, &full);
     let leader = processes(job.id())[0].to_string();
     succeed(Command::new("prlimit").args(["--pid", &leader, "--fsize=16:unlimited"]));
@@ -266,7 +238,7 @@ fn a_full_disk_of_the_leader_ends_the_job_with_one_message() {
     assert!(stderr.matches("; training continues").count() > 1, "{stderr}");
 
     // All processes continued together, so the run continues from its last checkpoint.
-    succeed(mpirun(4).arg("resume").arg(&full));
+    succeed(&mut resume(4, &full));
     let (expected, resumed) = (outcome(&whole), outcome(&full));
     assert!((resumed.0, resumed.1) == (expected.0, expected.1), "the runs differ");
 }

@@ -3,18 +3,18 @@
 // Every test binary compiles this module and uses a part of it.
 #![allow(dead_code, unused_imports)]
 
+mod line;
+mod runs;
 mod skip;
 
 use std::process::{Command, Output, Stdio};
 
+pub(crate) use line::{Line, run, train};
+pub(crate) use runs::{checkpoints, copy, curves, outcome, signal, wait_for};
 pub(crate) use skip::skip;
 
 /// The binary under test.
 pub(crate) const ALE_TRAIN: &str = env!("CARGO_BIN_EXE_ale-train");
-
-pub(crate) fn ale_train() -> Command {
-    Command::new(ALE_TRAIN)
-}
 
 /// Runs a command that must succeed and returns its output.
 pub(crate) fn succeed(command: &mut Command) -> Output {

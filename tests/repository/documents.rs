@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::program::{ale_train, stdout, succeed};
+use crate::program::run;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// The pages of the book.
@@ -132,10 +132,11 @@ fn checkout() -> TempDir {
         fs::copy(&path, checkout.path().join("configs").join(path.file_name().expect("a name")))
             .expect("a copy");
     }
-    for run in ["checkpoints/first", "checkpoints/pong", "checkpoints/RUN"] {
-        let settings = "ppo --num-envs 2 --total-frames 1024 --set ppo.num_steps=16 --set evaluation.episodes=1 --set evaluation.interval_frames=512 --run-dir";
-        let arguments = settings.split(' ').chain([run]);
-        succeed(ale_train().args(arguments).current_dir(checkout.path()));
+    for directory in ["checkpoints/first", "checkpoints/pong", "checkpoints/RUN"] {
+        let line =
+            run("ppo --num-envs 2 --total-frames 1024 --set ppo.num_steps=16 --run-dir").arg(directory);
+        let evaluation = ["evaluation.episodes=1", "evaluation.interval_frames=512"];
+        line.settings(&evaluation).within(checkout.path()).succeed();
     }
     let checkpoints = checkout.path().join("checkpoints/RUN/checkpoints");
     let newest =
@@ -156,7 +157,7 @@ fn documented_commands_run_as_printed() {
                 continue;
             }
             eprintln!("{document}: {}", arguments.join(" "));
-            succeed(ale_train().args(arguments).current_dir(checkout.path()));
+            run("").args(arguments).within(checkout.path()).succeed();
             count += 1;
         }
     }
@@ -268,7 +269,7 @@ fn files_that_documents_name_exist() {
 
 #[test]
 fn the_reference_lists_every_command_preset_and_agent() {
-    let help = stdout(ale_train().arg("--help"));
+    let help = run("--help").stdout();
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let commands: Vec<&str> = commands
         .take_while(|line| !line.is_empty())
@@ -281,15 +282,9 @@ fn the_reference_lists_every_command_preset_and_agent() {
         assert!(page.contains(&format!("| `ale-train {command}` |")), "commands.md lacks {command}");
     }
     let message = "write it with `ale-train presets --reference > docs/src/reference/presets.md`";
-    assert!(
-        read("docs/src/reference/presets.md") == stdout(ale_train().args(["presets", "--reference"])),
-        "{message}"
-    );
+    assert!(read("docs/src/reference/presets.md") == run("presets --reference").stdout(), "{message}");
     let message = "write it with `ale-train zoo --reference > docs/src/reference/zoo.md`";
-    assert!(
-        read("docs/src/reference/zoo.md") == stdout(ale_train().args(["zoo", "--reference"])),
-        "{message}"
-    );
+    assert!(read("docs/src/reference/zoo.md") == run("zoo --reference").stdout(), "{message}");
 }
 
 #[test]
@@ -303,8 +298,9 @@ fn every_metric_of_a_run_is_explained() {
         // Enough updates for two reports.
         ("sac", "Pendulum-v1", "1300"),
     ] {
-        let frames = ["--games", game, "--total-frames", frames, "--quiet", "--run-dir", algorithm];
-        succeed(ale_train().arg(algorithm).args(frames).current_dir(temp.path()));
+        let words =
+            format!("{algorithm} --games {game} --total-frames {frames} --quiet --run-dir {algorithm}");
+        run(&words).within(temp.path()).succeed();
         let records = fs::read_to_string(temp.path().join(algorithm).join("metrics.jsonl")).expect("records");
         let explained = page("ppo") + &page(algorithm);
         let mut tags = BTreeSet::new();

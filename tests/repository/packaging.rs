@@ -2,20 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
 use tempfile::TempDir;
 
-fn stdout(arguments: &[&str]) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_ale-train")).args(arguments).output().expect("ale-train starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("UTF-8")
-}
+use crate::program::run;
 
 /// Returns the names of the pages of a command and of all commands below it, which its help lists.
 fn pages_of(command: &[&str]) -> BTreeSet<String> {
-    let help = stdout(&[command, &["--help"]].concat());
+    let help = run("").args(command).arg("--help").stdout();
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = commands
         .take_while(|line| !line.is_empty())
@@ -32,7 +26,7 @@ fn pages_of(command: &[&str]) -> BTreeSet<String> {
 fn man_writes_a_page_for_every_command() {
     let dir = TempDir::new().expect("a temporary directory");
     let pages = dir.path().join("man1");
-    stdout(&["man", "--out", pages.to_str().expect("UTF-8")]);
+    run("man --out").arg(&pages).succeed();
 
     let written: BTreeSet<String> = fs::read_dir(&pages)
         .expect("the directory was created")
@@ -53,8 +47,8 @@ fn man_writes_a_page_for_every_command() {
 #[test]
 fn version_is_short_with_v_and_complete_with_version() {
     let number = env!("CARGO_PKG_VERSION");
-    assert_eq!(stdout(&["-V"]), format!("ale-train {number}\n"));
-    let long = stdout(&["--version"]);
+    assert_eq!(run("-V").stdout(), format!("ale-train {number}\n"));
+    let long = run("--version").stdout();
     let keys: Vec<&str> = long.lines().skip(1).filter_map(|line| Some(line.split_once(": ")?.0)).collect();
     assert_eq!(long.lines().next(), Some(format!("ale-train {number}").as_str()));
     assert_eq!(keys, ["commit", "features", "processor"]);

@@ -7,16 +7,16 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 use super::error;
-use crate::program::{ALE_TRAIN, ale_train, fail, succeed};
+use crate::program::{self, ALE_TRAIN, fail, succeed};
 
 #[test]
 fn the_error_about_a_missing_rom_names_every_way_to_get_it() {
     let empty = TempDir::new().expect("a directory");
     let path = empty.path().join("pong.bin");
-    let mut command = ale_train();
+    let mut command = program::run("ppo --games pong --offline --quiet").command();
     // Without a Python whose packages may have the ROM.
     command.env("PATH", "").env_remove("ALE_ROMS_DIR").env("ALE_TRAIN_ROMS", empty.path());
-    let message = fail(command.args(["ppo", "--games", "pong", "--offline", "--quiet"]), 2);
+    let message = fail(&mut command, 2);
     assert!(
         message.contains(&format!("the ROM of pong is missing: {} does not exist", path.display())),
         "{message}"
@@ -205,17 +205,16 @@ fn closed_pipes_are_not_errors() {
 fn a_full_disk_under_the_output_fails_but_the_run_completes() {
     let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
     let Output { status, stderr, .. } =
-        ale_train().arg("games").stdout(full()).output().expect("the program starts");
+        program::run("games").command().stdout(full()).output().expect("the program starts");
     let stderr = String::from_utf8(stderr).expect("text");
     assert_eq!(status.code(), Some(1), "{stderr}");
     assert!(stderr.starts_with("error: cannot write to standard output: No space left"), "{stderr}");
 
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let mut command = ale_train();
-    command.args(["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--run-dir"]).arg(&run);
-    command.args(["--set", "checkpoints.interval_minutes=0"]);
-    let status = command.stdout(full()).stderr(full()).status().expect("the program starts");
+    let line =
+        program::train(&run, "ppo --games CartPole-v1 --total-frames 4096 --set evaluation.episodes=1");
+    let status = line.command().stdout(full()).stderr(full()).status().expect("the program starts");
     assert_eq!(status.code(), Some(1), "the final scores cannot be printed");
     let checkpoints = fs::read_dir(run.join("checkpoints")).expect("a directory");
     assert_eq!(checkpoints.count(), 1, "the run is complete");
@@ -224,12 +223,12 @@ fn a_full_disk_under_the_output_fails_but_the_run_completes() {
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn a_build_without_mpi_refuses_to_run_as_one_of_several_processes() {
-    let error = crate::program::fail(ale_train().arg("games").env("OMPI_COMM_WORLD_SIZE", "4"), 2);
+    let error = fail(program::run("games").command().env("OMPI_COMM_WORLD_SIZE", "4"), 2);
     assert!(
         error.starts_with("error: a launcher has started 4 processes, but this build supports only one"),
         "{error}"
     );
-    crate::program::succeed(ale_train().arg("games").env("OMPI_COMM_WORLD_SIZE", "1"));
+    succeed(program::run("games").command().env("OMPI_COMM_WORLD_SIZE", "1"));
 }
 
 #[test]
@@ -237,10 +236,9 @@ fn without_mujoco_its_tasks_are_an_error_and_others_run() {
     let temp = TempDir::new().expect("a directory");
     let (run, other) = (temp.path().join("run"), temp.path().join("other"));
     let offline = |game: &str, run: &Path| {
-        let mut command = ale_train();
+        let words = format!("ppo --games {game} --offline --quiet --total-frames 4096");
+        let mut command = program::train(run, &words).set("evaluation.episodes", 1).command();
         command.env("ALE_TRAIN_MUJOCO", temp.path().join("empty"));
-        command.args(["ppo", "--games", game, "--offline", "--quiet", "--total-frames", "4096"]);
-        command.args(["--set", "evaluation.episodes=1", "--run-dir"]).arg(run);
         command
     };
     let error = fail(&mut offline("Hopper-v5", &run), 2);

@@ -13,13 +13,13 @@ mod trace;
 
 use std::process::Output;
 
-use crate::program::{ale_train, fail};
+use crate::program::run;
 
 fn output(arguments: &[&str]) -> Output {
-    ale_train().args(arguments).output().expect("the program starts")
+    run("").args(arguments).output()
 }
 
 /// Returns the error message. Asserts exit code 2 and an empty standard output.
 fn error(arguments: &[&str]) -> String {
-    fail(ale_train().args(arguments), 2)
+    run("").args(arguments).fail(2)
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::program::{ALE_TRAIN, ale_train, fail, skip, stdout, succeed};
+use crate::program::{self, ALE_TRAIN, skip};
 
 /// Runs a command in a pseudo-terminal of this type, with 80 columns and 24 rows, and returns everything that it wrote.
 /// `None` if `script`, which makes the pseudo-terminal, is not installed.
@@ -61,24 +61,23 @@ fn names_of_files_cannot_control_the_terminal() {
     fs::create_dir(&run).expect("a directory");
     fs::write(run.join("run.json"), "{}").expect("a file");
     fs::write(run.join("config.toml"), "").expect("a file");
-    let table = stdout(ale_train().arg("runs").arg(temp.path()));
+    let table = program::run("runs").arg(temp.path()).stdout();
     assert_eq!(table.lines().count(), 2, "{table}");
     assert!(table.contains(SHOWN) && !table.contains('\u{1b}'), "{table}");
     let json: serde_json::Value =
-        serde_json::from_str(&stdout(ale_train().arg("runs").arg(temp.path()).arg("--json"))).expect("JSON");
+        serde_json::from_str(&program::run("runs --json").arg(temp.path()).stdout()).expect("JSON");
     assert_eq!(json[0]["path"].as_str(), run.to_str());
     // A game in a file, and the name in errors, in notes and in errors of the arguments.
     fs::write(run.join("config.toml"), r#"environments.games = ["a\u001b[31mb"]"#).expect("a file");
-    let said = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
     let page = temp.path().join("page.html");
     for message in [
-        fail(ale_train().arg("report").arg(&run).arg("--out").arg(&page), 2),
-        fail(ale_train().arg("resume").arg(run.join("nowhere")), 2),
-        said(succeed(ale_train().arg("runs").arg(temp.path())).stdout),
+        program::run("report").arg(&run).arg("--out").arg(&page).fail(2),
+        program::run("resume").arg(run.join("nowhere")).fail(2),
+        program::run("runs").arg(temp.path()).stdout(),
     ] {
         assert!(message.contains(r"\u001b[31m") && !message.contains('\u{1b}'), "{message}");
     }
-    let message = fail(ale_train().arg(NAME), 2);
+    let message = program::run("").arg(NAME).fail(2);
     assert!(
         message.contains("unrecognized subcommand") && !message.contains(['\u{1b}', '\u{7}']),
         "{message:?}"

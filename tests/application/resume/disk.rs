@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{CART_POLE, HARVEST, checkpoints, outcome, train, updates, wait_for};
-use crate::program::{ale_train, fail, succeed};
+use super::{CART_POLE, HARVEST, resume, train, updates};
+use crate::program::{self, ALE_TRAIN, Line, checkpoints, outcome, wait_for};
 
 #[cfg(unix)]
 #[test]
@@ -17,7 +17,7 @@ fn files_of_a_run_have_the_usual_permissions() {
 
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "256"]));
+    train(&run, 1, "ppo --games CartPole-v1 --total-frames 256").succeed();
     let mode = |name: &str| fs::metadata(run.join(name)).expect("a file").permissions().mode();
     for name in ["config.toml", "run.json"] {
         assert_eq!(mode(name), mode("metrics.jsonl"), "{name}");
@@ -28,13 +28,12 @@ fn files_of_a_run_have_the_usual_permissions() {
 fn a_full_disk_leaves_no_incomplete_output() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "2048"]));
+    train(&run, 1, "ppo --games CartPole-v1 --total-frames 2048").succeed();
     for (command, name) in
         [("export", "agent.safetensors"), ("report", "report.html"), ("report", "report.png")]
     {
         let out = temp.path().join(name);
-        let mut write = ale_train();
-        write.arg(command).arg(&run).arg("--out").arg(&out);
+        let write = program::run(command).arg(&run).arg("--out").arg(&out);
         let output = on_a_small_disk(&write, 1).output().expect("the program starts");
         let stderr = String::from_utf8_lossy(&output.stderr);
         let expected = format!("error: cannot write {}: File too large", out.display());
@@ -50,9 +49,9 @@ fn a_full_disk_leaves_no_incomplete_output() {
 fn a_directory_that_is_deleted_during_training_is_created_again() {
     let temp = TempDir::new().expect("a directory");
     let [whole, deleted] = ["whole", "deleted"].map(|name| temp.path().join(name));
-    succeed(&mut train(&whole, "1", &CART_POLE));
-    let mut command = train(&deleted, "1", &CART_POLE);
-    let mut going = command.stderr(Stdio::piped()).spawn().expect("a run");
+    train(&whole, 1, CART_POLE).succeed();
+    let mut command = train(&deleted, 1, CART_POLE).command();
+    let mut going = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a run");
     wait_for(&mut going, "second update", || updates(&deleted) >= 2);
     // Moving the directory has the same effect as deleting it, and nothing can be written into it meanwhile.
     fs::rename(&deleted, temp.path().join("moved")).expect("a directory");
@@ -71,10 +70,10 @@ fn a_directory_that_is_deleted_during_training_is_created_again() {
 }
 
 /// Wraps a command so that writing files of more than the given number of kilobytes fails.
-fn on_a_small_disk(command: &Command, kilobytes: u32) -> Command {
+fn on_a_small_disk(line: &Line, kilobytes: u32) -> Command {
     let mut limited = Command::new("bash");
-    limited.args(["-c", &format!("trap '' XFSZ; ulimit -f {kilobytes}; exec \"$0\" \"$@\"")]);
-    limited.arg(command.get_program()).args(command.get_args());
+    limited.args(["-c", &format!("trap '' XFSZ; ulimit -f {kilobytes}; exec \"$0\" \"$@\""), ALE_TRAIN]);
+    limited.args(line.arguments());
     limited
 }
 
@@ -82,8 +81,7 @@ fn on_a_small_disk(command: &Command, kilobytes: u32) -> Command {
 fn training_continues_on_a_full_disk_with_warnings() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let interval = ["--set", "checkpoints.interval_frames=10000"];
-    let command = train(&run, "1", &[&HARVEST[..], &interval].concat());
+    let command = train(&run, 1, HARVEST).set("checkpoints.interval_frames", 10000);
     let output = on_a_small_disk(&command, 300).output().expect("the program starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
@@ -103,7 +101,7 @@ fn training_continues_on_a_full_disk_with_warnings() {
 
 /// Returns the error of `ale-train resume`.
 fn refusal(run: &Path) -> String {
-    let stderr = fail(ale_train().arg("resume").arg(run), 2);
+    let stderr = resume(run).fail(2);
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     stderr
 }
@@ -112,18 +110,16 @@ fn refusal(run: &Path) -> String {
 fn a_run_continues_from_an_older_checkpoint_and_keeps_the_new_ones() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let interval = ["--set", "checkpoints.interval_frames=3000", "--set", "checkpoints.keep_last=4"];
-    succeed(&mut train(&run, "1", &[&CART_POLE[..], &interval].concat()));
+    let interval = ["checkpoints.interval_frames=3000", "checkpoints.keep_last=4"];
+    train(&run, 1, CART_POLE).settings(&interval).succeed();
     let whole = outcome(&run);
     let before = checkpoints(&run);
     let [older, newer @ ..] = &before[..] else { panic!("no checkpoints") };
     assert!(newer.len() >= 2, "{before:?}");
 
     // Only one checkpoint is kept: if the old ones stayed, each new one would be removed in favour of them.
-    let mut resume = ale_train();
-    resume.arg("resume").arg(older).args(["--set", "checkpoints.keep_last=1"]);
-    resume.args(["--set", "checkpoints.keep_best=false"]);
-    let said = String::from_utf8(succeed(&mut resume).stderr).expect("text");
+    let settings = ["checkpoints.keep_last=1", "checkpoints.keep_best=false"];
+    let said = resume(older).settings(&settings).messages();
     assert!(said.contains(&format!("continues from {}; its newer checkpoints", older.display())), "{said}");
     assert_eq!(checkpoints(&run), [newer.last().expect("a checkpoint").clone()]);
     assert!(outcome(&run) == whole, "the results differ");
@@ -137,7 +133,7 @@ fn a_run_continues_from_an_older_checkpoint_and_keeps_the_new_ones() {
     assert!(outcome(&abandoned) == whole, "the results differ");
     fs::remove_dir_all(newer.last().expect("a checkpoint")).expect("a checkpoint");
     fs::remove_dir_all(checkpoints(&abandoned).pop().expect("a checkpoint")).expect("a checkpoint");
-    succeed(ale_train().arg("resume").arg(&abandoned));
+    resume(&abandoned).succeed();
     assert!(outcome(&abandoned) == whole, "the results differ");
 }
 
@@ -145,18 +141,17 @@ fn a_run_continues_from_an_older_checkpoint_and_keeps_the_new_ones() {
 fn going_back_reverts_later_changes_of_settings() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let interval = ["--set", "checkpoints.interval_frames=2048", "--set", "checkpoints.keep_last=9"];
-    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "6144"];
-    succeed(&mut train(&run, "1", &[&settings[..], &interval].concat()));
+    let interval = ["checkpoints.interval_frames=2048", "checkpoints.keep_last=9"];
+    train(&run, 1, "ppo --games CartPole-v1 --total-frames 6144").settings(&interval).succeed();
     let read = |name: &str| fs::read_to_string(run.join(name)).expect("a file");
     let before = [read("config.toml"), read("run.json")];
     let [first, second, ..] = &checkpoints(&run)[..] else { panic!("too few checkpoints") };
     // The checkpoint is given by a link whose name is not that of a checkpoint.
     let link = temp.path().join("second");
     std::os::unix::fs::symlink(second, &link).expect("a link");
-    succeed(ale_train().arg("resume").arg(&link).args(["--set", "ppo.gamma=0.9"]));
+    resume(&link).set("ppo.gamma", 0.9).succeed();
     assert!(read("config.toml").contains("gamma = 0.9\n") && read("run.json").contains("ppo.gamma"));
-    let said = String::from_utf8(succeed(ale_train().arg("resume").arg(first)).stderr).expect("text");
+    let said = resume(first).messages();
     assert!(!said.contains("warning"), "{said}");
     assert_eq!(read("config.toml"), before[0]);
     assert!(!read("run.json").contains("ppo.gamma"));
@@ -168,7 +163,7 @@ fn going_back_reverts_later_changes_of_settings() {
 fn a_run_whose_checkpoints_are_missing_is_not_started_again() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    succeed(&mut train(&run, "1", &["ppo", "--games", "CartPole-v1", "--total-frames", "2048"]));
+    train(&run, 1, "ppo --games CartPole-v1 --total-frames 2048").succeed();
     let curves = fs::read(run.join("metrics.jsonl")).expect("curves");
     // As if they were on a disk that is not mounted.
     fs::rename(run.join("checkpoints"), temp.path().join("disk")).expect("a directory");
@@ -190,28 +185,21 @@ fn a_run_whose_checkpoints_are_missing_is_not_started_again() {
 fn damaged_and_changed_runs_have_different_errors() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "4096"];
-    let interval = ["--set", "checkpoints.interval_frames=2048"];
-    succeed(&mut train(&run, "1", &[&settings[..], &interval].concat()));
+    let settings = "ppo --games CartPole-v1 --total-frames 4096 --set checkpoints.interval_frames=2048";
+    train(&run, 1, settings).succeed();
     let [older, newest] = checkpoints(&run).try_into().expect("two checkpoints");
-    let said = |mut command: Command| String::from_utf8(succeed(&mut command).stderr).expect("text");
-    let resume = |path: &Path| {
-        let mut command = ale_train();
-        command.arg("resume").arg(path);
-        command
-    };
 
     // A modified configuration file.
     let config = fs::read_to_string(run.join("config.toml")).expect("a configuration");
     fs::write(run.join("config.toml"), config.replace("gamma = 0.99", "gamma = 0.5")).expect("a file");
-    let stderr = said(resume(&run));
+    let stderr = resume(&run).messages();
     assert!(stderr.contains("changes ppo.gamma; the run continues with the configuration"), "{stderr}");
     fs::write(run.join("config.toml"), config).expect("a file");
 
     // A damaged newest checkpoint: the previous one is used, with the same result.
     let learner = fs::read(newest.join("learner.bin")).expect("a learner");
     fs::write(newest.join("learner.bin"), &learner[1..]).expect("a file");
-    let stderr = said(resume(&run));
+    let stderr = resume(&run).messages();
     assert!(stderr.contains("learner.bin is damaged") && stderr.contains("; using "), "{stderr}");
     let again = checkpoints(&run).pop().expect("a checkpoint");
     assert_eq!(fs::read(again.join("learner.bin")).expect("a learner"), learner);

@@ -2,20 +2,19 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{CART_POLE, EVALUATED, checkpoints, curves, outcome, signal, train, updates, wait_for};
-use crate::program::{ale_train, succeed};
+use super::{CART_POLE, EVALUATED, resume, train, updates};
+use crate::program::{self, checkpoints, curves, outcome, signal, wait_for};
 
 #[test]
 fn evaluations_do_not_affect_training_and_determine_the_score() {
     let temp = TempDir::new().expect("a directory");
     let [plain, evaluated] = ["plain", "evaluated"].map(|name| temp.path().join(name));
-    succeed(&mut train(&plain, "2", &CART_POLE));
-    succeed(&mut train(&evaluated, "2", &EVALUATED));
+    train(&plain, 2, CART_POLE).succeed();
+    train(&evaluated, 2, EVALUATED).succeed();
     let [(learner, environments, _), (same_learner, same_environments, curves)] =
         [outcome(&plain), outcome(&evaluated)];
     assert!(learner == same_learner && environments == same_environments, "the results differ");
@@ -33,24 +32,22 @@ fn evaluations_do_not_affect_training_and_determine_the_score() {
 fn an_interrupted_evaluation_is_repeated() {
     let temp = TempDir::new().expect("a directory");
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
-    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "9000"];
-    let evaluation = ["--set", "evaluation.interval_frames=6000", "--set", "evaluation.episodes=3000"];
     // 1024 steps between two updates: the first evaluation and the first checkpoint follow the sixth.
-    let rollouts = ["--set", "ppo.num_steps=128", "--set", "environments.num_envs=8"];
-    let interval = ["--set", "checkpoints.interval_frames=6000"];
-    let settings = [&settings[..], &evaluation, &rollouts, &interval].concat();
-    succeed(&mut train(&whole, "2", &settings));
+    let settings = "ppo --games CartPole-v1 --total-frames 9000 --num-envs 8 --set ppo.num_steps=128 \
+        --set evaluation.interval_frames=6000 --set evaluation.episodes=3000 \
+        --set checkpoints.interval_frames=6000";
+    train(&whole, 2, settings).succeed();
     let evaluations =
         |run: &Path| curves(run).iter().filter(|record| record.get("evaluation/return").is_some()).count();
     assert_eq!(evaluations(&whole), 2, "one during training and one at the end");
 
-    let mut stopped = train(&parts, "1", &settings).spawn().expect("a run");
+    let mut stopped = train(&parts, 1, settings).start();
     wait_for(&mut stopped, "sixth update", || updates(&parts) >= 6);
-    signal(&stopped, "-INT");
+    signal(stopped.id(), "-INT");
     assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
     assert_eq!((updates(&parts), evaluations(&parts)), (6, 0), "the signal came too late");
 
-    succeed(ale_train().arg("resume").arg(&parts));
+    resume(&parts).succeed();
     assert!(outcome(&parts) == outcome(&whole), "the runs differ");
     // Both runs have a checkpoint of the evaluated agent with its score.
     let scores = |run: &Path| -> Vec<Value> {
@@ -62,7 +59,7 @@ fn an_interrupted_evaluation_is_repeated() {
     assert_eq!(scores(&whole).len(), 2);
     assert_eq!(scores(&parts), scores(&whole));
     // Resuming a complete run changes nothing.
-    succeed(ale_train().arg("resume").arg(&parts));
+    resume(&parts).succeed();
     assert!(outcome(&parts) == outcome(&whole), "the runs differ");
 }
 
@@ -70,18 +67,16 @@ fn an_interrupted_evaluation_is_repeated() {
 fn the_last_checkpoint_gets_the_score_of_an_interrupted_final_evaluation() {
     let temp = TempDir::new().expect("a directory");
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
-    let settings =
-        ["ppo", "--games", "CartPole-v1", "--total-frames", "2048", "--set", "environments.num_envs=8"];
-    let evaluation = ["--set", "evaluation.interval_frames=1M", "--set", "evaluation.episodes=3000"];
-    let settings = [&settings[..], &evaluation, &["--set", "ppo.num_steps=128"]].concat();
-    succeed(&mut train(&whole, "2", &settings));
-    let mut stopped = train(&parts, "1", &settings).spawn().expect("a run");
+    let settings = "ppo --games CartPole-v1 --total-frames 2048 --num-envs 8 --set ppo.num_steps=128 \
+        --set evaluation.interval_frames=1M --set evaluation.episodes=3000";
+    train(&whole, 2, settings).succeed();
+    let mut stopped = train(&parts, 1, settings).start();
     wait_for(&mut stopped, "last update", || updates(&parts) >= 2);
-    signal(&stopped, "-INT");
+    signal(stopped.id(), "-INT");
     assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
     assert!(progress(&parts)["score"].is_null(), "the signal came too late");
 
-    succeed(ale_train().arg("resume").arg(&parts));
+    resume(&parts).succeed();
     assert!(outcome(&parts) == outcome(&whole), "the runs differ");
     let [resumed, uninterrupted] = [progress(&parts), progress(&whole)];
     assert!(resumed["score"].is_f64(), "{resumed}");
@@ -89,9 +84,9 @@ fn the_last_checkpoint_gets_the_score_of_an_interrupted_final_evaluation() {
         assert_eq!(resumed[key], uninterrupted[key]);
     }
     // `--best` finds it, and resuming again writes nothing.
-    succeed(ale_train().args(["eval", "--best", "--episodes", "1"]).arg(&parts));
+    program::run("eval --best --episodes 1").arg(&parts).succeed();
     let before = checkpoints(&parts);
-    succeed(ale_train().arg("resume").arg(&parts));
+    resume(&parts).succeed();
     assert_eq!(checkpoints(&parts), before);
 }
 
@@ -99,9 +94,9 @@ fn the_last_checkpoint_gets_the_score_of_an_interrupted_final_evaluation() {
 fn an_interrupted_evaluation_with_other_settings_is_recorded_after_resuming() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let settings = ["ppo", "--games", "CartPole-v1", "--total-frames", "2048"];
-    let evaluation = ["--set", "evaluation.interval_frames=1M", "--set", "evaluation.episodes=2"];
-    succeed(&mut train(&run, "2", &[&settings[..], &evaluation].concat()));
+    let settings = "ppo --games CartPole-v1 --total-frames 2048 --set evaluation.interval_frames=1M \
+        --set evaluation.episodes=2";
+    train(&run, 2, settings).succeed();
     let evaluations = || -> Vec<f64> {
         curves(&run).iter().filter_map(|record| record.get("evaluation/return")?.as_f64()).collect()
     };
@@ -110,7 +105,7 @@ fn an_interrupted_evaluation_with_other_settings_is_recorded_after_resuming() {
     interrupt_evaluation(&run, 4000);
     assert_eq!(evaluations().len(), 1, "the signal came too late");
 
-    succeed(ale_train().arg("resume").arg(&run));
+    resume(&run).succeed();
     let scores = fs::read_to_string(run.join("scores.json")).expect("scores");
     let scores: Value = serde_json::from_str(&scores).expect("JSON");
     let returns: Vec<f64> =
@@ -125,10 +120,10 @@ fn an_interrupted_evaluation_with_other_settings_is_recorded_after_resuming() {
 fn settings_of_checkpoints_do_not_repeat_the_evaluation_of_a_finished_run() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    succeed(&mut train(&run, "2", &EVALUATED));
+    train(&run, 2, EVALUATED).succeed();
     let scores = || fs::read(run.join("scores.json")).expect("scores");
     let before = (curves(&run), scores());
-    succeed(ale_train().arg("resume").arg(&run).args(["--set", "checkpoints.keep_last=1"]));
+    resume(&run).set("checkpoints.keep_last", 1).succeed();
     assert!(before == (curves(&run), scores()), "the evaluation was repeated");
     let config = fs::read_to_string(run.join("config.toml")).expect("a configuration");
     assert!(config.contains("keep_last = 1\n"), "{config}");
@@ -138,29 +133,26 @@ fn settings_of_checkpoints_do_not_repeat_the_evaluation_of_a_finished_run() {
 fn a_stopped_run_can_be_shortened_to_where_it_stopped() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let settings =
-        ["ppo", "--games", "CartPole-v1", "--total-frames", "10M", "--set", "evaluation.episodes=2"];
-    let mut stopped = train(&run, "2", &settings).spawn().expect("a run");
+    let settings = "ppo --games CartPole-v1 --total-frames 10M --set evaluation.episodes=2";
+    let mut stopped = train(&run, 2, settings).start();
     wait_for(&mut stopped, "second update", || updates(&run) >= 2);
-    signal(&stopped, "-INT");
+    signal(stopped.id(), "-INT");
     assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
     let frames = progress(&run)["moment"]["frames"].to_string();
 
-    succeed(ale_train().arg("resume").arg(&run).args(["--total-frames", &frames]));
+    resume(&run).args(["--total-frames", &frames]).succeed();
     assert_eq!(progress(&run)["moment"]["frames"].to_string(), frames, "the run was trained further");
     assert!(curves(&run).iter().any(|record| record.get("evaluation/return").is_some()));
     // It is finished now.
-    let refused = ale_train().arg("resume").arg(&run).args(["--set", "ppo.gamma=0.9"]).output();
-    assert_eq!(refused.expect("a command").status.code(), Some(2));
+    resume(&run).set("ppo.gamma", 0.9).fail(2);
 }
 
 #[test]
 fn resuming_plays_the_missing_random_games_and_ends_the_session() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let settings =
-        ["ppo", "--games", "CartPole-v1", "--total-frames", "2048", "--set", "evaluation.episodes=2"];
-    succeed(&mut train(&run, "2", &settings));
+    let settings = "ppo --games CartPole-v1 --total-frames 2048 --set evaluation.episodes=2";
+    train(&run, 2, settings).succeed();
     let [scores, events] = ["scores.json", "events.out.tfevents.ale-train"].map(|name| run.join(name));
     let [complete, all_events] = [&scores, &events].map(|path| fs::read(path).expect("a file"));
     // A signal arrived before the random player had finished. The last event is the end of the session.
@@ -176,7 +168,7 @@ fn resuming_plays_the_missing_random_games_and_ends_the_session() {
     fs::write(&events, &all_events[..last]).expect("events");
     let before = curves(&run);
 
-    succeed(ale_train().arg("resume").arg(&run));
+    resume(&run).succeed();
     let [scores, events] = [&scores, &events].map(|path| fs::read(path).expect("a file"));
     assert!(scores == complete && curves(&run) == before, "the scores differ");
     assert_eq!(events.len(), all_events.len());
@@ -187,14 +179,12 @@ fn resuming_plays_the_missing_random_games_and_ends_the_session() {
 
 /// Resumes a finished run with another number of episodes, and stops it during its evaluation.
 fn interrupt_evaluation(run: &Path, episodes: usize) {
-    let mut again = ale_train();
-    again.arg("resume").arg(run).args(["--set", &format!("evaluation.episodes={episodes}")]);
-    let mut stopped = again.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    let mut stopped = resume(run).set("evaluation.episodes", episodes).start();
     let changed = format!("episodes = {episodes}");
     let has_changed =
         || fs::read_to_string(run.join("config.toml")).is_ok_and(|text| text.contains(&changed));
     wait_for(&mut stopped, "change", has_changed);
-    signal(&stopped, "-TERM");
+    signal(stopped.id(), "-TERM");
     assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
 }
 
@@ -211,26 +201,15 @@ fn progress_of(checkpoint: &Path) -> Value {
 fn a_finished_run_repeats_its_scores_and_makes_up_for_an_interrupted_evaluation() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let mut train = ale_train();
-    train.args([
-        "ppo",
-        "--games",
-        "CartPole-v1",
-        "--total-frames",
-        "2048",
-        "--num-threads",
-        "1",
-        "--run-dir",
-    ]);
-    train.arg(&run).args(["--set", "evaluation.episodes=4000"]);
-    let mut stopped = train.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
+    let settings = "ppo --games CartPole-v1 --total-frames 2048 --set evaluation.episodes=4000";
+    let mut stopped = train(&run, 1, settings).start();
     // The last checkpoint precedes the evaluation.
     wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
-    signal(&stopped, "-TERM");
+    signal(stopped.id(), "-TERM");
     assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
     assert!(!curves(&run).iter().any(|record| record.get("evaluation/return").is_some()));
 
-    let resume = || succeed(ale_train().arg("resume").arg(&run));
+    let resume = || resume(&run).succeed();
     let first = resume();
     let recorded = curves(&run);
     assert!(recorded.iter().any(|record| record.get("evaluation/return").is_some()));

@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{checkpoints, train};
-use crate::program::{ale_train, succeed};
+use super::{resume, train};
+use crate::program::{self, Line, checkpoints};
 
 /// A run with two checkpoints.
-const SHORT: [&str; 7] =
-    ["ppo", "--games", "CartPole-v1", "--total-frames", "4096", "--set", "checkpoints.interval_frames=2048"];
+const SHORT: &str = "ppo --games CartPole-v1 --total-frames 4096 --set checkpoints.interval_frames=2048";
 /// The time in which a command must end that reads a pipe without a writer.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// The contents of the files outside.
@@ -24,13 +23,14 @@ const PRECIOUS: &str = "# precious\n";
 fn finished() -> (TempDir, PathBuf) {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    succeed(&mut train(&run, "1", &SHORT));
+    train(&run, 1, SHORT).succeed();
     (temp, run)
 }
 
+/// Replaces a directory by a copy of another one.
 fn copy(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
-    assert!(Command::new("cp").arg("-r").arg(from).arg(to).status().expect("a copy").success());
+    program::copy(from, to);
 }
 
 fn mkfifo(path: &Path) {
@@ -38,13 +38,14 @@ fn mkfifo(path: &Path) {
 }
 
 /// Runs a command, which must end in time. Returns true if it succeeds, and its standard error.
-fn ended(command: &mut Command) -> (bool, String) {
+fn ended(line: &Line) -> (bool, String) {
+    let mut command = line.command();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
     let began = Instant::now();
     while child.try_wait().expect("a process").is_none() {
         if began.elapsed() > PATIENCE {
             child.kill().expect("a process");
-            panic!("{command:?} does not end");
+            panic!("{line:?} does not end");
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -53,10 +54,8 @@ fn ended(command: &mut Command) -> (bool, String) {
 }
 
 /// Resumes a run further.
-fn further(run: &Path) -> Command {
-    let mut command = ale_train();
-    command.arg("resume").arg(run).args(["--total-frames", "8192", "-q"]);
-    command
+fn further(run: &Path) -> Line {
+    resume(run).words("--total-frames 8192 -q")
 }
 
 #[test]
@@ -71,7 +70,7 @@ fn a_link_that_leaves_the_run_is_refused() {
         fs::write(&victim, contents).expect("a file");
         fs::remove_file(evil.join(name)).expect("a file");
         symlink("../victim", evil.join(name)).expect("a link");
-        let (success, message) = ended(&mut further(&evil));
+        let (success, message) = ended(&further(&evil));
         assert!(!success && message.contains(name) && message.contains("outside"), "{name}: {message}");
         assert_eq!(fs::read_to_string(&victim).expect("a file"), contents, "{name}");
         assert!(fs::symlink_metadata(evil.join(name)).expect("a link").is_symlink());
@@ -83,15 +82,14 @@ fn a_link_that_leaves_the_run_is_refused() {
 fn settings_and_scores_are_not_written_through_a_link_that_leaves_the_run() {
     let (temp, run) = finished();
     let (evil, victim) = (temp.path().join("evil"), temp.path().join("victim"));
-    for (name, settings) in [
-        ("config.toml", &["--set", "ppo.gamma=0.9"][..]),
-        ("scores.json", &["--set", "evaluation.episodes=1"]),
-    ] {
+    for (name, settings) in
+        [("config.toml", "--set ppo.gamma=0.9"), ("scores.json", "--set evaluation.episodes=1")]
+    {
         copy(&run, &evil);
         fs::write(&victim, PRECIOUS).expect("a file");
         let _ = fs::remove_file(evil.join(name));
         symlink(&victim, evil.join(name)).expect("a link");
-        let (success, message) = ended(further(&evil).args(settings));
+        let (success, message) = ended(&further(&evil).words(settings));
         assert!(!success && message.contains(name) && message.contains("outside"), "{name}: {message}");
         assert_eq!(fs::read_to_string(&victim).expect("a file"), PRECIOUS, "{name}");
     }
@@ -106,7 +104,7 @@ fn a_dangling_link_of_a_run_creates_no_file() {
         let _ = fs::remove_file(evil.join(name));
         symlink(&nowhere, evil.join(name)).expect("a link");
         let (success, message) =
-            ended(further(&evil).args(["--set", "evaluation.episodes=1", "--set", "ppo.gamma=0.9"]));
+            ended(&further(&evil).words("--set evaluation.episodes=1 --set ppo.gamma=0.9"));
         assert!(!success && message.contains(name) && message.contains("outside"), "{name}: {message}");
         assert!(!nowhere.exists(), "{name}");
     }
@@ -121,8 +119,8 @@ fn checkpoints_elsewhere_are_neither_used_nor_removed() {
     symlink(&elsewhere, run.join("checkpoints")).expect("a link");
     let names = || fs::read_dir(&elsewhere).expect("a directory").count();
     let before = names();
-    for arguments in [&["resume"][..], &["eval"]] {
-        let (success, message) = ended(ale_train().arg(arguments[0]).arg(&run).args(&arguments[1..]));
+    for command in ["resume", "eval"] {
+        let (success, message) = ended(&program::run(command).arg(&run));
         assert!(!success && message.contains("run/checkpoints") && message.contains("outside"), "{message}");
     }
     assert_eq!(names(), before);
@@ -130,7 +128,7 @@ fn checkpoints_elsewhere_are_neither_used_nor_removed() {
     fs::remove_file(run.join("checkpoints")).expect("a link");
     copy(&elsewhere, &run.join("checkpoints"));
     symlink(&elsewhere, run.join("checkpoints/.partial-x")).expect("a link");
-    succeed(&mut further(&run));
+    further(&run).succeed();
     assert_eq!(names(), before);
     assert!(fs::symlink_metadata(run.join("checkpoints/.partial-x")).is_err());
 }
@@ -143,13 +141,13 @@ fn a_checkpoint_whose_files_are_elsewhere_is_not_used() {
         let (inside, outside) = (newest.join(name), temp.path().join(name));
         fs::rename(&inside, &outside).expect("a file");
         symlink(&outside, &inside).expect("a link");
-        let (success, message) = ended(ale_train().arg("eval").arg(&newest));
+        let (success, message) = ended(&program::run("eval").arg(&newest));
         assert!(!success && message.contains(name) && message.contains("outside"), "{name}: {message}");
         // A link to another place of the run is followed.
         fs::rename(&outside, run.join("moved")).expect("a file");
         fs::remove_file(&inside).expect("a link");
         symlink("../../moved", &inside).expect("a link");
-        succeed(ale_train().arg("eval").arg(&run).args(["--episodes", "1", "-q"]));
+        program::run("eval --episodes 1 -q").arg(&run).succeed();
         fs::remove_file(&inside).expect("a link");
         fs::rename(run.join("moved"), &inside).expect("a file");
     }
@@ -163,9 +161,9 @@ fn the_directory_of_a_run_may_be_a_link() {
     fs::rename(&run, disk.join("moved")).expect("a directory");
     symlink(disk.join("moved"), &run).expect("a link");
     symlink(&disk, temp.path().join("runs")).expect("a link");
-    succeed(&mut further(&run));
-    succeed(ale_train().arg("resume").arg(temp.path().join("runs/moved")).args(["--total-frames", "12288"]));
-    succeed(ale_train().arg("eval").arg(&run).args(["--episodes", "1"]));
+    further(&run).succeed();
+    resume(&temp.path().join("runs/moved")).words("--total-frames 12288").succeed();
+    program::run("eval --episodes 1").arg(&run).succeed();
 }
 
 #[test]
@@ -195,15 +193,15 @@ fn pipes_and_devices_in_a_run_block_no_command() {
             .expect("a file");
         mkfifo(&evil.join(&file));
         let page = temp.path().join("page.html");
-        for command in [
-            ale_train().arg("runs").arg(&evil),
-            ale_train().arg("report").arg(&evil).arg("--out").arg(&page),
-            ale_train().arg("eval").arg(&evil).args(["--episodes", "1"]),
-            further(&evil).args(["--set", "evaluation.episodes=1", "--set", "ppo.gamma=0.9"]),
+        for line in [
+            program::run("runs").arg(&evil),
+            program::run("report").arg(&evil).arg("--out").arg(&page),
+            program::run("eval --episodes 1").arg(&evil),
+            further(&evil).words("--set evaluation.episodes=1 --set ppo.gamma=0.9"),
         ] {
-            let (success, message) = ended(command);
+            let (success, message) = ended(&line);
             let name = file.file_name().expect("a name").to_str().expect("text");
-            assert!(success || message.contains(name) || message.contains("evil"), "{command:?}: {message}");
+            assert!(success || message.contains(name) || message.contains("evil"), "{line:?}: {message}");
         }
     }
 }
@@ -225,7 +223,7 @@ fn impossible_times_and_numbers_end_no_report() {
     fs::write(run.join("metrics.jsonl"), curves).expect("a file");
     for page in ["page.html", "page.png", "page.svg"] {
         let (success, message) =
-            ended(ale_train().arg("report").arg(&run).arg("--out").arg(temp.path().join(page)));
+            ended(&program::run("report").arg(&run).arg("--out").arg(temp.path().join(page)));
         assert!(success, "{message}");
     }
     assert!(

@@ -1,36 +1,34 @@
 //! Runs that are killed and resumed.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    BUDGET, CART_POLE, DQN, EVALUATED, HALVES, HARVEST, OVERLAP, PENDULUM, PQN, RECURRENT, SAC, checkpoints,
-    loss, outcome, signal, train, updates, wait_for,
+    BUDGET, CART_POLE, DQN, EVALUATED, HALVES, HARVEST, OVERLAP, PENDULUM, PQN, RECURRENT, SAC, loss, resume,
+    train, updates,
 };
-use crate::program::{ale_train, succeed};
+use crate::program::{self, checkpoints, outcome, signal, wait_for};
 
 #[test]
 fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
-    for settings in [&HARVEST[..], &CART_POLE, &DQN, &EVALUATED, &BUDGET, &HALVES, &OVERLAP, &PENDULUM, &SAC]
-    {
+    for settings in [HARVEST, CART_POLE, DQN, EVALUATED, BUDGET, HALVES, OVERLAP, PENDULUM, SAC] {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
-        succeed(&mut train(&whole, "2", settings));
+        train(&whole, 2, settings).succeed();
 
-        let interval = ["--set", "checkpoints.interval_frames=5000"];
-        let mut killed = train(&parts, "1", &[settings, &interval].concat()).spawn().expect("a run");
+        let mut killed = train(&parts, 1, settings).set("checkpoints.interval_frames", 5000).start();
         // Updates after the checkpoint are lost and repeated.
         wait_for(&mut killed, "checkpoint", || !checkpoints(&parts).is_empty());
         let before = updates(&parts);
         wait_for(&mut killed, "update after it", || updates(&parts) > before);
-        signal(&killed, "-KILL");
+        signal(killed.id(), "-KILL");
         assert_eq!(killed.wait().expect("the run ends").code(), None);
         let longer = fs::metadata(parts.join("metrics.jsonl")).expect("curves").len();
 
-        let mut resume = ale_train();
-        succeed(resume.arg("resume").arg(&parts).args(["--num-threads", "3"]));
+        resume(&parts).words("--num-threads 3").succeed();
         assert!(outcome(&parts) == outcome(&whole), "the runs differ");
         assert!(fs::metadata(parts.join("metrics.jsonl")).expect("curves").len() > longer);
         assert!(checkpoints(&parts).len() <= 4, "the last three and the best are kept");
@@ -41,15 +39,14 @@ fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
 fn a_run_that_was_killed_before_its_first_checkpoint_starts_again() {
     let temp = TempDir::new().expect("a directory");
     let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
-    succeed(&mut train(&whole, "2", &HARVEST));
-    let mut killed = train(&parts, "1", &HARVEST).spawn().expect("a run");
+    train(&whole, 2, HARVEST).succeed();
+    let mut killed = train(&parts, 1, HARVEST).start();
     wait_for(&mut killed, "second update", || updates(&parts) >= 2);
-    signal(&killed, "-KILL");
+    signal(killed.id(), "-KILL");
     assert_eq!(killed.wait().expect("the run ends").code(), None);
     assert!(checkpoints(&parts).is_empty());
 
-    let stderr = succeed(ale_train().arg("resume").arg(&parts)).stderr;
-    let said = String::from_utf8(stderr).expect("text");
+    let said = resume(&parts).messages();
     let expected = format!("the run {} has no checkpoint yet: it starts from the beginning", parts.display());
     assert!(said.contains(&expected), "{said}");
     assert!(outcome(&parts) == outcome(&whole), "the runs differ");
@@ -58,11 +55,11 @@ fn a_run_that_was_killed_before_its_first_checkpoint_starts_again() {
 #[test]
 fn halves_that_take_turns_learn_the_same() {
     // A recurrent network has separate states for the halves.
-    for settings in [&HARVEST[..], &PQN, &RECURRENT] {
+    for settings in [HARVEST, PQN, RECURRENT] {
         let temp = TempDir::new().expect("a directory");
         let [together, halves] = ["together", "halves"].map(|name| temp.path().join(name));
-        succeed(&mut train(&together, "2", settings));
-        succeed(&mut train(&halves, "2", &[settings, &["--set", "environments.halves=true"]].concat()));
+        train(&together, 2, settings).succeed();
+        train(&halves, 2, settings).set("environments.halves", true).succeed();
         let [(learner, environments, curves), (same_learner, same_environments, same_curves)] =
             [outcome(&together), outcome(&halves)];
         assert!(learner == same_learner && environments == same_environments, "the results differ");
@@ -75,11 +72,11 @@ fn halves_that_take_turns_learn_the_same() {
 fn checkpoints_by_time_do_not_affect_training() {
     let temp = TempDir::new().expect("a directory");
     let [plain, timed] = ["plain", "timed"].map(|name| temp.path().join(name));
-    let frames = ["--set", "checkpoints.interval_frames=0", "--set", "checkpoints.keep_last=99"];
-    let settings = [&CART_POLE[..], &frames].concat();
-    succeed(&mut train(&plain, "1", &settings));
-    let minutes = [&settings[..], &["--set", "checkpoints.interval_minutes=1e-6"]].concat();
-    succeed(&mut train(&timed, "1", &minutes));
+    let train = |run: &Path| {
+        train(run, 1, CART_POLE).settings(&["checkpoints.interval_frames=0", "checkpoints.keep_last=99"])
+    };
+    train(&plain).succeed();
+    train(&timed).set("checkpoints.interval_minutes", 1e-6).succeed();
     assert_eq!(checkpoints(&plain).len(), 1);
     assert!(checkpoints(&timed).len() > 2, "no checkpoint by time");
     assert!(outcome(&timed) == outcome(&plain), "the runs differ");
@@ -87,12 +84,11 @@ fn checkpoints_by_time_do_not_affect_training() {
 
 #[test]
 fn a_run_has_a_checkpoint_at_its_start_which_does_not_affect_training() {
-    for settings in [&OVERLAP[..], &DQN, &EVALUATED] {
+    for settings in [OVERLAP, DQN, EVALUATED] {
         let temp = TempDir::new().expect("a directory");
         let [plain, early] = ["plain", "early"].map(|name| temp.path().join(name));
-        succeed(&mut train(&plain, "1", settings));
-        let minutes = [settings, &["--set", "checkpoints.interval_minutes=10"]].concat();
-        succeed(&mut train(&early, "1", &minutes));
+        train(&plain, 1, settings).succeed();
+        train(&early, 1, settings).set("checkpoints.interval_minutes", 10).succeed();
         assert!(outcome(&early) == outcome(&plain), "the runs differ: {settings:?}");
         let [start, later @ ..] = &checkpoints(&early)[..] else { panic!("no checkpoints: {settings:?}") };
         assert!(start.ends_with("update-00000000"), "{}", start.display());
@@ -102,7 +98,7 @@ fn a_run_has_a_checkpoint_at_its_start_which_does_not_affect_training() {
         for checkpoint in later {
             fs::remove_dir_all(checkpoint).expect("a checkpoint");
         }
-        succeed(ale_train().arg("resume").arg(&early));
+        resume(&early).succeed();
         assert!(outcome(&early) == outcome(&plain), "the resumed run differs: {settings:?}");
         assert!(
             !early.join("checkpoints/update-00000000.001").exists(),
@@ -113,13 +109,13 @@ fn a_run_has_a_checkpoint_at_its_start_which_does_not_affect_training() {
 
 #[test]
 fn a_requested_checkpoint_does_not_affect_training() {
-    for settings in [&HARVEST[..], &DQN] {
+    for settings in [HARVEST, DQN] {
         let temp = TempDir::new().expect("a directory");
         let [plain, asked] = ["plain", "asked"].map(|name| temp.path().join(name));
-        succeed(&mut train(&plain, "1", settings));
-        let mut run = train(&asked, "1", settings).spawn().expect("a run");
+        train(&plain, 1, settings).succeed();
+        let mut run = train(&asked, 1, settings).start();
         wait_for(&mut run, "update", || updates(&asked) > 0);
-        succeed(ale_train().arg("checkpoint").arg(&asked));
+        program::run("checkpoint").arg(&asked).succeed();
         assert!(run.wait().expect("the run ends").success());
         assert_eq!(checkpoints(&asked).len(), 2, "the requested one and the last one: {settings:?}");
         assert!(outcome(&asked) == outcome(&plain), "the runs differ: {settings:?}");

@@ -7,15 +7,15 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::{
-    CART_POLE, DQN, HALVES, HARVEST, OVERLAP, PQN, SAC, THREE_GAMES, checkpoints, curves, loss, outcome,
-    signal, steps, train, updates, wait_for,
+    CART_POLE, DQN, HALVES, HARVEST, OVERLAP, PQN, SAC, THREE_GAMES, loss, resume, steps, train, updates,
 };
-use crate::program::{ale_train, succeed};
+use crate::program::{self, ALE_TRAIN, Line, checkpoints, curves, outcome, signal, wait_for};
 
-/// Returns the command with the default reaction to SIGHUP, because the tests themselves may run under nohup.
-fn with_default_signals(command: &Command) -> Command {
+/// Returns the command, without its output, with the default reaction to SIGHUP, because the tests themselves may run under
+/// nohup.
+fn with_default_signals(line: &Line) -> Command {
     let mut wrapped = Command::new("env");
-    wrapped.arg("--default-signal=HUP").arg(command.get_program()).args(command.get_args());
+    wrapped.args(["--default-signal=HUP", ALE_TRAIN]).args(line.arguments());
     wrapped.stdout(Stdio::null()).stderr(Stdio::null());
     wrapped
 }
@@ -24,26 +24,20 @@ fn with_default_signals(command: &Command) -> Command {
 fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
     let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
     let mut in_rollouts = 0;
-    for (settings, rollout) in [
-        (&HARVEST[..], 256),
-        (&HALVES, 256),
-        (&OVERLAP, 256),
-        (&THREE_GAMES, 0),
-        (&DQN, 0),
-        (&PQN, 0),
-        (&SAC, 0),
-    ] {
+    for (settings, rollout) in
+        [(HARVEST, 256), (HALVES, 256), (OVERLAP, 256), (THREE_GAMES, 0), (DQN, 0), (PQN, 0), (SAC, 0)]
+    {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
-        succeed(&mut train(&whole, "2", settings));
+        train(&whole, 2, settings).succeed();
 
-        let mut stopped = with_default_signals(&train(&parts, "1", settings)).spawn().expect("a run");
+        let mut stopped = with_default_signals(&train(&parts, 1, settings)).spawn().expect("a run");
         for (delay, (name, status)) in (1..).zip(signals) {
             let before = updates(&parts);
             wait_for(&mut stopped, "update", || updates(&parts) > before);
             // An update and a rollout take some milliseconds each.
             std::thread::sleep(Duration::from_millis(7 * delay));
-            signal(&stopped, name);
+            signal(stopped.id(), name);
             assert_eq!(stopped.wait().expect("the run ends").code(), Some(status), "{name}: {settings:?}");
             assert_ne!(
                 outcome(&parts),
@@ -51,7 +45,7 @@ fn a_run_that_a_signal_stopped_continues_bit_for_bit() {
                 "the signal came after the end: make the run longer"
             );
             in_rollouts += usize::from(rollout > 0 && !steps(&parts).is_multiple_of(rollout));
-            stopped = with_default_signals(ale_train().arg("resume").arg(&parts)).spawn().expect("a run");
+            stopped = with_default_signals(&resume(&parts)).spawn().expect("a run");
         }
         assert!(stopped.wait().expect("the run ends").success());
         assert!(outcome(&parts) == outcome(&whole), "the runs differ");
@@ -66,28 +60,17 @@ fn a_run_without_its_replay_in_checkpoints_fills_it_again_before_it_learns() {
     let temp = TempDir::new().expect("a directory");
     let [(size, wait), (small_size, long_wait)] = [true, false].map(|in_checkpoint| {
         let run = temp.path().join(in_checkpoint.to_string());
-        let mut command = train(
-            &run,
-            "1",
-            &["dqn", "--games", "CartPole-v1", "--num-envs", "2", "--total-frames", "10000"],
-        );
-        for setting in [
-            "dqn.buffer_size=4000",
-            &format!("dqn.learning_starts={learning_starts}"),
-            "dqn.batch_size=8",
-            "dqn.train_ratio=0.5",
-            "policy.hidden_size=16",
-            &format!("replay.in_checkpoint={in_checkpoint}"),
-        ] {
-            command.args(["--set", setting]);
-        }
-        let mut stopped = command.spawn().expect("a run");
+        let words = "dqn --games CartPole-v1 --num-envs 2 --total-frames 10000";
+        let dqn =
+            ["dqn.buffer_size=4000", "dqn.batch_size=8", "dqn.train_ratio=0.5", "policy.hidden_size=16"];
+        let training = train(&run, 1, words).settings(&dqn).set("dqn.learning_starts", learning_starts);
+        let mut stopped = training.set("replay.in_checkpoint", in_checkpoint).start();
         wait_for(&mut stopped, "update", || updates(&run) > 0);
-        signal(&stopped, "-TERM");
+        signal(stopped.id(), "-TERM");
         assert_eq!(stopped.wait().expect("the run ends").code(), Some(143));
         let learner = checkpoints(&run).pop().expect("a checkpoint").join("learner.bin");
         let (size, before) = (fs::metadata(learner).expect("a learner").len(), steps(&run));
-        succeed(ale_train().arg("resume").arg(&run));
+        resume(&run).succeed();
         let records = curves(&run);
         let losses = records.iter().filter(|record| loss(record).is_some());
         let steps = losses.map(|record| record["steps"].as_u64().expect("a number"));
@@ -107,8 +90,7 @@ fn a_run_without_its_replay_in_checkpoints_fills_it_again_before_it_learns() {
 fn the_second_signal_ends_the_run_at_once() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let settings = [&HARVEST[..], &["--set", "checkpoints.interval_frames=20000"]].concat();
-    let mut stopped = train(&run, "1", &settings).spawn().expect("a run");
+    let mut stopped = train(&run, 1, HARVEST).set("checkpoints.interval_frames", 20000).start();
     wait_for(&mut stopped, "checkpoint", || !checkpoints(&run).is_empty());
     // A run that has just been saved has nothing left to do after the first signal.
     let saved = updates(&run);
@@ -120,7 +102,7 @@ fn the_second_signal_ends_the_run_at_once() {
     let status = stopped.wait().expect("the run ends").code();
     assert!(matches!(status, Some(130 | 143)), "{status:?}");
     assert_eq!(checkpoints(&run).len(), 1, "the last signal wrote a checkpoint");
-    succeed(ale_train().arg("resume").arg(&run));
+    resume(&run).succeed();
 }
 
 #[test]
@@ -129,12 +111,11 @@ fn a_signal_before_training_ends_the_program_with_a_message() {
     let config = temp.path().join("experiment.toml");
     assert!(Command::new("mkfifo").arg(&config).status().expect("a pipe").success());
     for (name, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
-        let mut command = with_default_signals(ale_train().args(["ppo", "--run-dir"]));
-        command.arg(temp.path().join("run")).arg("--config").arg(&config);
-        let waiting = command.stderr(Stdio::piped()).spawn().expect("a run");
+        let line = program::run("ppo --run-dir").arg(temp.path().join("run")).arg("--config").arg(&config);
+        let waiting = with_default_signals(&line).stderr(Stdio::piped()).spawn().expect("a run");
         // Opening blocks until the program reads the pipe.
         let pipe = fs::OpenOptions::new().write(true).open(&config).expect("a pipe");
-        signal(&waiting, name);
+        signal(waiting.id(), name);
         let output = waiting.wait_with_output().expect("the program ends");
         drop(pipe);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "stopped by a signal\n");
@@ -147,11 +128,11 @@ fn a_signal_before_training_ends_the_program_with_a_message() {
 fn a_run_under_nohup_ignores_hang_ups() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let plain = train(&run, "1", &CART_POLE);
     let mut ignoring = Command::new("sh");
-    ignoring.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(plain.get_program()).args(plain.get_args());
+    ignoring.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", ALE_TRAIN]);
+    ignoring.args(train(&run, 1, CART_POLE).arguments());
     let mut going = ignoring.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a run");
     wait_for(&mut going, "second update", || updates(&run) >= 2);
-    signal(&going, "-HUP");
+    signal(going.id(), "-HUP");
     assert_eq!(going.wait().expect("the run ends").code(), Some(0));
 }
