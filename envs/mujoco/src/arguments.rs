@@ -24,14 +24,14 @@ impl Arguments {
     }
 
     fn set(&mut self, name: &str, value: &Value) -> Result<(), MujocoError> {
-        let Some(index) = self.spec.arguments.iter().position(|(known, _)| *known == name) else {
-            let known = self.spec.arguments.iter().map(|(known, _)| *known).collect();
-            return Err(MujocoError::UnknownArgument { task: self.spec.id, name: name.to_owned(), known });
+        let Some(index) = self.spec.arguments.iter().position(|(known, _)| known == name) else {
+            let known = self.spec.arguments.iter().map(|(known, _)| known.as_str()).collect();
+            return Err(MujocoError::UnknownArgument { task: &self.spec.id, name: name.to_owned(), known });
         };
         let (name, default) = &self.spec.arguments[index];
         if let Some(expected) = fault(name, default, value) {
             let found = value.to_string();
-            return Err(MujocoError::BadArgument { task: self.spec.id, name, expected, found });
+            return Err(MujocoError::BadArgument { task: &self.spec.id, name, expected, found });
         }
         self.values[index] = value.clone();
         Ok(())
@@ -65,14 +65,14 @@ impl Arguments {
     }
 
     fn unsuitable(&self, model: &Model, reason: String) -> MujocoError {
-        MujocoError::UnsuitableModel { task: self.spec.id, path: model.path().to_owned(), reason }
+        MujocoError::UnsuitableModel { task: &self.spec.id, path: model.path().to_owned(), reason }
     }
 
     fn value(&self, name: &str) -> &Value {
-        if let Some((_, value)) = self.spec.constants.iter().find(|(known, _)| *known == name) {
+        if let Some((_, value)) = self.spec.constants.iter().find(|(known, _)| known == name) {
             return value;
         }
-        let index = self.spec.arguments.iter().position(|(known, _)| *known == name);
+        let index = self.spec.arguments.iter().position(|(known, _)| known == name);
         &self.values[index.expect("tasks use only arguments of their tables")]
     }
 

@@ -5,21 +5,21 @@ use rl_env::{BoxedEnv, EnvSpec, Registry, RegistryError, TimeLimit};
 use crate::env::MujocoEnv;
 use crate::error::MujocoError;
 use crate::installation::Installation;
-use crate::specs::TASKS;
+use crate::specs::specs;
 use crate::task::Task;
 
 /// Registers the tasks of an installation with Gymnasium's ids and time limits. Accesses no file until an environment is
 /// made.
 pub fn register(registry: &mut Registry, installation: &Installation) -> Result<(), RegistryError> {
-    for spec in &TASKS {
+    for spec in specs() {
         let properties = EnvSpec {
             max_episode_steps: Some(spec.max_episode_steps),
             reward_threshold: spec.reward_threshold,
         };
         let installation = installation.clone();
         let loaded = Arc::new(OnceLock::new());
-        registry.register(spec.id, properties, move || {
-            let task = load_once(&loaded, || Task::load(&installation, spec.id, &[]))?;
+        registry.register(&spec.id, properties, move || {
+            let task = load_once(&loaded, || Task::load(&installation, &spec.id, &[]))?;
             Ok(BoxedEnv::new(TimeLimit::new(MujocoEnv::new(&task), spec.max_episode_steps)))
         })?;
     }

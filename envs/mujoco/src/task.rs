@@ -8,7 +8,7 @@ use crate::error::MujocoError;
 use crate::installation::Installation;
 use crate::model::Model;
 use crate::rules::{Part, Rules};
-use crate::specs::{TASKS, TaskSpec};
+use crate::specs::{TaskSpec, specs};
 use crate::tasks::rules_of;
 use crate::value::Value;
 
@@ -28,12 +28,12 @@ struct Parts {
 impl Task {
     /// Returns the ids of all tasks, sorted.
     pub fn ids() -> impl Iterator<Item = &'static str> {
-        TASKS.iter().map(|spec| spec.id)
+        specs().iter().map(|spec| spec.id.as_str())
     }
 
     /// Returns the names and default values of the arguments of a task, in Gymnasium's order.
-    pub fn arguments(id: &str) -> Result<&'static [(&'static str, Value)], MujocoError> {
-        TaskSpec::find(id).map(|spec| spec.arguments)
+    pub fn arguments(id: &str) -> Result<&'static [(String, Value)], MujocoError> {
+        TaskSpec::find(id).map(|spec| spec.arguments.as_slice())
     }
 
     /// Loads the library and the model of a task. Arguments that are not given have Gymnasium's default values.
@@ -57,7 +57,7 @@ impl Task {
 
     /// Returns the id of the task.
     pub fn id(&self) -> &'static str {
-        self.0.spec.id
+        &self.0.spec.id
     }
 
     /// Returns the number of steps after which Gymnasium truncates episodes of this task.

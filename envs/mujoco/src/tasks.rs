@@ -40,3 +40,16 @@ pub(crate) fn rules_of(spec: &TaskSpec) -> MakeRules {
         |(name, _): &&(&str, MakeRules)| spec.id.rsplit_once('-').is_some_and(|(task, _)| task == *name);
     RULES.iter().find(is_of).expect("every task has rules").1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specs::specs;
+
+    #[test]
+    fn every_task_has_rules() {
+        for spec in specs() {
+            rules_of(spec);
+        }
+    }
+}

@@ -1,8 +1,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::Deserialize;
+
 /// The value of an argument.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
 pub enum Value {
     /// A number.
     Number(f64),
