@@ -16,21 +16,13 @@ pub(crate) fn installation() -> &'static Installation {
     &INSTALLATION
 }
 
-/// Completes the installation if one of the tasks needs it. Nothing is downloaded with `--offline`. Returns an error if
-/// nothing names a directory for the installation.
-pub(crate) fn obtain(ids: &[&str], global: &Global) -> Result<()> {
-    if !ids.iter().any(|id| is_mujoco_task(id)) {
-        return Ok(());
-    }
+/// Completes the installation. Nothing is downloaded with `--offline`. Returns an error if nothing names a directory for
+/// the installation.
+pub(crate) fn obtain(global: &Global) -> Result<()> {
     Installation::locate(None)?;
     if global.offline {
         return Ok(());
     }
     let announce = if global.quiet { |_: &str| () } else { |line: &str| notice(line) };
     Ok(installation().fetch(&Pip::new(announce))?)
-}
-
-/// Returns true for the id of a task of `MuJoCo` in any version.
-pub(crate) fn is_mujoco_task(id: &str) -> bool {
-    mujoco::Task::ids().any(|known| known == id)
 }

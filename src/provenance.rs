@@ -68,6 +68,7 @@ impl Provenance {
             init_from: init_from.cloned(),
             games: builder
                 .roms()
+                .iter()
                 .map(|(game, rom)| Rom { id: game.id.to_owned(), rom_md5: Md5Sum::of(rom).to_string() })
                 .collect(),
         }

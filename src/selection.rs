@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use ale::roms::{Manifest, built_in};
 use ale::{AleError, GAME_SETS, Game};
 use anyhow::{Result, bail, ensure};
-use rl_env::{Registry, nearest};
+use rl_env::{ActionKind, EnvSpec, Registry, nearest};
 
 use crate::mujoco_tasks;
 
@@ -13,40 +13,16 @@ use crate::mujoco_tasks;
 const ALL: &str = "all";
 /// The set of the built-in games.
 const BUILT_IN: &str = "builtin";
-/// The set of the classic control tasks with discrete actions.
-const CLASSIC: &str = "classic";
-/// The members of `CLASSIC`.
-const CLASSIC_TASKS: [&str; 3] = ["CartPole-v1", "MountainCar-v0", "Acrobot-v1"];
-/// The set of the toy text environments.
-const TOY_TEXT: &str = "toy_text";
-/// The members of `TOY_TEXT`.
-pub(crate) const TOY_TEXT_TASKS: [&str; 6] = [
-    "Blackjack-v1",
-    "CliffWalking-v1",
-    "CliffWalkingSlippery-v1",
-    "FrozenLake-v1",
-    "FrozenLake8x8-v1",
-    "Taxi-v4",
-];
-/// The set of the tasks of `MuJoCo`, in their newest version.
-const MUJOCO: &str = "mujoco";
-/// The members of `MUJOCO`.
-pub(crate) const MUJOCO_TASKS: [&str; 11] = [
-    "Ant-v5",
-    "HalfCheetah-v5",
-    "Hopper-v5",
-    "Humanoid-v5",
-    "HumanoidStandup-v5",
-    "InvertedDoublePendulum-v5",
-    "InvertedPendulum-v5",
-    "Pusher-v5",
-    "Reacher-v5",
-    "Swimmer-v5",
-    "Walker2d-v5",
-];
+
+/// The name of a set of tasks other than Atari games, and its membership test. It has the newest versions only.
+type TaskSet = (&'static str, fn(&EnvSpec) -> bool);
+
 /// The sets of tasks other than Atari games.
-const TASK_SETS: [(&str, &[&str]); 3] =
-    [(CLASSIC, &CLASSIC_TASKS), (TOY_TEXT, &TOY_TEXT_TASKS), (MUJOCO, &MUJOCO_TASKS)];
+const TASK_SETS: [TaskSet; 3] = [
+    ("classic", |spec| spec.family == classic_control::FAMILY && spec.action_kind == ActionKind::Discrete),
+    ("toy_text", |spec| spec.family == toy_text::FAMILY),
+    ("mujoco", |spec| spec.family == mujoco::FAMILY),
+];
 
 /// The largest number of names in a selection, many times the number of games.
 const MOST_NAMES: usize = 1000;
@@ -62,6 +38,16 @@ pub(crate) fn registry() -> &'static Registry {
         registry
     });
     &REGISTRY
+}
+
+/// Returns the properties of a task other than an Atari game.
+pub(crate) fn spec(id: &str) -> Option<EnvSpec> {
+    registry().spec(id).ok()
+}
+
+/// Returns the family of a task other than an Atari game.
+pub(crate) fn family(id: &str) -> Option<&'static str> {
+    spec(id).map(|spec| spec.family)
 }
 
 /// Returns the ids that `names` select, without duplicates, in the order of the names. A name after `-` excludes ids that
@@ -106,7 +92,12 @@ pub(crate) fn sets_of(game: &Game) -> Vec<&'static str> {
 
 /// Returns the sets that contain a task other than an Atari game.
 pub(crate) fn sets_of_task(id: &str) -> Vec<&'static str> {
-    TASK_SETS.into_iter().filter(|(_, members)| members.contains(&id)).map(|(set, _)| set).collect()
+    let Some(spec) = spec(id) else { return Vec::new() };
+    TASK_SETS.into_iter().filter(|set| is_member(set, id, &spec)).map(|(set, _)| set).collect()
+}
+
+fn is_member((_, holds): &TaskSet, id: &str, spec: &EnvSpec) -> bool {
+    holds(spec) && registry().is_newest_version(id)
 }
 
 fn members(name: &str) -> Result<Vec<&'static str>> {
@@ -118,8 +109,9 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
         BUILT_IN => return of_games(|game| built_in(game.id).is_some()),
         _ => {}
     }
-    if let Some((_, members)) = TASK_SETS.iter().find(|(set, _)| *set == name) {
-        return Ok(members.to_vec());
+    if let Some(set) = TASK_SETS.iter().find(|(set, _)| *set == name) {
+        let tasks = registry().specs().filter(|(id, spec)| is_member(set, id, spec));
+        return Ok(tasks.map(|(id, _)| id).collect());
     }
     if let Some((_, holds)) = GAME_SETS.iter().find(|(set, _)| *set == name) {
         return of_games(*holds);
@@ -182,23 +174,31 @@ mod tests {
 
     #[test]
     fn sets_have_their_members() {
-        for (name, members) in [
-            ("atari57", 57),
-            ("atari100k", 26),
-            ("atari5", 5),
-            ("all", 105),
-            ("builtin", 1),
-            ("classic", 3),
-            ("toy_text", 6),
-            ("mujoco", 11),
-        ] {
+        for (name, members) in
+            [("atari57", 57), ("atari100k", 26), ("atari5", 5), ("all", 105), ("builtin", 1)]
+        {
             assert_eq!(expand([name]).unwrap().len(), members, "{name}");
         }
         assert_eq!(sets_of(ale::game("alien").unwrap()), ["atari57", "atari100k"]);
         assert!(sets_of(ale::game("harvest").unwrap()).is_empty());
-        for id in TASK_SETS.iter().flat_map(|(_, members)| *members) {
-            assert!(registry().spec(id).is_ok(), "{id}");
+    }
+
+    #[test]
+    fn sets_of_tasks_have_the_newest_versions_of_a_family() {
+        assert_eq!(expand(["classic"]).unwrap(), ["CartPole-v1", "MountainCar-v0", "Acrobot-v1"]);
+        for (set, of_family, member, others) in [
+            ("toy_text", toy_text::FAMILY, "FrozenLake-v1", ["CartPole-v1", "Ant-v5"]),
+            ("mujoco", mujoco::FAMILY, "Ant-v5", ["Ant-v4", "Pendulum-v1"]),
+        ] {
+            let members = expand([set]).unwrap();
+            assert!(members.iter().all(|id| family(id) == Some(of_family)), "{members:?}");
+            assert!(
+                members.contains(&member) && others.iter().all(|id| !members.contains(id)),
+                "{members:?}"
+            );
+            assert_eq!(sets_of_task(member), [set]);
         }
+        assert!(["CartPole-v0", "Ant-v4", "Pendulum-v1"].iter().all(|id| sets_of_task(id).is_empty()));
     }
 
     #[test]

@@ -18,7 +18,6 @@ use crate::cli::CheckpointArgs;
 use crate::config::{Experiment, Flavour, Games};
 use crate::environments::Builder;
 use crate::learner::{Learner, Player};
-use crate::mujoco_tasks;
 use crate::scores::FinalScores;
 use crate::selection;
 use crate::telemetry::Printer;
@@ -160,7 +159,7 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<Flavour> {
 }
 
 fn no_screen(task: &str) -> anyhow::Error {
-    if mujoco_tasks::is_mujoco_task(task) {
+    if selection::family(task) == Some(mujoco::FAMILY) {
         return anyhow!(
             "{task} has no screen: showing it would need an offscreen MuJoCo renderer, which ale-train lacks"
         );

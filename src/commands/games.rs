@@ -5,12 +5,10 @@ use std::io::Write;
 use ale::Game;
 use algorithms::{JointActions, TaskActions};
 use anyhow::Result;
-use rl_env::Env;
+use rl_env::{ActionKind, Env, EnvSpec};
 use serde_json::{Value, json};
 
 use crate::cli::GamesArgs;
-use crate::config::Games;
-use crate::mujoco_tasks;
 use crate::output::counted;
 use crate::selection::{self, registry, sets_of};
 use crate::table;
@@ -55,19 +53,19 @@ fn selected(names: &[String]) -> Result<(Vec<&'static Game>, Vec<Task>)> {
 /// A task of the registry.
 struct Task {
     id: &'static str,
+    spec: EnvSpec,
     /// `None` for the tasks of `MuJoCo` if it is not installed.
     actions: Option<TaskActions>,
-    max_episode_steps: Option<u32>,
 }
 
 impl Task {
     fn of(id: &'static str) -> Result<Self> {
-        let made = registry().make(id);
-        let actions = match made {
-            Err(_) if mujoco_tasks::is_mujoco_task(id) => None,
+        let spec = registry().spec(id)?;
+        let actions = match registry().make(id) {
+            Err(_) if spec.family == mujoco::FAMILY => None,
             made => TaskActions::of_space(made?.action_space()),
         };
-        Ok(Self { id, actions, max_episode_steps: registry().spec(id)?.max_episode_steps })
+        Ok(Self { id, spec, actions })
     }
 
     fn sets(&self) -> Vec<&'static str> {
@@ -89,7 +87,7 @@ impl Task {
         vec![
             self.id.to_owned(),
             self.actions(),
-            self.max_episode_steps.map_or_else(|| "-".to_owned(), |steps| steps.to_string()),
+            self.spec.max_episode_steps.map_or_else(|| "-".to_owned(), |steps| steps.to_string()),
             self.sets().join(" "),
         ]
     }
@@ -101,8 +99,8 @@ impl Task {
             "num_actions": choices.and_then(|choices| if let &[n] = choices { Some(n) } else { None }),
             "choices": choices,
             "num_components": self.actions.as_ref().map(TaskActions::num_components),
-            "max_episode_steps": self.max_episode_steps,
-            "best_score": Games::Registered(vec![self.id]).best_score(self.id),
+            "max_episode_steps": self.spec.max_episode_steps,
+            "best_score": self.spec.best_return,
             "sets": self.sets(),
         })
     }
@@ -111,7 +109,7 @@ impl Task {
 /// Prints the names of all environments other than Atari games.
 fn print_others(tasks: &[Task], out: &mut impl Write) -> Result<()> {
     let (choices, continuous): (Vec<_>, Vec<_>) =
-        tasks.iter().partition(|task| task.actions.as_ref().is_some_and(|actions| actions.joint().is_some()));
+        tasks.iter().partition(|task| task.spec.action_kind == ActionKind::Discrete);
     let ids = |tasks: Vec<&Task>| tasks.iter().map(|task| task.id).collect::<Vec<_>>().join(", ");
     writeln!(out, "sets: {}", selection::sets().collect::<Vec<_>>().join(", "))?;
     writeln!(out, "other tasks: {}", ids(choices))?;

@@ -4,7 +4,6 @@
 
 use std::sync::LazyLock;
 
-use ale::game;
 use anyhow::{Result, bail};
 use rl_env::nearest;
 use serde::Deserialize;
@@ -13,8 +12,7 @@ use toml::{Table, Value};
 use super::scaling::ByGames;
 use super::schema::{PRESET, read};
 use crate::learner::Algorithm;
-use crate::mujoco_tasks::is_mujoco_task;
-use crate::selection::TOY_TEXT_TASKS;
+use crate::selection;
 
 macro_rules! embedded {
     ($($name:literal)*) => {
@@ -32,10 +30,7 @@ const FILES: &[(&str, &str)] = embedded! {
     "pendulum-sac" "mountaincar-continuous-sac" "mujoco-sac"
 };
 
-// The kinds of experiments that presets may be the default for, besides single games.
-const CLASSIC_CONTROL: &str = "classic control";
-const TOY_TEXTS: &str = "toy text";
-const MUJOCO: &str = "MuJoCo";
+// The kinds of experiments that presets may be the default for, besides single games and families of tasks.
 const ONE_GAME: &str = "one game";
 const SEVERAL_GAMES: &str = "several games";
 const SEVERAL_GAMES_ON_A_GPU: &str = "several games on a GPU";
@@ -59,7 +54,7 @@ pub(crate) struct Preset {
 pub(crate) struct About {
     /// The purpose in one line.
     pub(crate) purpose: String,
-    /// The id of a game or the kind of experiment that selects the preset if no other is requested.
+    /// The id of a game, the family of tasks or the kind of experiment that selects the preset if no other is requested.
     pub(crate) default_for: Option<String>,
     /// The expected score.
     pub(crate) score: String,
@@ -151,21 +146,18 @@ pub(super) fn requested(name: &str, algorithm: Option<Algorithm>) -> Result<Chos
     Ok(Chosen { preset: named(name, algorithm)?, reason: None })
 }
 
-/// Returns the preset of an algorithm for the games with these ids: that of the game itself, else that of its kind. If
-/// there is none, the algorithm cannot learn these games; the result is then its first preset, for a game that it can
-/// learn.
+/// Returns the preset of an algorithm for the games with these ids: that of the game itself, else that of its family or
+/// kind; tasks whose family has none take that of classic control. If there is none, the algorithm cannot learn these
+/// games; the result is then its first preset, for a game that it can learn.
 pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) -> Chosen {
-    let candidates: &[&str] = match ids {
-        [id] if is_mujoco_task(id) => &[id, MUJOCO, CLASSIC_CONTROL],
-        [id, ..] if is_mujoco_task(id) => &[MUJOCO, CLASSIC_CONTROL],
-        [id] if TOY_TEXT_TASKS.contains(id) => &[id, TOY_TEXTS, CLASSIC_CONTROL],
-        [id, ..] if TOY_TEXT_TASKS.contains(id) => &[TOY_TEXTS, CLASSIC_CONTROL],
-        [id] if game(id).is_err() => &[id, CLASSIC_CONTROL],
-        [id, ..] if game(id).is_err() => &[CLASSIC_CONTROL],
-        [id] => &[id, ONE_GAME],
-        [_, ..] if device != "cpu" => &[SEVERAL_GAMES_ON_A_GPU, SEVERAL_GAMES],
-        [_, ..] => &[SEVERAL_GAMES],
-        [] => &[ONE_GAME],
+    let family = ids.first().and_then(|id| selection::family(id));
+    let candidates: &[&str] = match (ids, family) {
+        ([id], Some(family)) => &[id, family, classic_control::FAMILY],
+        (_, Some(family)) => &[family, classic_control::FAMILY],
+        ([id], None) => &[id, ONE_GAME],
+        ([], None) => &[ONE_GAME],
+        (_, None) if device != "cpu" => &[SEVERAL_GAMES_ON_A_GPU, SEVERAL_GAMES],
+        (_, None) => &[SEVERAL_GAMES],
     };
     let default_for = |candidate: &str| {
         presets().iter().find(|preset| {
@@ -189,7 +181,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::selection;
 
     #[test]
     fn every_file_of_the_directory_is_embedded_and_valid() {
@@ -203,10 +194,11 @@ mod tests {
         for (name, text) in FILES {
             let preset = Preset::parse(name, text).unwrap();
             assert!(name.ends_with(&format!("-{}", preset.algorithm)), "{name} is for {}", preset.algorithm);
-            let kinds = [CLASSIC_CONTROL, TOY_TEXTS, MUJOCO, ONE_GAME, SEVERAL_GAMES, SEVERAL_GAMES_ON_A_GPU];
+            let kinds = [ONE_GAME, SEVERAL_GAMES, SEVERAL_GAMES_ON_A_GPU];
             if let Some(default_for) = preset.about.default_for.as_deref() {
                 let is_game = selection::expand([default_for]).is_ok_and(|ids| ids == [default_for]);
-                assert!(is_game || kinds.contains(&default_for), "{name}: {default_for}");
+                let is_family = selection::registry().specs().any(|(_, spec)| spec.family == default_for);
+                assert!(is_game || is_family || kinds.contains(&default_for), "{name}: {default_for}");
             }
         }
     }

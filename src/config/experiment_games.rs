@@ -1,10 +1,9 @@
 use anyhow::{Result, bail, ensure};
-use rl_env::{Env, Space, nearest};
+use rl_env::nearest;
 
 use super::flavour::Flavour;
 use super::sections::EnvironmentSettings;
 use crate::learner::ActionKind;
-use crate::mujoco_tasks;
 use crate::selection;
 use crate::statistics::mean;
 use crate::telemetry::TrackedGame;
@@ -114,15 +113,14 @@ impl Games {
 
     /// Returns the kind of the actions of a game.
     pub(super) fn action_kind(&self, id: &str) -> ActionKind {
-        let is_continuous = match self {
-            Self::Atari(_) => false,
-            Self::Registered(_) if mujoco_tasks::is_mujoco_task(id) => true,
-            Self::Registered(_) => {
-                let env = selection::registry().make(id);
-                env.is_ok_and(|env| matches!(env.action_space(), Space::Box { .. }))
-            }
+        let of_task = match self {
+            Self::Atari(_) => None,
+            Self::Registered(_) => selection::spec(id).map(|spec| spec.action_kind),
         };
-        if is_continuous { ActionKind::Continuous } else { ActionKind::Discrete }
+        match of_task {
+            Some(rl_env::ActionKind::Continuous) => ActionKind::Continuous,
+            Some(rl_env::ActionKind::Discrete) | None => ActionKind::Discrete,
+        }
     }
 
     /// Returns the number of environments of all games.
@@ -157,11 +155,7 @@ impl Games {
     pub(crate) fn best_score(&self, name: &str) -> Option<f64> {
         match self {
             Self::Atari(_) => self.flavour(name)?.published()?.best_score,
-            // One point for each step until the episode is truncated.
-            Self::Registered(_) if name.starts_with("CartPole") => {
-                selection::registry().spec(name).ok()?.max_episode_steps.map(f64::from)
-            }
-            Self::Registered(_) => toy_text::optimal_return(name),
+            Self::Registered(_) => selection::spec(name)?.best_return,
         }
     }
 

@@ -99,8 +99,9 @@ pub(crate) struct Overrides {
 
 /// Builds the environments of an experiment. It holds the ROMs, so building cannot fail because of a missing ROM.
 pub(crate) struct Builder {
-    tasks: Tasks,
     games: Games,
+    /// The Atari games with their ROMs; none for other tasks.
+    roms: Vec<WithRom>,
     settings: EnvironmentSettings,
     /// Probability that a frame repeats the previous action in an evaluation.
     evaluation_stickiness: f32,
@@ -109,37 +110,33 @@ pub(crate) struct Builder {
     num_threads: usize,
 }
 
-enum Tasks {
-    Atari(Vec<WithRom>),
-    /// Ids of the registry.
-    Registered(Vec<&'static str>),
-}
-
 impl Builder {
     /// Loads the ROMs of the experiment. Downloads missing ones unless `--offline` is set.
     pub(crate) fn new(experiment: &Experiment, overrides: &Overrides, global: &Global) -> Result<Self> {
         let games = overrides.games.as_ref().unwrap_or(&experiment.games).clone();
         let games = games.in_mode(overrides.mode, overrides.difficulty);
-        let tasks = match &games {
+        let roms = match &games {
             Games::Atari(flavours) => {
                 let games: Vec<_> = flavours.iter().map(|flavour| flavour.game).collect();
-                Tasks::Atari(with_roms(&games, global)?)
+                with_roms(&games, global)?
             }
             Games::Registered(ids) => {
-                mujoco_tasks::obtain(ids, global)?;
-                Tasks::Registered(ids.clone())
+                if ids.iter().any(|id| selection::family(id) == Some(mujoco::FAMILY)) {
+                    mujoco_tasks::obtain(global)?;
+                }
+                Vec::new()
             }
         };
         let settings = experiment.environments.clone();
         let is_sticky = overrides.repeat_action_probability.is_some_and(|probability| probability > 0.0);
-        if let Tasks::Registered(ids) = &tasks {
+        if let Games::Registered(ids) = &games {
             ensure!(!is_sticky, "--sticky is not possible: {} is not an Atari game", ids[0]);
         }
         let stickiness =
             overrides.repeat_action_probability.or(experiment.evaluation.repeat_action_probability);
         Ok(Self {
-            tasks,
             games,
+            roms,
             evaluation_stickiness: stickiness.unwrap_or(settings.repeat_action_probability),
             mode: overrides.mode,
             difficulty: overrides.difficulty,
@@ -149,12 +146,8 @@ impl Builder {
     }
 
     /// Returns the Atari games with their ROMs.
-    pub(crate) fn roms(&self) -> impl Iterator<Item = &WithRom> {
-        let roms = match &self.tasks {
-            Tasks::Atari(games) => games.as_slice(),
-            Tasks::Registered(_) => &[],
-        };
-        roms.iter()
+    pub(crate) fn roms(&self) -> &[WithRom] {
+        &self.roms
     }
 
     /// Returns the games, in the flavours that are played.
@@ -238,9 +231,9 @@ impl Builder {
             autoreset_mode: AutoresetMode::SameStep,
             ..PoolOptions::default()
         };
-        match &self.tasks {
-            Tasks::Atari(games) => {
-                let groups = games.iter().map(|(game, rom)| AtariGroup {
+        match &self.games {
+            Games::Atari(_) => {
+                let groups = self.roms.iter().map(|(game, rom)| AtariGroup {
                     game,
                     rom: Arc::clone(rom),
                     num_envs: num_envs(game.id),
@@ -249,7 +242,7 @@ impl Builder {
                 let groups = groups.filter(|group| group.num_envs > 0);
                 Ok(Box::new(AtariVectorEnv::of_groups(groups, pool)?))
             }
-            Tasks::Registered(ids) => {
+            Games::Registered(ids) => {
                 let copies = ids.iter().flat_map(|&id| std::iter::repeat_n(id, num_envs(id)));
                 let envs = registered(copies, self.settings.rescale_observations, length)?;
                 Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
@@ -258,20 +251,19 @@ impl Builder {
     }
 
     fn num_training_envs(&self) -> usize {
-        match &self.tasks {
-            Tasks::Atari(games) => games.iter().map(|(game, _)| self.settings.num_envs_of(game.id)).sum(),
-            Tasks::Registered(ids) => ids.iter().map(|id| self.settings.num_envs_of(id)).sum(),
-        }
+        self.games.names().iter().map(|name| self.settings.num_envs_of(name)).sum()
     }
 
     /// Returns the specification of environments from this builder: that of [`VectorSpec::of`], with the mapping of the
     /// actions of each game to those of the console, or to choices.
     pub(crate) fn spec(&self, environments: &dyn VectorEnv) -> Result<VectorSpec> {
         let spec = VectorSpec::of(environments)?;
-        let Tasks::Atari(games) = &self.tasks else { return Ok(spec) };
+        if let Games::Registered(_) = self.games {
+            return Ok(spec);
+        }
         let full = self.settings.full_action_space;
         let actions = |task: &Task| -> Option<Vec<usize>> {
-            let (game, _) = games.iter().find(|(game, _)| game.id == task.name)?;
+            let (game, _) = self.roms.iter().find(|(game, _)| game.id == task.name)?;
             let actions = if full { game.legal_actions } else { game.minimal_actions };
             Some(actions.iter().map(|&action| usize::from(action)).collect())
         };
@@ -308,7 +300,7 @@ impl Builder {
         seed: u64,
         change: impl FnOnce(AtariOptions, &Game) -> AtariOptions,
     ) -> Result<AtariEnv> {
-        let (game, rom) = self.roms().next().context("none of the tasks is an Atari game")?;
+        let (game, rom) = self.roms.first().context("none of the tasks is an Atari game")?;
         let options = change(self.options(game.id, Purpose::Evaluation), game);
         Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
     }

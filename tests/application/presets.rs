@@ -53,8 +53,7 @@ fn games(preset: &Path) -> String {
     let games: Vec<&str> = games.iter().map(|game| game.as_str().expect("a name")).collect();
     let is_playable = |id: &&str| match ale::game(id) {
         Ok(game) => ale::roms::built_in(game.id).is_some() || ale::roms::for_tests(game.id).is_some(),
-        // Only MuJoCo's tasks have this version.
-        Err(_) if id.ends_with("-v5") => has_mujoco(),
+        Err(_) if mujoco::Task::ids().any(|task| task == *id) => has_mujoco(),
         Err(_) => *id != "atari57",
     };
     if games.iter().all(is_playable) {

@@ -9,10 +9,11 @@ mod pqn;
 use std::mem;
 
 use algorithms::VectorSpec;
-use classic_control::{Acrobot, CartPole, Control, MountainCar, Probe, ProbeKind};
+use classic_control::{Acrobot, CartPole, Control, Dynamics, MountainCar, Probe, ProbeKind};
 use rayon::ThreadPoolBuilder;
 use rl_env::{
-    ActionBuffer, Actions, AutoresetMode, Batch, Env, RescaleObservation, ResetSeeds, TimeLimit, VectorEnv,
+    ActionBuffer, Actions, AutoresetMode, Batch, Env, Registry, RescaleObservation, ResetSeeds, TimeLimit,
+    VectorEnv,
 };
 use vector::{PoolOptions, PoolVectorEnv};
 
@@ -116,19 +117,24 @@ fn solve_factored_actions<P: FnMut(&Batch) -> Vec<i32>>(
     }
 }
 
-/// Returns `CartPole` with its usual time limit.
 fn cart_pole() -> TimeLimit<Control<CartPole>> {
-    TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS)
+    limited("CartPole-v1", CartPole)
 }
 
-/// Returns `Acrobot` with Gymnasium's time limit.
 fn acrobot() -> TimeLimit<Control<Acrobot>> {
-    TimeLimit::new(Control::new(Acrobot), 500)
+    limited("Acrobot-v1", Acrobot)
 }
 
-/// Returns `MountainCar` with Gymnasium's time limit.
 fn mountain_car() -> TimeLimit<Control<MountainCar>> {
-    TimeLimit::new(Control::new(MountainCar::default()), 200)
+    limited("MountainCar-v0", MountainCar::default())
+}
+
+/// Returns a task with the time limit that its id has in Gymnasium.
+fn limited<D: Dynamics>(id: &str, dynamics: D) -> TimeLimit<Control<D>> {
+    let mut registry = Registry::new();
+    classic_control::register(&mut registry).unwrap();
+    let limit = registry.spec(id).unwrap().max_episode_steps.expect("a time limit");
+    TimeLimit::new(Control::new(dynamics), limit)
 }
 
 /// Rescales observations to -1..=1.

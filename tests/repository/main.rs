@@ -4,6 +4,7 @@ mod architecture;
 mod checks;
 mod contents;
 mod documents;
+mod environments;
 mod imports;
 mod packaging;
 #[path = "../program/mod.rs"]

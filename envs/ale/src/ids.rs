@@ -1,8 +1,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rl_env::{BoxedEnv, EnvSpec, FactoryError, Registry, RegistryError};
+use rl_env::{ActionKind, BoxedEnv, EnvSpec, FactoryError, Registry, RegistryError};
 
 use crate::{AtariEnv, AtariOptions, Game, PoweredGame, games};
+
+/// The family of the environments.
+const FAMILY: &str = "Atari";
 
 /// Probability of sticky actions in the games that ale-py registers (Machado et al., 2018).
 const STICKINESS: f32 = 0.25;
@@ -36,7 +39,11 @@ where
     for game in games() {
         let (rom, powered) = (Arc::clone(&rom), Mutex::new(None));
         let limit = AtariOptions::default().max_num_frames_per_episode / AtariOptions::default().frameskip;
-        let spec = EnvSpec { max_episode_steps: Some(limit), reward_threshold: None };
+        let spec = EnvSpec {
+            max_episode_steps: Some(limit),
+            best_return: game.best_score,
+            ..EnvSpec::new(FAMILY, ActionKind::Discrete)
+        };
         registry.register(gymnasium_id(game), spec, move || {
             let mut powered = powered.lock().unwrap_or_else(PoisonError::into_inner);
             if powered.is_none() {

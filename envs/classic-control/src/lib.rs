@@ -1,7 +1,7 @@
 //! Small environments: Gymnasium's classic control tasks, and probe environments for testing learners.
 //!
-//! [`Control`] is the environment of all tasks, which differ in their [`Dynamics`]. [`register`] adds them to a registry with
-//! their Gymnasium ids and time limits.
+//! [`Control`] is the environment of all tasks, which differ in their [`Dynamics`]. [`Task`] is any of them with its
+//! parameters. [`register`] adds them to a registry with their Gymnasium ids and time limits.
 
 mod acrobot;
 mod arithmetic;
@@ -16,7 +16,7 @@ mod probe;
 pub use acrobot::{Acrobot, AcrobotState};
 pub use cart_pole::{CartPole, CartPoleState};
 pub use control::{Control, ControlInfo, Dynamics, Judgement};
-pub use ids::register;
+pub use ids::{FAMILY, Task, register};
 pub use mountain_car::{MountainCar, MountainCarState};
 pub use mountain_car_continuous::{MountainCarContinuous, MountainCarContinuousState};
 pub use pendulum::{Pendulum, PendulumState};

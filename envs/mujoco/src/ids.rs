@@ -1,6 +1,6 @@
 use std::sync::{Arc, OnceLock};
 
-use rl_env::{BoxedEnv, EnvSpec, Registry, RegistryError, TimeLimit};
+use rl_env::{Registry, RegistryError};
 
 use crate::env::MujocoEnv;
 use crate::error::MujocoError;
@@ -12,15 +12,12 @@ use crate::task::Task;
 /// made.
 pub fn register(registry: &mut Registry, installation: &Installation) -> Result<(), RegistryError> {
     for spec in specs() {
-        let properties = EnvSpec {
-            max_episode_steps: Some(spec.max_episode_steps),
-            reward_threshold: spec.reward_threshold,
-        };
+        let properties = spec.properties();
         let installation = installation.clone();
         let loaded = Arc::new(OnceLock::new());
         registry.register(&spec.id, properties, move || {
             let task = load_once(&loaded, || Task::load(&installation, &spec.id, &[]))?;
-            Ok(BoxedEnv::new(TimeLimit::new(MujocoEnv::new(&task), spec.max_episode_steps)))
+            Ok(properties.limit(MujocoEnv::new(&task)))
         })?;
     }
     Ok(())

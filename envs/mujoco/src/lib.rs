@@ -34,5 +34,6 @@ pub use ids::register;
 pub use info::Info;
 pub use installation::Installation;
 pub use library::Library;
+pub use specs::FAMILY;
 pub use task::Task;
 pub use value::Value;

@@ -2,11 +2,14 @@
 
 use std::sync::LazyLock;
 
-use rl_env::nearest;
+use rl_env::{ActionKind, EnvSpec, nearest};
 use serde::Deserialize;
 
 use crate::error::MujocoError;
 use crate::value::Value;
+
+/// The family of the tasks.
+pub const FAMILY: &str = "MuJoCo";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +23,7 @@ struct Table {
 pub(crate) struct TaskSpec {
     pub(crate) id: String,
     pub(crate) max_episode_steps: u32,
-    pub(crate) reward_threshold: Option<f64>,
+    reward_threshold: Option<f64>,
     /// The arguments with their default values.
     #[serde(default)]
     pub(crate) arguments: Vec<(String, Value)>,
@@ -51,6 +54,15 @@ impl TaskSpec {
             let ids = specs().iter().map(|spec| spec.id.as_str());
             MujocoError::UnknownTask { id: id.to_owned(), nearest: nearest(id, ids).first().copied() }
         })
+    }
+
+    /// Returns what a registry knows of the task.
+    pub(crate) fn properties(&self) -> EnvSpec {
+        EnvSpec {
+            max_episode_steps: Some(self.max_episode_steps),
+            reward_threshold: self.reward_threshold,
+            ..EnvSpec::new(FAMILY, ActionKind::Continuous)
+        }
     }
 }
 

@@ -3,7 +3,7 @@ use std::error::Error;
 
 use thiserror::Error;
 
-use crate::{BoxedEnv, nearest};
+use crate::{ActionKind, BoxedEnv, Env, TimeLimit, nearest};
 
 /// The error of a factory.
 pub type FactoryError = Box<dyn Error + Send + Sync>;
@@ -39,21 +39,43 @@ pub enum RegistryError {
 }
 
 /// Properties of a registered environment that are known before it is built.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnvSpec {
+    /// The family of environments to which it belongs, such as classic control.
+    pub family: &'static str,
+    /// The kind of its actions.
+    pub action_kind: ActionKind,
     /// The number of steps after which episodes are truncated, if limited.
     pub max_episode_steps: Option<u32>,
     /// The mean return at which the task is considered solved.
     pub reward_threshold: Option<f64>,
+    /// The largest expected return of any policy within the time limit, if it is known.
+    pub best_return: Option<f64>,
+}
+
+impl EnvSpec {
+    /// Returns the properties of an environment without time limit, of which no returns are known.
+    pub const fn new(family: &'static str, action_kind: ActionKind) -> Self {
+        Self { family, action_kind, max_episode_steps: None, reward_threshold: None, best_return: None }
+    }
+
+    /// Boxes an environment, with the time limit if there is one.
+    pub fn limit(&self, env: impl Env + 'static) -> BoxedEnv {
+        match self.max_episode_steps {
+            Some(steps) => BoxedEnv::new(TimeLimit::new(env, steps)),
+            None => BoxedEnv::new(env),
+        }
+    }
 }
 
 /// A registry of environments by id, such as Gymnasium's `CartPole-v1`, each with a factory.
 ///
 /// ```
-/// use rl_env::{EnvSpec, Registry, RegistryError};
+/// use rl_env::{ActionKind, EnvSpec, Registry, RegistryError};
 ///
 /// let mut registry = Registry::new();
-/// registry.register("Maze-v0", EnvSpec::default(), || Err("the map is missing".into()))?;
+/// let spec = EnvSpec { max_episode_steps: Some(100), ..EnvSpec::new("mazes", ActionKind::Discrete) };
+/// registry.register("Maze-v0", spec, || Err("the map is missing".into()))?;
 /// assert_eq!(registry.ids().collect::<Vec<_>>(), ["Maze-v0"]);
 /// let error = registry.make("maze-v1").err().unwrap();
 /// assert_eq!(error.to_string(), r#"there is no environment "maze-v1"; the nearest is "Maze-v0""#);
@@ -61,10 +83,14 @@ pub struct EnvSpec {
 /// ```
 #[derive(Default)]
 pub struct Registry {
-    entries: BTreeMap<String, Entry>,
+    /// In the order of registration.
+    entries: Vec<Entry>,
+    /// The indices of the entries by their ids.
+    indices: BTreeMap<String, usize>,
 }
 
 struct Entry {
+    id: String,
     spec: EnvSpec,
     factory: Box<dyn Fn() -> Result<BoxedEnv, FactoryError> + Send + Sync>,
 }
@@ -75,7 +101,7 @@ impl Registry {
         Self::default()
     }
 
-    /// Registers an environment. The factory has to apply the time limit of `spec` itself.
+    /// Registers an environment. The factory has to apply the time limit of `spec` itself, with [`EnvSpec::limit`].
     pub fn register(
         &mut self,
         id: impl Into<String>,
@@ -83,10 +109,11 @@ impl Registry {
         factory: impl Fn() -> Result<BoxedEnv, FactoryError> + Send + Sync + 'static,
     ) -> Result<(), RegistryError> {
         let id = id.into();
-        if self.entries.contains_key(&id) {
+        if self.indices.contains_key(&id) {
             return Err(RegistryError::Duplicate { id });
         }
-        self.entries.insert(id, Entry { spec, factory: Box::new(factory) });
+        self.indices.insert(id.clone(), self.entries.len());
+        self.entries.push(Entry { id, spec, factory: Box::new(factory) });
         Ok(())
     }
 
@@ -103,16 +130,35 @@ impl Registry {
 
     /// Returns all ids, sorted.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.entries.keys().map(String::as_str)
+        self.indices.keys().map(String::as_str)
+    }
+
+    /// Returns all ids with the properties of their environments, in the order in which they were registered.
+    pub fn specs(&self) -> impl Iterator<Item = (&str, EnvSpec)> {
+        self.entries.iter().map(|entry| (entry.id.as_str(), entry.spec))
+    }
+
+    /// Returns false if an id with the same name and a larger version is registered, such as `CartPole-v1` for
+    /// `CartPole-v0`.
+    pub fn is_newest_version(&self, id: &str) -> bool {
+        let Some((name, version)) = versioned(id) else { return true };
+        !self.ids().filter_map(versioned).any(|(other, newer)| other == name && newer > version)
     }
 
     fn entry(&self, id: &str) -> Result<&Entry, RegistryError> {
-        self.entries
-            .get(id)
-            .ok_or_else(|| RegistryError::Unknown { id: id.to_owned(), nearest: self.nearest(id) })
+        match self.indices.get(id) {
+            Some(&index) => Ok(&self.entries[index]),
+            None => Err(RegistryError::Unknown { id: id.to_owned(), nearest: self.nearest(id) }),
+        }
     }
 
     fn nearest(&self, id: &str) -> Option<String> {
         nearest(id, self.ids()).first().map(|&id| id.to_owned())
     }
+}
+
+/// Splits an id such as `CartPole-v1` into its name and its version.
+fn versioned(id: &str) -> Option<(&str, u32)> {
+    let (name, version) = id.rsplit_once("-v")?;
+    Some((name, version.parse().ok()?))
 }

@@ -1,7 +1,7 @@
 //! The classic control tasks and the probes follow the rules of [`rl_env::Env`].
 
 use classic_control::{Acrobot, Control, Probe, ProbeKind};
-use rl_env::{BoxedEnv, Env, EnvError, Registry, RescaleObservation, check_env};
+use rl_env::{ActionKind, BoxedEnv, Env, EnvError, Registry, RescaleObservation, check_env};
 
 fn registry() -> Registry {
     let mut registry = Registry::new();
@@ -12,8 +12,10 @@ fn registry() -> Registry {
 #[test]
 fn registered_environments_follow_the_rules() {
     let registry = registry();
-    for id in registry.ids() {
-        assert_eq!(check_env(&mut registry.make(id).unwrap()), Ok(()), "{id}");
+    for (id, spec) in registry.specs() {
+        let mut env = registry.make(id).unwrap();
+        assert_eq!(check_env(&mut env), Ok(()), "{id}");
+        assert_eq!(ActionKind::of(env.action_space()), Some(spec.action_kind), "{id}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tasks follow the rules of [`rl_env::Env`].
 
-use rl_env::{Action, Env, FlattenObservation, Registry, check_env};
+use rl_env::{Action, ActionKind, Env, FlattenObservation, Registry, check_env};
 
 use crate::installation;
 
@@ -9,8 +9,10 @@ fn registered_environments_follow_the_rules() {
     let mut registry = Registry::new();
     mujoco::register(&mut registry, &installation()).unwrap();
     assert_eq!(registry.ids().count(), 21);
-    for id in registry.ids() {
-        assert_eq!(check_env(&mut registry.make(id).unwrap()), Ok(()), "{id}");
+    for (id, spec) in registry.specs() {
+        let mut env = registry.make(id).unwrap();
+        assert_eq!(check_env(&mut env), Ok(()), "{id}");
+        assert_eq!(ActionKind::of(env.action_space()), Some(spec.action_kind), "{id}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use classic_control::{Acrobot, CartPole, Control, Dynamics, MountainCar, MountainCarContinuous, Pendulum};
+use classic_control::{Control, Dynamics, MountainCar, MountainCarContinuous, Pendulum};
 use mujoco::{Installation, MujocoEnv};
 use pyo3::prelude::*;
 use rl_env::{Env, Registry};
@@ -23,6 +23,8 @@ pub(crate) struct Recipe {
     pub(crate) make: Box<dyn Fn(Ends) -> TaskEnv + Send>,
     /// The entries of its info dictionary.
     pub(crate) fields: Vec<Field>,
+    /// True if Gymnasium rewards only the first of the steps that terminate an episode.
+    pub(crate) pays_once: bool,
 }
 
 impl Recipe {
@@ -30,7 +32,7 @@ impl Recipe {
         make: impl Fn() -> E + Send + 'static,
         fields: Vec<Field>,
     ) -> Self {
-        Self { make: Box::new(move |ends| TaskEnv::new(make(), ends)), fields }
+        Self { make: Box::new(move |ends| TaskEnv::new(make(), ends)), fields, pays_once: false }
     }
 }
 
@@ -47,8 +49,11 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
 
 /// Returns the id, the step limit and the reward threshold of each environment.
 pub(crate) fn all() -> Vec<(String, Option<u32>, Option<f64>)> {
-    let spec = |id: &str| REGISTRY.spec(id).unwrap_or_default();
-    REGISTRY.ids().map(|id| (id.to_owned(), spec(id).max_episode_steps, spec(id).reward_threshold)).collect()
+    let described = |id: &str| {
+        let spec = REGISTRY.spec(id).ok()?;
+        Some((id.to_owned(), spec.max_episode_steps, spec.reward_threshold))
+    };
+    REGISTRY.ids().filter_map(described).collect()
 }
 
 /// Returns the step limit of an environment.
@@ -56,32 +61,47 @@ pub(crate) fn limit(id: &str) -> Option<u32> {
     REGISTRY.spec(id).ok().and_then(|spec| spec.max_episode_steps)
 }
 
-/// Returns true if Gymnasium rewards only the first of the steps that terminate an episode of an environment.
-pub(crate) fn pays_once(id: &str) -> bool {
-    id.starts_with("CartPole")
-}
-
 /// Returns the recipe of an environment. MuJoCo is downloaded with the pip of `python` if it is missing.
 pub(crate) fn recipe(id: &str, given: &Given, python: &str) -> PyResult<Recipe> {
-    match id {
-        "CartPole-v0" | "CartPole-v1" => control(given, &[], CartPole),
-        "Acrobot-v1" => control(given, &[], Acrobot),
-        "MountainCar-v0" => {
-            let goal_velocity = given.number("goal_velocity", 0.0)?;
+    if let Some(task) = classic_control::Task::of_id(id) {
+        return classic(given, task);
+    }
+    if let Some(task) = toy_text::Task::of_id(id) {
+        return toy(given, task);
+    }
+    mujoco_task(id, given, python)
+}
+
+/// Returns the recipe of a classic control task, whose parameters are the defaults.
+fn classic(given: &Given, task: classic_control::Task) -> PyResult<Recipe> {
+    use classic_control::Task;
+
+    match task {
+        Task::CartPole(dynamics) => Ok(Recipe { pays_once: true, ..control(given, &[], dynamics)? }),
+        Task::Acrobot(dynamics) => control(given, &[], dynamics),
+        Task::MountainCar(MountainCar { goal_velocity }) => {
+            let goal_velocity = given.number("goal_velocity", goal_velocity)?;
             control(given, &["goal_velocity"], MountainCar { goal_velocity })
         }
-        "MountainCarContinuous-v0" => {
-            let goal_velocity = given.number("goal_velocity", 0.0)? as f32;
+        Task::MountainCarContinuous(MountainCarContinuous { goal_velocity }) => {
+            let goal_velocity = given.number("goal_velocity", goal_velocity.into())? as f32;
             control(given, &["goal_velocity"], MountainCarContinuous { goal_velocity })
         }
-        "Pendulum-v1" => control(given, &["g"], Pendulum { gravity: given.number("g", 10.0)? }),
-        "FrozenLake-v1" => lake(given, &MAP_4X4),
-        "FrozenLake8x8-v1" => lake(given, &MAP_8X8),
-        "CliffWalking-v1" => cliff(given, false),
-        "CliffWalkingSlippery-v1" => cliff(given, true),
-        "Taxi-v4" => taxi(given),
-        "Blackjack-v1" => blackjack(given),
-        id => mujoco_task(id, given, python),
+        Task::Pendulum(Pendulum { gravity }) => {
+            control(given, &["g"], Pendulum { gravity: given.number("g", gravity)? })
+        }
+    }
+}
+
+/// Returns the recipe of a toy text environment, whose options are the defaults.
+fn toy(given: &Given, task: toy_text::Task) -> PyResult<Recipe> {
+    use toy_text::Task;
+
+    match task {
+        Task::Blackjack(rules) => blackjack(given, rules),
+        Task::CliffWalking { is_slippery } => cliff(given, is_slippery),
+        Task::FrozenLake(options) => lake(given, options),
+        Task::Taxi(options) => taxi(given, options),
     }
 }
 
@@ -90,10 +110,10 @@ fn control(given: &Given, arguments: &[&str], dynamics: impl Dynamics + Copy) ->
     Ok(Recipe::new(move || Control::new(dynamics), Vec::new()))
 }
 
-fn lake(given: &Given, default: &[&str]) -> PyResult<Recipe> {
+fn lake(given: &Given, defaults: FrozenLakeOptions<'static>) -> PyResult<Recipe> {
     given.require_names(&["desc", "map_name", "is_slippery", "success_rate"])?;
     let named = match given.text("map_name")? {
-        None => default,
+        None => defaults.desc,
         Some("4x4") => &MAP_4X4,
         Some("8x8") => &MAP_8X8,
         Some(other) => return Err(given.invalid(&format!("map_name is {other:?}, but must be 4x4 or 8x8"))),
@@ -105,9 +125,9 @@ fn lake(given: &Given, default: &[&str]) -> PyResult<Recipe> {
     }
     let options = FrozenLakeOptions {
         desc: own.as_deref().unwrap_or(named),
-        is_slippery: given.flag("is_slippery", true)?,
-        success_rate: given.probability("success_rate", 1.0 / 3.0)?,
-        ..FrozenLakeOptions::default()
+        is_slippery: given.flag("is_slippery", defaults.is_slippery)?,
+        success_rate: given.probability("success_rate", defaults.success_rate)?,
+        ..defaults
     };
     Ok(tabular(frozen_lake(&options).map_err(|error| given.invalid(&error.to_string()))?))
 }
@@ -133,9 +153,8 @@ const TAXI: [&str; 7] = [
     "action_mask_5",
 ];
 
-fn taxi(given: &Given) -> PyResult<Recipe> {
+fn taxi(given: &Given, defaults: TaxiOptions) -> PyResult<Recipe> {
     given.require_names(&["is_rainy", "rainy_probability", "fickle_passenger", "fickle_probability"])?;
-    let defaults = TaxiOptions::default();
     let options = TaxiOptions {
         is_rainy: given.flag("is_rainy", defaults.is_rainy)?,
         rainy_probability: given.probability("rainy_probability", defaults.rainy_probability)?,
@@ -147,9 +166,10 @@ fn taxi(given: &Given) -> PyResult<Recipe> {
     Ok(Recipe::new(move || env.clone(), Field::of_names(&TAXI, kind)))
 }
 
-fn blackjack(given: &Given) -> PyResult<Recipe> {
+fn blackjack(given: &Given, default: BlackjackRules) -> PyResult<Recipe> {
     given.require_names(&["natural", "sab"])?;
-    let rules = match (given.flag("sab", true)?, given.flag("natural", false)?) {
+    let follows_book = given.flag("sab", default == BlackjackRules::SuttonBarto)?;
+    let rules = match (follows_book, given.flag("natural", default == BlackjackRules::Natural)?) {
         (true, _) => BlackjackRules::SuttonBarto,
         (false, true) => BlackjackRules::Natural,
         (false, false) => BlackjackRules::Plain,

@@ -87,9 +87,10 @@ impl TaskPool {
         };
         let (id, num_envs) = (settings.id, settings.num_envs);
         let limit = settings.max_episode_steps.or_else(|| catalogue::limit(&id));
-        let ends = Ends { limit, continues: settings.continues, pays_once: catalogue::pays_once(&id) };
+        let continues = settings.continues;
         let (env, fields) = signals::wait(py, || {
-            let Recipe { make, fields } = catalogue::recipe(&id, &given, python)?;
+            let Recipe { make, fields, pays_once } = catalogue::recipe(&id, &given, python)?;
+            let ends = Ends { limit, continues, pays_once };
             let copies =
                 PoolVectorEnv::of_factory(&id, num_envs, |_| Ok::<_, Infallible>(make(ends)), options);
             Ok::<_, PyErr>((copies.map_err(|error| errors::of_build(&error))?, fields))

@@ -1,6 +1,8 @@
 //! The registry, boxed environments and time limits, tested with an environment that counts its steps.
 
-use rl_env::{Action, BoxedEnv, Env, EnvError, EnvSpec, Registry, Space, Step, TimeLimit, snapshot};
+use rl_env::{
+    Action, ActionKind, BoxedEnv, Env, EnvError, EnvSpec, Registry, Space, Step, TimeLimit, snapshot,
+};
 
 /// Observes the number of its steps. Action 1 terminates; action 2 terminates for the learner only.
 struct Counter {
@@ -92,12 +94,14 @@ fn a_limit_is_part_of_the_snapshot() {
     assert_eq!(copy.snapshot(), before);
 }
 
+const COUNTERS: EnvSpec = EnvSpec::new("counters", ActionKind::Discrete);
+
 fn registry() -> Registry {
     let mut registry = Registry::new();
-    let spec = EnvSpec { max_episode_steps: Some(3), reward_threshold: None };
-    registry.register("Counter-v1", spec, || Ok(BoxedEnv::new(TimeLimit::new(Counter::new(), 3)))).unwrap();
+    let spec = EnvSpec { max_episode_steps: Some(3), ..COUNTERS };
+    registry.register("Counter-v1", spec, move || Ok(spec.limit(Counter::new()))).unwrap();
     let fails = || Err("the counter is missing".into());
-    registry.register("Broken-v0", EnvSpec::default(), fails).unwrap();
+    registry.register("Broken-v0", COUNTERS, fails).unwrap();
     registry
 }
 
@@ -105,7 +109,10 @@ fn registry() -> Registry {
 fn environments_are_built_by_their_ids() {
     let registry = registry();
     assert_eq!(registry.ids().collect::<Vec<_>>(), ["Broken-v0", "Counter-v1"]);
-    assert_eq!(registry.spec("Counter-v1").unwrap().max_episode_steps, Some(3));
+    let spec = registry.spec("Counter-v1").unwrap();
+    assert_eq!((spec.family, spec.max_episode_steps, spec.best_return), ("counters", Some(3), None));
+    let in_order_of_registration = registry.specs().map(|(id, spec)| (id, spec.max_episode_steps));
+    assert!(in_order_of_registration.eq([("Counter-v1", Some(3)), ("Broken-v0", None)]));
     let mut env = registry.make("Counter-v1").unwrap();
     assert_eq!(env.observation_space(), &Space::discrete(100));
     env.reset(None, &mut [0; 8]);
@@ -128,6 +135,17 @@ fn errors_name_the_environment() {
         error(&registry, "Broken-v0"),
         "environment \"Broken-v0\" cannot be built: the counter is missing"
     );
-    let duplicate = registry.register("Counter-v1", EnvSpec::default(), || Ok(BoxedEnv::new(Counter::new())));
+    let duplicate = registry.register("Counter-v1", COUNTERS, || Ok(BoxedEnv::new(Counter::new())));
     assert_eq!(duplicate.unwrap_err().to_string(), "an environment \"Counter-v1\" is already registered");
+    assert_eq!(registry.specs().count(), 2);
+}
+
+#[test]
+fn only_the_largest_version_of_a_name_is_the_newest() {
+    let mut registry = Registry::new();
+    for id in ["Counter-v9", "Counter-v10", "CounterWide-v11", "Counter", "Counter-vast"] {
+        registry.register(id, COUNTERS, || Ok(BoxedEnv::new(Counter::new()))).unwrap();
+    }
+    let newest: Vec<&str> = registry.ids().filter(|id| registry.is_newest_version(id)).collect();
+    assert_eq!(newest, ["Counter", "Counter-v10", "Counter-vast", "CounterWide-v11"]);
 }

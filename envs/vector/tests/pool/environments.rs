@@ -213,7 +213,8 @@ fn a_failing_factory_names_the_environment() {
     let unknown = "there is no environment \"Acrobat-v1\"; the nearest is \"Acrobot-v1\"";
     assert_eq!(message(built), format!("environment 4 (Acrobot-v1) cannot be built: {unknown}"));
     assert_eq!(message(PoolVectorEnv::make(&registry, "Acrobat-v1", 2, 3, options)), unknown);
-    registry.register("Broken-v0", EnvSpec::default(), || Err("there is no map".into())).unwrap();
+    let mazes = EnvSpec::new("mazes", ActionKind::Discrete);
+    registry.register("Broken-v0", mazes, || Err("there is no map".into())).unwrap();
     let broken = message(PoolVectorEnv::make(&registry, "Broken-v0", 2, 3, options));
     assert_eq!(broken, "environment \"Broken-v0\" cannot be built: there is no map");
     let none = PoolVectorEnv::make(&registry, "Acrobot-v1", 0, 3, options);
