@@ -1,7 +1,7 @@
 //! Small environments: Gymnasium's classic control tasks, and probe environments for testing learners.
 //!
-//! [`Control`] is the environment of all tasks, which differ in their [`Dynamics`]. [`register`] adds them to a registry with
-//! their Gymnasium ids and time limits.
+//! [`Control`] is the environment of all tasks, which differ in their [`Dynamics`]. [`register`] adds them to a
+//! registry with their Gymnasium ids and time limits.
 
 mod acrobot;
 mod arithmetic;

@@ -12,26 +12,27 @@ const TAXI_STEPS: u32 = 200;
 /// A horizon beyond which the returns of environments without a time limit no longer change.
 const LONG: u32 = 10_000;
 
-/// Returns the largest expected return of an environment within its time limit, given its Gymnasium id, or `None` for an unknown
-/// id. [`Tabular::optimal_return`](crate::Tabular::optimal_return) computes it.
+/// Returns the largest expected return of an environment within its time limit, given its Gymnasium id, or `None` for
+/// an unknown id. [`Tabular::optimal_return`](crate::Tabular::optimal_return) computes it.
 ///
 /// ```
 /// assert_eq!(toy_text::optimal_return("CliffWalking-v1"), Some(-13.0));
 /// ```
 pub fn optimal_return(id: &str) -> Option<f64> {
-    let lake = |desc, steps| {
-        let options = FrozenLakeOptions { desc, ..FrozenLakeOptions::default() };
-        frozen_lake(&options).ok().map(|lake| lake.optimal_return(steps))
-    };
     match id {
-        "FrozenLake-v1" => lake(&MAP_4X4, LAKE_STEPS),
-        "FrozenLake8x8-v1" => lake(&MAP_8X8, LARGE_LAKE_STEPS),
+        "FrozenLake-v1" => optimal_return_of_lake(&MAP_4X4, LAKE_STEPS),
+        "FrozenLake8x8-v1" => optimal_return_of_lake(&MAP_8X8, LARGE_LAKE_STEPS),
         "CliffWalking-v1" => Some(cliff_walking(false).optimal_return(LONG)),
         "CliffWalkingSlippery-v1" => Some(cliff_walking(true).optimal_return(LONG)),
         "Taxi-v4" => Taxi::new(TaxiOptions::default()).optimal_return(TAXI_STEPS),
         "Blackjack-v1" => Some(Blackjack::new(BlackjackRules::SuttonBarto).optimal_return()),
         _ => None,
     }
+}
+
+fn optimal_return_of_lake(desc: &[&str], steps: u32) -> Option<f64> {
+    let options = FrozenLakeOptions { desc, ..FrozenLakeOptions::default() };
+    frozen_lake(&options).ok().map(|lake| lake.optimal_return(steps))
 }
 
 /// Registers the toy text environments with Gymnasium's ids and time limits.

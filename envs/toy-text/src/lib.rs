@@ -1,7 +1,7 @@
 //! Gymnasium's toy text environments: tabular environments and Blackjack.
 //!
-//! Resets with the same seed, and all steps after them, equal Gymnasium's. [`register`] adds the environments to a registry
-//! with their Gymnasium ids and time limits.
+//! Resets with the same seed, and all steps after them, equal Gymnasium's. [`register`] adds the environments to a
+//! registry with their Gymnasium ids and time limits.
 
 mod blackjack;
 mod cliff_walking;
