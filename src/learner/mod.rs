@@ -2,8 +2,8 @@
 //!
 //! * `registry` lists them.
 //! * `algorithm` and `player` are the traits through which the application uses them.
-//! * `off_policy` implements these traits for all algorithms with a replay; `dqn` and `sac` add their settings, metrics and
-//!   players.
+//! * `off_policy` implements these traits for all algorithms with a replay; `dqn` and `sac` add their settings, metrics
+//!   and players.
 //! * `ppo` and `pqn` implement them with the learners of the crate `algorithms`; they share the sizes of rollouts in
 //!   `on_policy`. `value_player` plays for `dqn` and `pqn`.
 

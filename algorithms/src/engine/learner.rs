@@ -7,8 +7,8 @@ use crate::{LearnerError, VectorSpec};
 
 /// The interface that all learners share; [`ppo`](crate::ppo) shows the order of its methods.
 ///
-/// Every learner except [`Overlapped`](crate::Overlapped) also has `new`, `from_state`, `config`, `update` and `policy` with
-/// the same parameters. Their types depend on the algorithm, so they are not part of this trait.
+/// Every learner except [`Overlapped`](crate::Overlapped) also has `new`, `from_state`, `config`, `update` and `policy`
+/// with the same parameters. Their types depend on the algorithm, so they are not part of this trait.
 pub trait Learner {
     /// Returns the description of the environments that the learner was created for.
     fn spec(&self) -> &VectorSpec;

@@ -27,8 +27,8 @@ pub(super) struct RowTargets {
 }
 
 impl DeviceTargets {
-    /// Uploads the targets of a rollout with the given returns and values, entry by entry. Entropies are divided by those of
-    /// uniform policies if `norm_ent` is true.
+    /// Uploads the targets of a rollout with the given returns and values, entry by entry. Entropies are divided by
+    /// those of uniform policies if `norm_ent` is true.
     pub(super) fn new(
         on_policy: &OnPolicy<ActorCritic>,
         uploaded: &DeviceRollout,

@@ -126,8 +126,8 @@ impl Ppo {
 
     /// Trains together with the other processes of a cluster from now on. Only the rows of this process's
     /// [own](Cluster::own_envs) environments act and are observed here; `env_ids` count the environments of all
-    /// processes. Every process must be in the same state and make the same updates. During a rollout, no single process
-    /// holds the complete state of the learner.
+    /// processes. Every process must be in the same state and make the same updates. During a rollout, no single
+    /// process holds the complete state of the learner.
     pub fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
         Ok(self.on_policy.join(cluster)?)
     }
@@ -142,9 +142,9 @@ impl Ppo {
         self.on_policy.num_updates()
     }
 
-    /// Learns from the last `num_steps` steps. An error skips the remaining minibatches. On the CPU the weights may then
-    /// be non-finite; on a device, where several minibatches are read together, they are those of the last successful
-    /// read.
+    /// Learns from the last `num_steps` steps. An error skips the remaining minibatches. On the CPU the weights may
+    /// then be non-finite; on a device, where several minibatches are read together, they are those of the last
+    /// successful read.
     pub fn update(&mut self) -> Result<PpoMetrics, LearnerError> {
         halt::complete(|stop| self.update_unless(stop))
     }
@@ -286,8 +286,8 @@ impl Ppo {
         self.actor.for_envs(spec)
     }
 
-    /// Updates the value scales with the returns of `entries`, which are transitions, and adapts the network. Returns the
-    /// targets in the new scales, with the advantages scaled as configured.
+    /// Updates the value scales with the returns of `entries`, which are transitions, and adapts the network. Returns
+    /// the targets in the new scales, with the advantages scaled as configured.
     fn rescale(&mut self, entries: &[usize], estimates: Estimates) -> Targets {
         let OnPolicy { spec, training, rollout, .. } = &mut self.on_policy;
         let scales = &mut self.actor.scales;

@@ -50,8 +50,8 @@ pub(super) struct Minibatch {
 }
 
 impl Minibatch {
-    /// Collects the given entries of a rollout, at least one of which must be a transition. `advantages` are used instead of
-    /// those of `targets`.
+    /// Collects the given entries of a rollout, at least one of which must be a transition. `advantages` are used
+    /// instead of those of `targets`.
     pub(super) fn gather(
         on_policy: &OnPolicy<ActorCritic>,
         normalizer: Option<&Normalizer>,

@@ -43,9 +43,9 @@
 //!
 //! 1. `learner`: the algorithm: act, observe, update; `gradient`: a step of the optimiser
 //! 2. `rollout` and [`returns`](crate::experience::returns): the stored steps, and advantages from them
-//! 3. `minibatch`, `row_actions` and `loss`: the tensors of a minibatch, the distributions of its actions, and the three terms
-//!    of the objective. `choices` holds the distributions of actions that are several choices, `gaussian` those of continuous
-//!    actions
+//! 3. `minibatch`, `row_actions` and `loss`: the tensors of a minibatch, the distributions of its actions, and the
+//!    three terms of the objective. `choices` holds the distributions of actions that are several choices, `gaussian`
+//!    those of continuous actions
 //! 4. `training` and `optimizer`: the backward pass, clipping and Adam
 //! 5. `policy`, `row_policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
 //! 6. `device_sampling`, `device_targets`: sampling and the targets of a rollout on a device

@@ -95,8 +95,8 @@ impl Pqn {
 
     /// Trains together with the other processes of a cluster from now on. Only the rows of this process's
     /// [own](Cluster::own_envs) environments act and are observed here; `env_ids` count the environments of all
-    /// processes. Every process must be in the same state and make the same updates. During a rollout, no single process
-    /// holds the complete state of the learner.
+    /// processes. Every process must be in the same state and make the same updates. During a rollout, no single
+    /// process holds the complete state of the learner.
     pub fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
         Ok(self.on_policy.join(cluster)?)
     }
@@ -122,8 +122,8 @@ impl Pqn {
             .value(self.on_policy.updates * batch_size)
     }
 
-    /// Learns from the last `num_steps` steps. An error skips the remaining minibatches. On the CPU the weights may then
-    /// be non-finite; on a device, where the minibatches are read together, they are those before the update.
+    /// Learns from the last `num_steps` steps. An error skips the remaining minibatches. On the CPU the weights may
+    /// then be non-finite; on a device, where the minibatches are read together, they are those before the update.
     pub fn update(&mut self) -> Result<PqnMetrics, LearnerError> {
         halt::complete(|stop| self.update_unless(stop))
     }
