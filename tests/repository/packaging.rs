@@ -52,10 +52,10 @@ fn man_writes_a_page_for_every_command() {
 
 #[test]
 fn version_is_short_with_v_and_complete_with_version() {
-    let number = env!("CARGO_PKG_VERSION");
-    assert_eq!(stdout(&["-V"]), format!("ale-train {number}\n"));
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(stdout(&["-V"]), format!("ale-train {version}\n"));
     let long = stdout(&["--version"]);
     let keys: Vec<&str> = long.lines().skip(1).filter_map(|line| Some(line.split_once(": ")?.0)).collect();
-    assert_eq!(long.lines().next(), Some(format!("ale-train {number}").as_str()));
+    assert_eq!(long.lines().next(), Some(format!("ale-train {version}").as_str()));
     assert_eq!(keys, ["commit", "features", "processor"]);
 }
