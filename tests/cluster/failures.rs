@@ -26,13 +26,17 @@ pub(crate) fn wait_for_update(job: &mut Child, run: &Path) {
 
 pub(crate) fn wait_for_updates(job: &mut Child, run: &Path, count: usize) {
     let deadline = Instant::now() + Duration::from_mins(2);
-    let updates =
-        || fs::read_to_string(run.join("metrics.jsonl")).map_or(0, |text| text.matches("charts/SPS").count());
-    while updates() < count {
-        assert!(Instant::now() < deadline, "{} updates in two minutes", updates());
+    while count_updates(run) < count {
+        assert!(Instant::now() < deadline, "{} updates in two minutes", count_updates(run));
         assert!(job.try_wait().expect("a process").is_none(), "the job ended early: make it longer");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Counts the updates in a run's metrics.
+fn count_updates(run: &Path) -> usize {
+    let metrics = fs::read_to_string(run.join("metrics.jsonl"));
+    metrics.map_or(0, |text| text.matches("charts/SPS").count())
 }
 
 /// Returns the processes of a job, in the order of their ranks.
@@ -171,8 +175,8 @@ fn a_process_that_loses_the_disk_of_its_replay_ends_the_job() {
     let mut job = training(&mut mpirun(2), &run, &settings).spawn().expect("a job");
     wait_for_update(&mut job, &run);
     let ranks = processes(job.id());
-    // The signal that follows an access to a page of a file that cannot be read. The program continues after the first one,
-    // to repeat the access. Signals sent before the first one is handled are lost.
+    // The signal that follows an access to a page of a file that cannot be read. The program continues after the first
+    // one, to repeat the access. Signals sent before the first one is handled are lost.
     while is_alive(ranks[1]) {
         let _ = Command::new("kill").args(["-BUS", &ranks[1].to_string()]).stderr(Stdio::null()).status();
         std::thread::sleep(Duration::from_millis(2));
@@ -217,30 +221,32 @@ fn an_error_of_one_process_names_it_and_ends_all() {
     assert_eq!(text(&stderr).matches("error: rank 1 of 2: ").count(), 1, "{}", text(&stderr));
 }
 
+/// Asserts that a command fails with a single error, which contains `expected`.
+fn assert_error(command: &mut Command, expected: &str) {
+    let Output { status, stderr, .. } = command.output().expect("the job ends");
+    assert_eq!(status.code(), Some(2), "{}", text(&stderr));
+    assert_eq!(text(&stderr).matches("error: ").count(), 1, "{}", text(&stderr));
+    assert!(text(&stderr).contains(expected), "{}", text(&stderr));
+}
+
 #[test]
 fn an_error_of_all_processes_is_reported_once() {
     let temp = TempDir::new().expect("a directory");
     let run = temp.path().join("run");
-    let says = |command: &mut Command, expected: &str| {
-        let Output { status, stderr, .. } = command.output().expect("the job ends");
-        assert_eq!(status.code(), Some(2), "{}", text(&stderr));
-        assert_eq!(text(&stderr).matches("error: ").count(), 1, "{}", text(&stderr));
-        assert!(text(&stderr).contains(expected), "{}", text(&stderr));
-    };
-    says(training(&mut mpirun(3), &run, &PQN), "3 processes cannot share 8 shards");
+    assert_error(training(&mut mpirun(3), &run, &PQN), "3 processes cannot share 8 shards");
     let three = [&PQN[..], &["--set", "distributed.shards=3"]].concat();
-    says(
+    assert_error(
         training(&mut mpirun(2), &run, &three),
         "distributed.shards = 3 is invalid: it must be a power of two",
     );
     let alone = ["pqn", "--games", "CartPole-v1", "--num-envs", "1", "--set", "distributed.exact=false"];
-    says(training(&mut mpirun(2), &run, &alone), "2 processes cannot share 1 environment");
+    assert_error(training(&mut mpirun(2), &run, &alone), "2 processes cannot share 1 environment");
     let halves = [&PQN[..], &["--set", "environments.halves=true"]].concat();
-    says(
+    assert_error(
         training(&mut mpirun(2), &run, &halves),
         "environments.halves = true is not possible with several processes",
     );
-    says(mpirun(2).args(["bench", "env"]), "only training, `resume` and `bench cluster` use several");
+    assert_error(mpirun(2).args(["bench", "env"]), "only training, `resume` and `bench cluster` use several");
     assert!(!run.exists());
 }
 

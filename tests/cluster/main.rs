@@ -160,7 +160,8 @@ fn launch<'a>(launcher: &'a mut Command, processes: usize, program: &[&str]) -> 
     launcher.stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// Adds the arguments of a training in `run`, with one thread in each process. The first of the settings is the algorithm.
+/// Adds the arguments of a training in `run`, with one thread in each process. The first of the settings is the
+/// algorithm.
 fn training<'a>(command: &'a mut Command, run: &Path, settings: &[&str]) -> &'a mut Command {
     training_by_threads(command, run, settings, "1")
 }
@@ -359,6 +360,16 @@ fn a_run_with_changed_settings_learns_the_same() {
     assert!(alone == several, "the runs differ");
 }
 
+/// Interrupts a job in the evaluation after its sixth update, of which nothing may be recorded.
+fn interrupt_evaluation(job: Child, run: &Path) {
+    failures::signal(job.id(), "-TERM");
+    let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
+    assert_eq!(status.code(), Some(143), "{}", text(&stderr));
+    let (_, _, curves) = outcome(run);
+    let count = |tag: &str| curves.iter().filter(|record| record.get(tag).is_some()).count();
+    assert_eq!((count("losses/policy_loss"), count("evaluation/return")), (6, 0));
+}
+
 #[test]
 fn an_evaluation_interrupted_twice_is_repeated() {
     let temp = TempDir::new().expect("a directory");
@@ -370,23 +381,13 @@ fn an_evaluation_interrupted_twice_is_repeated() {
     let settings = [&training_of_cart_pole[..], &rollouts, &evaluation].concat();
     succeed(training(&mut mpirun(2), &whole, &settings));
 
-    let interrupt = |job: &mut Command, is_evaluating: &dyn Fn(&mut Child)| {
-        let mut job = job.spawn().expect("a job");
-        is_evaluating(&mut job);
-        failures::signal(job.id(), "-TERM");
-        let Output { status, stderr, .. } = job.wait_with_output().expect("the job ends");
-        assert_eq!(status.code(), Some(143), "{}", text(&stderr));
-        let (_, _, curves) = outcome(&parts);
-        let count = |tag: &str| curves.iter().filter(|record| record.get(tag).is_some()).count();
-        assert_eq!((count("losses/policy_loss"), count("evaluation/return")), (6, 0));
-    };
-    interrupt(training(&mut forwarding_mpirun(), &parts, &settings), &|job| {
-        failures::wait_for_updates(job, &parts, 6);
-    });
-    interrupt(forwarding_mpirun().arg("resume").arg(&parts), &|job| {
-        let mut lines = BufReader::new(job.stderr.as_mut().expect("a pipe")).lines();
-        assert!(lines.any(|line| line.expect("a line").starts_with("PPO on CartPole-v1")));
-    });
+    let mut first = training(&mut forwarding_mpirun(), &parts, &settings).spawn().expect("a job");
+    failures::wait_for_updates(&mut first, &parts, 6);
+    interrupt_evaluation(first, &parts);
+    let mut second = forwarding_mpirun().arg("resume").arg(&parts).spawn().expect("a job");
+    let mut lines = BufReader::new(second.stderr.as_mut().expect("a pipe")).lines();
+    assert!(lines.any(|line| line.expect("a line").starts_with("PPO on CartPole-v1")));
+    interrupt_evaluation(second, &parts);
     succeed(mpirun(2).arg("resume").arg(&parts));
     let (expected, resumed) = (outcome(&whole), outcome(&parts));
     assert!(resumed == expected, "the runs differ");
@@ -416,8 +417,9 @@ fn inexact_training_equals_that_of_one_process_except_for_rounding() {
         assert!(curves.iter().any(|record| record.get("losses/td_loss").is_some()), "{settings:?}");
         let [several, alone] = [several, alone].map(|run| weights(&run));
         assert_eq!(several.len(), alone.len());
-        // Adam's first steps change a weight by about the learning rate, 0.01, in the direction of its gradient. Without the
-        // gradients of the other processes, that is the opposite direction for many weights: they would differ by 0.02.
+        // Adam's first steps change a weight by about the learning rate, 0.01, in the direction of its gradient.
+        // Without the gradients of the other processes, that is the opposite direction for many weights: they would
+        // differ by 0.02.
         for (a, b) in several.iter().zip(&alone) {
             assert!((a - b).abs() < 1e-3, "{a} and {b}, {settings:?}");
         }

@@ -1,5 +1,5 @@
-//! An interrupted run continues as if it had never stopped. Errors in writing or reading checkpoints are reported and lose
-//! nothing.
+//! An interrupted run continues as if it had never stopped. Errors in writing or reading checkpoints are reported and
+//! lose nothing.
 
 mod disk;
 mod evaluations;
@@ -128,8 +128,8 @@ const SAC: [&str; 19] = [
     "sac.train_ratio=0.25",
 ];
 
-/// Returns a training command, by default without evaluations and without checkpoints by the clock. The first of the settings is
-/// the algorithm.
+/// Returns a training command, by default without evaluations and without checkpoints by the clock. The first of the
+/// settings is the algorithm.
 fn train(run: &Path, threads: &str, settings: &[&str]) -> Command {
     let mut command = ale_train();
     command.arg(settings[0]).args(["--seed", "4", "--num-threads", threads, "--run-dir"]).arg(run);
