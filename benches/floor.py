@@ -56,8 +56,8 @@ REPLACED = 3
 OBSERVATION = 4 * 84 * 84
 
 PARTS = [
-    # Budget: straight-line native code that counts cycles and computes flags only where they are read. Instructions that
-    # wait for the timer, two per read, are not executed.
+    # Budget: straight-line native code that counts cycles and computes flags only where they are read. Instructions
+    # that wait for the timer, two per read, are not executed.
     Part(
         "CPU: instructions that do not wait",
         lambda work: work["instructions"] - 2 * work["riot_reads"],
@@ -86,7 +86,8 @@ PARTS = [
         ("callbacks::idle_rounds", "callbacks::read_riot", "vcs::riot", "vcs::console", "vcs::machine", "vcs::replay")
         + ("ale::", "vector::", "peer::"),
     ),
-    # Budget, per step of four frames: the maximum of two frames, in grey, resized to 84x84. Bound: the observation is stored.
+    # Budget, per step of four frames: the maximum of two frames, in grey, resized to 84x84. Bound: the observation is
+    # stored.
     Part("preprocessing", lambda work: 1, 3500, OBSERVATION / 4 / STORED, ("ale::preprocess",)),
 ]
 REST = "C library, kernel, others"

@@ -32,7 +32,8 @@ fn main() -> Result<()> {
     let mut generator = Pcg64::new(1);
     envs.reset(ResetSeeds::From(1))?;
     for _ in 0..NUM_STEPS {
-        // Each environment takes the actions of its game: rows and environments correspond, as a batch holds all of them.
+        // Each environment takes the actions of its game: rows and environments correspond, as a batch holds all of
+        // them.
         let actions: Vec<i32> = num_actions.iter().map(|&count| generator.below(count) as i32).collect();
         let batch = envs.step(Actions::Discrete(&actions))?;
         for (&env, reward) in batch.env_ids.iter().zip(&batch.raw_rewards) {

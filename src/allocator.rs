@@ -7,7 +7,8 @@ pub(crate) fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (parameter, bytes) in LIMITS {
         #[allow(unsafe_code)]
-        // SAFETY: the function takes any parameter and value, ignores those that it does not know, and locks the allocator.
+        // SAFETY: the function takes any parameter and value, ignores those that it does not know, and locks the
+        // allocator.
         unsafe {
             libc::mallopt(parameter, bytes);
         }

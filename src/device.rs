@@ -140,11 +140,11 @@ mod gpu {
 
     /// Opens a device of a kind: `default`, or the one with the given index.
     fn pick(name: &str, kind: DeviceType, index: Option<usize>, default: fn() -> Device) -> Result<Device> {
-        let found = Device::enumerate(kind).into_vec();
-        ensure!(!found.is_empty(), "no driver on this machine provides a device for '{name}'");
-        let count = found.len();
+        let devices = Device::enumerate(kind).into_vec();
+        ensure!(!devices.is_empty(), "no driver on this machine provides a device for '{name}'");
+        let count = devices.len();
         let Some(index) = chosen(index, cluster::local_rank(), count) else { return Ok(default()) };
-        found.into_iter().nth(index).with_context(|| {
+        devices.into_iter().nth(index).with_context(|| {
             format!("device {name}:{index} does not exist; this machine has {count}, counted from 0")
         })
     }

@@ -64,13 +64,14 @@ impl PartialFile {
     }
 
     fn open(path: &Path) -> Result<(PathBuf, File)> {
-        if let Ok(there) = fs::metadata(path) {
-            ensure!(!there.is_dir(), "it is a directory");
-            if !there.is_file() {
+        if let Ok(existing) = fs::metadata(path) {
+            ensure!(!existing.is_dir(), "it is a directory");
+            if !existing.is_file() {
                 return Ok((path.to_owned(), File::options().write(true).open(path)?));
             }
         }
-        // Unlike temporary files of the library, this one has the usual permissions, and errors do not contain its name.
+        // Unlike temporary files of the library, this one has the usual permissions, and errors do not contain its
+        // name.
         let create = |path: &Path| File::options().write(true).create_new(true).open(path);
         let partial =
             tempfile::Builder::new().prefix(PARTIAL).disable_cleanup(true).make_in(parent(path), create)?;
@@ -82,16 +83,19 @@ impl PartialFile {
 
     /// Writes the contents with `write`, to the file or its path, and gives the file its name.
     pub(crate) fn complete(self, write: impl FnOnce(&File, &Path) -> Result<()>) -> Result<()> {
-        let finish = || -> Result<()> {
-            write(&self.file, &self.hidden)?;
-            if self.hidden != self.path {
-                self.file.sync_all()?;
-                fs::rename(&self.hidden, &self.path)?;
-                sync_directory(parent(&self.path))?;
-            }
-            Ok(())
-        };
-        finish().with_context(|| cannot_write(&self.given))
+        write(&self.file, &self.hidden)
+            .and_then(|()| Ok(self.publish()?))
+            .with_context(|| cannot_write(&self.given))
+    }
+
+    /// Flushes the file to disk and gives it its name.
+    fn publish(&self) -> io::Result<()> {
+        if self.hidden != self.path {
+            self.file.sync_all()?;
+            fs::rename(&self.hidden, &self.path)?;
+            sync_directory(parent(&self.path))?;
+        }
+        Ok(())
     }
 }
 
@@ -106,7 +110,8 @@ impl Drop for PartialFile {
     }
 }
 
-/// Follows symbolic links, so that a file is written through a link instead of replacing it. The file may not exist yet.
+/// Follows symbolic links, so that a file is written through a link instead of replacing it. The file may not exist
+/// yet.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
@@ -114,7 +119,7 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
             // Not a link, or a link such as /dev/stdout to a pipe, which has no path.
             _ => Ok(path.to_owned()),
         },
-        found => found,
+        target => target,
     }
 }
 
@@ -127,14 +132,7 @@ fn cannot_write(path: &Path) -> String {
 pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let temporary = parent(directory).join(format!("{PARTIAL}{name}"));
-    let write = || {
-        fs::create_dir(&temporary)?;
-        fill(&temporary)?;
-        sync_directory(&temporary)?;
-        fs::rename(&temporary, directory)?;
-        Ok(sync_directory(parent(directory))?)
-    };
-    let written = write();
+    let written = fill_and_rename(&temporary, directory, fill);
     if written.is_err() {
         // It may not exist. Its error would hide the one above.
         let _ = fs::remove_dir_all(&temporary);
@@ -142,8 +140,16 @@ pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Resu
     written
 }
 
-/// Moves a directory of files to a new name. It is in the directory `root`, from which links must not lead outside if the
-/// files have to be copied to another file system.
+fn fill_and_rename(temporary: &Path, directory: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    fs::create_dir(temporary)?;
+    fill(temporary)?;
+    sync_directory(temporary)?;
+    fs::rename(temporary, directory)?;
+    Ok(sync_directory(parent(directory))?)
+}
+
+/// Moves a directory of files to a new name. It is in the directory `root`, from which links must not lead outside if
+/// the files have to be copied to another file system.
 pub(crate) fn move_directory(root: &Path, from: &Path, to: &Path) -> Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
@@ -194,7 +200,8 @@ pub(crate) fn remove_remains(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Syncs a directory to the disk, which makes a rename in it durable. Does nothing on Windows, which has no such operation.
+/// Syncs a directory to the disk, which makes a rename in it durable. Does nothing on Windows, which has no such
+/// operation.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(directory)?.sync_all()?;
@@ -223,17 +230,18 @@ mod tests {
         remove_remains(&temp.path().join("nowhere")).unwrap();
     }
 
+    fn fill_the_disk(mut file: &File, _: &Path) -> Result<()> {
+        file.write_all(b"half")?;
+        Err(io::Error::from(io::ErrorKind::StorageFull).into())
+    }
+
     #[test]
     fn a_file_replaces_the_old_one_only_when_it_is_complete() {
         let temp = TempDir::new().unwrap();
         let path = temp.path().join("file");
         let names = || fs::read_dir(temp.path()).unwrap().count();
         write(&path, b"old").unwrap();
-        let fails = |mut file: &File, _: &Path| {
-            file.write_all(b"half")?;
-            Err(io::Error::from(io::ErrorKind::StorageFull).into())
-        };
-        let error = PartialFile::create(&path).unwrap().complete(fails).unwrap_err();
+        let error = PartialFile::create(&path).unwrap().complete(fill_the_disk).unwrap_err();
         assert_eq!(format!("{error:#}"), format!("cannot write {}: no storage space", path.display()));
         assert_eq!((fs::read(&path).unwrap(), names()), (b"old".to_vec(), 1));
         drop(PartialFile::create(&path).unwrap());

@@ -1,5 +1,5 @@
-//! Directories whose contents may come from others, such as runs: symbolic links in them must not lead outside, or a
-//! command would read, change or delete files that it was not given.
+//! Directories whose contents may come from others, such as runs. Symbolic links in them must not lead outside.
+//! Otherwise a command would read, change or delete files that it was not given.
 //!
 //! The directory itself may be a link, and links may lead from one place in it to another.
 
@@ -50,7 +50,7 @@ pub(crate) fn copy(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        found => return found,
+        target => return target,
     }
     if let Ok(target) = fs::read_link(path) {
         return resolved(&parent(path).join(target));

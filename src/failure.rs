@@ -17,19 +17,21 @@ const FAILED: u8 = 1;
 
 /// A command was stopped by a signal, after it had saved its work.
 #[derive(Debug, Error)]
-#[error("stopped by a signal{}", .again.as_ref().map(|again| format!("; continue with {again}")).unwrap_or_default())]
+#[error("stopped by a signal{}", resume_hint(.resume_command.as_deref()))]
 pub(crate) struct Interrupted {
     pub(crate) signal: Signal,
     /// The command that continues the work, if there is one.
-    pub(crate) again: Option<String>,
+    pub(crate) resume_command: Option<String>,
 }
 
-/// Marks an error as a failure at run time rather than invalid input.
-#[derive(Debug, Error)]
-#[error("{doing}")]
-pub(crate) struct AtWork {
-    pub(crate) doing: &'static str,
+fn resume_hint(resume_command: Option<&str>) -> String {
+    resume_command.map_or_else(String::new, |command| format!("; continue with {command}"))
 }
+
+/// A failure at run time rather than invalid input: the context of its cause.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(crate) struct RuntimeFailure(pub(crate) &'static str);
 
 /// Reports an outcome and returns the program's exit code.
 pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
@@ -48,7 +50,7 @@ pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
 
 /// Returns the exit status after an error.
 pub(crate) fn status(error: &Error) -> u8 {
-    let is_failure = error.is::<AtWork>() || is_of_output(error) || is_of_storage(error);
+    let is_failure = error.is::<RuntimeFailure>() || is_of_output(error) || is_of_storage(error);
     if is_failure { FAILED } else { BAD_INPUT }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Formats<F: 'static> {
 
 impl<F: Copy> Formats<F> {
     /// Returns the format that the extension of a file name chooses.
-    pub(crate) fn of(&self, path: &Path) -> Result<F> {
+    pub(crate) fn choose(&self, path: &Path) -> Result<F> {
         let extension = path.extension().map(OsStr::to_ascii_lowercase).unwrap_or_default();
         match self.by_extension.iter().find(|(known, _)| extension == *known) {
             Some(&(_, format)) => Ok(format),
@@ -37,14 +37,14 @@ mod tests {
 
     #[test]
     fn the_extension_chooses_the_format_in_either_case() {
-        assert_eq!(FORMATS.of(Path::new("a.svg")).unwrap(), 1);
-        assert_eq!(FORMATS.of(Path::new("runs.2/B.PNG")).unwrap(), 2);
+        assert_eq!(FORMATS.choose(Path::new("a.svg")).unwrap(), 1);
+        assert_eq!(FORMATS.choose(Path::new("runs.2/B.PNG")).unwrap(), 2);
     }
 
     #[test]
     fn other_names_are_refused_with_the_allowed_extensions() {
         for name in ["a.pdf", "a", ".svg", "a.svg.gz", "a.svg/b", "svg"] {
-            let error = FORMATS.of(Path::new(name)).unwrap_err().to_string();
+            let error = FORMATS.choose(Path::new(name)).unwrap_err().to_string();
             assert_eq!(error, format!("cannot draw {name}: the file name must end in .svg or .png"));
         }
     }

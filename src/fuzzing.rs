@@ -38,8 +38,8 @@ pub fn actions(data: &[u8]) {
     }
 }
 
-/// Opens a damaged checkpoint as `resume` and `eval` do, after their check of the manifest's hashes. The first byte chooses
-/// the algorithm and the file, the others damage it.
+/// Opens a damaged checkpoint as `resume` and `eval` do, after their check of the manifest's hashes. The first byte
+/// chooses the algorithm and the file, the others damage it.
 pub fn checkpoint(data: &[u8]) {
     let Some((&choice, damage)) = data.split_first() else { return };
     let choice = usize::from(choice);
@@ -239,10 +239,10 @@ mod tests {
         // The values of the metadata are JSON strings.
         let escaped = |text: &str| text.replace('"', "\\\"");
         let header = str::from_utf8(header).unwrap();
-        let found =
+        let present =
             [from.to_owned(), escaped(from)].into_iter().find(|from| header.contains(from.as_str()))?;
-        let to = if found == from { to.to_owned() } else { escaped(to) };
-        let header = header.replacen(&found, &to, 1);
+        let to = if present == from { to.to_owned() } else { escaped(to) };
+        let header = header.replacen(&present, &to, 1);
         Some([&(header.len() as u64).to_le_bytes(), header.as_bytes(), tensors].concat())
     }
 

@@ -70,12 +70,12 @@ impl Source {
         experiment: &Experiment,
         global: &Global,
     ) -> Result<String> {
-        let own_toml = experiment.to_toml()?;
-        let (own, theirs) = (config::values(&own_toml)?, config::values(&self.experiment.to_toml()?)?);
+        let toml = experiment.to_toml()?;
+        let (values, source_values) = (config::values(&toml)?, config::values(&self.experiment.to_toml()?)?);
         let mut keys = Vec::new();
         for key in differences.iter().flat_map(|difference| settings(difference, experiment)).copied() {
             let is_key = key != ALGORITHM && config::field(key).is_some();
-            if is_key && own.get(key) != theirs.get(key) && !keys.contains(&key) {
+            if is_key && values.get(key) != source_values.get(key) && !keys.contains(&key) {
                 keys.push(key);
             }
         }
@@ -84,19 +84,19 @@ impl Source {
         }
         let (mut named, mut sets) = (Vec::new(), Vec::new());
         for key in keys {
-            let [here, there] = [&own, &theirs].map(|values| as_written(values.get(key)));
-            named.push(format!("{key} = {there} (here {here})"));
-            sets.push(format!("{key}={there}"));
+            let [value, source_value] = [&values, &source_values].map(|values| as_written(values.get(key)));
+            named.push(format!("{key} = {source_value} (here {value})"));
+            sets.push(format!("{key}={source_value}"));
         }
         let named = named.join(", ");
-        let changed = config::changed(&own_toml, &sets).and_then(Config::resolve);
+        let changed = config::changed(&toml, &sets).and_then(Config::resolve);
         Ok(match changed.and_then(|changed| self.remaining_difference(&changed, global)) {
             Ok(None) => format!("it has {named}; add --set {}", sets.join(" --set ")),
             Err(error) => format!("it has {named}, but this run cannot have them: {error:#}"),
             Ok(Some(remaining)) => {
-                let is_same =
-                    |other: &&Difference| mem::discriminant(*other) == mem::discriminant(&remaining);
-                differences.iter().find(is_same).unwrap_or(&remaining).to_string()
+                let kind = mem::discriminant(&remaining);
+                let same = differences.iter().find(|difference| mem::discriminant(*difference) == kind);
+                same.unwrap_or(&remaining).to_string()
             }
         })
     }
@@ -105,10 +105,13 @@ impl Source {
     fn remaining_difference(&self, experiment: &Experiment, global: &Global) -> Result<Option<Difference>> {
         let builder = Builder::new(experiment, &Overrides::default(), global)?;
         let spec = builder.spec(builder.build_one_of_each(None)?.as_ref())?;
-        let (own, source_space) =
-            (spec.observation_space.to_string(), &self.network.description.observations);
-        if own != *source_space {
-            return Ok(Some(Difference::Observations { source_space: source_space.clone(), own }));
+        let agent_space = spec.observation_space.to_string();
+        let source_space = &self.network.description.observations;
+        if agent_space != *source_space {
+            return Ok(Some(Difference::Observations {
+                source_space: source_space.clone(),
+                own: agent_space,
+            }));
         }
         let (policy, trial) = (experiment.policy.clone(), experiment.algorithm.trial(&spec));
         let mut learner = trial.config.create(policy, spec, Cluster::default(), &Device::flex(), 0)?;

@@ -1,5 +1,5 @@
-//! The reaction to signals. By default they end the program. A command may ask to be notified of the first one, so that it
-//! can finish its work; the second signal then ends the program at once.
+//! The reaction to signals. By default they end the program. A command may handle the first one, so that it can finish
+//! its work. The second signal then ends the program at once.
 
 use std::io::{self, Write};
 use std::process;
@@ -14,10 +14,10 @@ use crate::output;
 use crate::signal::{self, Signal};
 use crate::telemetry::Printer;
 
-/// The recipient of the first signal, if there is one.
-static ASKED: Mutex<Option<Asked>> = Mutex::new(None);
+/// The handler of the first signal, if a command has asked for one.
+static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 
-struct Asked {
+struct Handler {
     interrupt: Interrupt,
     printer: Printer,
     /// The message after the first signal.
@@ -25,19 +25,19 @@ struct Asked {
     /// Child processes that receive the signals too.
     children: Vec<u32>,
     /// The command that continues the work, once all of it is saved.
-    saved: Option<String>,
+    resume_command: Option<String>,
 }
 
 /// The function to call before a signal ends the program, if any.
 static CLEAN_UP: Mutex<Option<fn()>> = Mutex::new(None);
 
-fn asked() -> MutexGuard<'static, Option<Asked>> {
-    ASKED.lock().unwrap_or_else(PoisonError::into_inner)
+fn handler() -> MutexGuard<'static, Option<Handler>> {
+    HANDLER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts to react to signals. Call it once per process.
-pub(crate) fn listen() -> Result<()> {
-    signal::listen(react).context("cannot listen to signals")
+pub(crate) fn handle_signals() -> Result<()> {
+    signal::handle(react).context("cannot listen to signals")
 }
 
 /// Calls `clean_up` before a signal ends the program.
@@ -46,8 +46,8 @@ pub(crate) fn before_exit(clean_up: fn()) {
 }
 
 fn react(signal: Signal) {
-    let asked = asked();
-    let Some(Asked { interrupt, printer, notice, children, saved }) = &*asked else {
+    let handler = handler();
+    let Some(Handler { interrupt, printer, notice, children, resume_command }) = &*handler else {
         // Standard error may be closed.
         let _ = writeln!(io::stderr(), "stopped by a signal");
         exit(signal);
@@ -58,8 +58,8 @@ fn react(signal: Signal) {
     if interrupt.is_requested() {
         exit(signal);
     }
-    if let Some(again) = saved {
-        output::notice(Interrupted { signal, again: Some(again.clone()) });
+    if resume_command.is_some() {
+        output::notice(Interrupted { signal, resume_command: resume_command.clone() });
         exit(signal);
     }
     interrupt.request(signal);
@@ -79,11 +79,16 @@ fn exit(signal: Signal) -> ! {
 pub(crate) struct Interrupt(Arc<AtomicU8>);
 
 impl Interrupt {
-    /// Returns a request that the next signal will make. That signal also prints `notice`.
-    pub(crate) fn to_be_asked(printer: Printer, notice: &'static str) -> Self {
+    /// Returns a request that the first signal will make. That signal also prints `notice`.
+    pub(crate) fn on_first_signal(printer: Printer, notice: &'static str) -> Self {
         let interrupt = Self::default();
-        *asked() =
-            Some(Asked { interrupt: interrupt.clone(), printer, notice, children: Vec::new(), saved: None });
+        *handler() = Some(Handler {
+            interrupt: interrupt.clone(),
+            printer,
+            notice,
+            children: Vec::new(),
+            resume_command: None,
+        });
         interrupt
     }
 
@@ -92,11 +97,11 @@ impl Interrupt {
         self.0.store(signal as u8, Ordering::Relaxed);
     }
 
-    /// Makes the first signal end the program at once, because all work is saved; the command `again` continues it.
-    /// Long calculations then need not poll for a request to stop.
-    pub(crate) fn end_at_once(again: String) {
-        if let Some(asked) = &mut *asked() {
-            asked.saved = Some(again);
+    /// Makes the next signal end the program at once, because all work is saved. `resume_command` continues it. Long
+    /// calculations then need not poll for a request to stop.
+    pub(crate) fn exit_on_next_signal(resume_command: String) {
+        if let Some(handler) = &mut *handler() {
+            handler.resume_command = Some(resume_command);
         }
     }
 
@@ -107,22 +112,22 @@ impl Interrupt {
 
     /// Returns the signal that asks the program to stop.
     pub(crate) fn signal(&self) -> Option<Signal> {
-        Signal::of_number(self.0.load(Ordering::Relaxed).into())
+        Signal::from_number(self.0.load(Ordering::Relaxed).into())
     }
 
     /// Waits for a child process, to which signals are forwarded.
     pub(crate) fn wait_for(&self, child: &mut process::Child) -> io::Result<process::ExitStatus> {
         let id = child.id();
-        if let Some(asked) = &mut *asked() {
-            asked.children.push(id);
+        if let Some(handler) = &mut *handler() {
+            handler.children.push(id);
             // The signal may have arrived while the process was started.
             if let Some(signal) = self.signal() {
                 signal::send(signal, id);
             }
         }
         let status = child.wait();
-        if let Some(asked) = &mut *asked() {
-            asked.children.retain(|&other| other != id);
+        if let Some(handler) = &mut *handler() {
+            handler.children.retain(|&other| other != id);
         }
         status
     }

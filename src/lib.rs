@@ -73,13 +73,13 @@ use output::StandardOutput;
 pub fn main() -> ExitCode {
     allocator::keep_freed_memory();
     cli::complete::answer();
-    let listening = interrupt::listen();
+    let handling = interrupt::handle_signals();
     let cli = match cli::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => cli::exit(&error),
     };
     let mut out = StandardOutput(io::stdout().lock());
-    let outcome = listening.and_then(|()| {
+    let outcome = handling.and_then(|()| {
         let job = Job::join()?;
         let outcome = run(cli, &mut out).and_then(|()| Ok(out.flush()?));
         job.leave(&outcome)?;

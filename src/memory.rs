@@ -8,36 +8,36 @@ use std::path::Path;
 
 use crate::cluster;
 
-/// Returns the number of bytes that this process may still allocate: its share of the memory that is available to the
-/// processes of a job on this machine, within the limits of the control group and of the process (`ulimit -v`). None on
-/// systems other than Linux.
+/// Returns the number of bytes that this process may still allocate. This is its share of the memory that is available
+/// to the processes of a job on this machine. The limits of the control group and of the process (`ulimit -v`) apply.
+/// None on systems other than Linux.
 pub(crate) fn available() -> Option<u64> {
     let processes = cluster::local_size() as u64;
-    available_to_all().map(|bytes| bytes / processes).into_iter().chain(below_own_limit()).min()
+    available_to_all().map(|bytes| bytes / processes).into_iter().chain(below_process_limit()).min()
 }
 
 fn available_to_all() -> Option<u64> {
-    let of_machine =
+    let in_machine =
         fs::read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable"));
-    of_machine.into_iter().chain(of_control_groups(Path::new("/sys/fs/cgroup"), &own_group())).min()
+    in_machine.into_iter().chain(left_in_control_groups(Path::new("/sys/fs/cgroup"), &control_group())).min()
 }
 
 /// Returns the path of this process's control group (version 2), such as `/user.slice`.
-fn own_group() -> String {
+fn control_group() -> String {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").to_owned()
 }
 
 /// Returns the number of bytes left within the limits of a control group and its parent groups, or None if there is no
 /// limit. `root` is the directory of all groups.
-fn of_control_groups(root: &Path, group: &str) -> Option<u64> {
+fn left_in_control_groups(root: &Path, group: &str) -> Option<u64> {
     let group = root.join(group.trim_start_matches('/'));
-    group.ancestors().take_while(|group| group.starts_with(root)).filter_map(of_control_group).min()
+    group.ancestors().take_while(|group| group.starts_with(root)).filter_map(left_in_control_group).min()
 }
 
 /// Returns the number of bytes left within the limit of a control group. Cached files do not count, because the kernel
 /// frees them when memory is needed.
-fn of_control_group(group: &Path) -> Option<u64> {
+fn left_in_control_group(group: &Path) -> Option<u64> {
     let read = |file: &str| fs::read_to_string(group.join(file)).ok();
     let limit: u64 = read("memory.max")?.trim().parse().ok()?;
     let used: u64 = read("memory.current")?.trim().parse().ok()?;
@@ -52,7 +52,7 @@ fn of_control_group(group: &Path) -> Option<u64> {
 }
 
 /// Returns the remaining size of the address space that this process may use, or None if it is unlimited.
-fn below_own_limit() -> Option<u64> {
+fn below_process_limit() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     let used = kilobytes(&fs::read_to_string("/proc/self/status").ok()?, "VmSize")?;
     Some(limit(&limits, "Max address space")?.saturating_sub(used))
@@ -96,26 +96,32 @@ mod tests {
         assert_eq!(limit(text, "Max file size"), None);
     }
 
+    fn write_control_group(directory: &Path, limit: &str, used: &str, statistics: &str) {
+        fs::create_dir_all(directory).unwrap();
+        fs::write(directory.join("memory.max"), limit).unwrap();
+        fs::write(directory.join("memory.current"), used).unwrap();
+        fs::write(directory.join("memory.stat"), statistics).unwrap();
+    }
+
     #[test]
     fn control_groups_leave_their_smallest_limit_without_cached_files() {
         let root = tempfile::TempDir::new().unwrap();
-        let write = |group: &str, limit: &str, used: &str, statistics: &str| {
-            let group = root.path().join(group);
-            fs::create_dir_all(&group).unwrap();
-            fs::write(group.join("memory.max"), limit).unwrap();
-            fs::write(group.join("memory.current"), used).unwrap();
-            fs::write(group.join("memory.stat"), statistics).unwrap();
-        };
-        assert_eq!(of_control_groups(root.path(), "/jobs/7"), None);
-        write("jobs/7", "max\n", "50\n", "");
-        assert_eq!(of_control_groups(root.path(), "/jobs/7"), None);
-        write("jobs", "1000\n", "900\n", "anon 300\nfile 600\ninactive_file 400\nactive_file 200\n");
-        assert_eq!(of_control_groups(root.path(), "/jobs/7"), Some(700));
-        assert_eq!(of_control_groups(root.path(), "/other"), None);
-        write("jobs/7", "500\n", "450\n", "inactive_file 100\n");
-        assert_eq!(of_control_groups(root.path(), "/jobs/7"), Some(150));
-        write("", "100\n", "90\n", "");
-        assert_eq!(of_control_groups(root.path(), "/jobs/7"), Some(10));
+        let (jobs, job) = (root.path().join("jobs"), root.path().join("jobs/7"));
+        assert_eq!(left_in_control_groups(root.path(), "/jobs/7"), None);
+        write_control_group(&job, "max\n", "50\n", "");
+        assert_eq!(left_in_control_groups(root.path(), "/jobs/7"), None);
+        write_control_group(
+            &jobs,
+            "1000\n",
+            "900\n",
+            "anon 300\nfile 600\ninactive_file 400\nactive_file 200\n",
+        );
+        assert_eq!(left_in_control_groups(root.path(), "/jobs/7"), Some(700));
+        assert_eq!(left_in_control_groups(root.path(), "/other"), None);
+        write_control_group(&job, "500\n", "450\n", "inactive_file 100\n");
+        assert_eq!(left_in_control_groups(root.path(), "/jobs/7"), Some(150));
+        write_control_group(root.path(), "100\n", "90\n", "");
+        assert_eq!(left_in_control_groups(root.path(), "/jobs/7"), Some(10));
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(crate) struct PlotFile {
 impl PlotFile {
     /// Opens a file. Its extension determines the format.
     pub(crate) fn new(path: &Path) -> Result<Self> {
-        let format = FORMATS.of(path)?;
+        let format = FORMATS.choose(path)?;
         Ok(Self { file: PartialFile::create(path)?, format })
     }
 

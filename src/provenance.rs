@@ -74,8 +74,8 @@ impl Provenance {
         }
     }
 
-    /// Reads the provenance from the directory of a run; empty if there is none or it is damaged. Fails if the file cannot
-    /// be read.
+    /// Reads the provenance from the directory of a run; empty if there is none or it is damaged. Fails if the file
+    /// cannot be read.
     pub(crate) fn read(run_dir: &Path) -> Result<Self> {
         match enclosure::read(run_dir, &run_dir.join(PROVENANCE), limit::PROVENANCE) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

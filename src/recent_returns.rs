@@ -5,47 +5,47 @@ use serde::{Deserialize, Serialize};
 /// The least number of episodes in a recent return, once there are as many.
 const EPISODES: usize = 100;
 
-/// The returns of the last episodes of a task: equally many of each environment, 100 or a few more together, and at least
-/// one of each. Among the last 100 episodes of all environments, those of environments with short episodes would be more
-/// frequent, and with hundreds of environments only short episodes would be among them.
+/// The returns of the last episodes of a task: equally many of each environment, 100 or a few more together, and at
+/// least one of each. Among the last 100 episodes of all environments, those of environments with short episodes would
+/// be more frequent, and with hundreds of environments only short episodes would be among them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Saved", into = "OfEnvs")]
+#[serde(from = "Saved", into = "ByEnv")]
 pub(crate) struct RecentReturns {
     /// The returns of each environment, the newest last.
-    of_envs: BTreeMap<usize, VecDeque<f64>>,
+    by_env: BTreeMap<usize, VecDeque<f64>>,
 }
 
 /// The returns of each environment in a checkpoint.
-type OfEnvs = Vec<(usize, VecDeque<f64>)>;
+type ByEnv = Vec<(usize, VecDeque<f64>)>;
 
 /// The returns in a checkpoint.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Saved {
-    OfEnvs(OfEnvs),
+    ByEnv(ByEnv),
     /// Those of an older version, of all environments together.
-    OfAll(VecDeque<f64>),
+    Together(VecDeque<f64>),
 }
 
 impl From<Saved> for RecentReturns {
     fn from(saved: Saved) -> Self {
         match saved {
-            Saved::OfEnvs(of_envs) => Self { of_envs: of_envs.into_iter().collect() },
-            Saved::OfAll(returns) => Self { of_envs: BTreeMap::from([(0, returns)]) },
+            Saved::ByEnv(by_env) => Self { by_env: by_env.into_iter().collect() },
+            Saved::Together(returns) => Self { by_env: BTreeMap::from([(0, returns)]) },
         }
     }
 }
 
-impl From<RecentReturns> for OfEnvs {
+impl From<RecentReturns> for ByEnv {
     fn from(recent: RecentReturns) -> Self {
-        recent.of_envs.into_iter().collect()
+        recent.by_env.into_iter().collect()
     }
 }
 
 impl RecentReturns {
     /// Adds the return of an episode of `env`, one of the task's `num_envs` environments.
     pub(crate) fn push(&mut self, env: usize, value: f64, num_envs: usize) {
-        let recent = self.of_envs.entry(env).or_default();
+        let recent = self.by_env.entry(env).or_default();
         recent.push_back(value);
         // Those of an older version may be more.
         while recent.len() > EPISODES.div_ceil(num_envs) {
@@ -55,8 +55,8 @@ impl RecentReturns {
 
     /// Returns the mean return. `None` without episodes.
     pub(crate) fn mean(&self) -> Option<f64> {
-        let count: usize = self.of_envs.values().map(VecDeque::len).sum();
-        (count > 0).then(|| self.of_envs.values().flatten().sum::<f64>() / count as f64)
+        let count: usize = self.by_env.values().map(VecDeque::len).sum();
+        (count > 0).then(|| self.by_env.values().flatten().sum::<f64>() / count as f64)
     }
 }
 

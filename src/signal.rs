@@ -25,23 +25,23 @@ impl Signal {
     }
 
     /// Returns the signal that stopped a program with this exit status.
-    pub(crate) fn of_exit_status(status: i32) -> Option<Self> {
+    pub(crate) fn from_exit_status(status: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|signal| i32::from(signal.exit_status()) == status)
     }
 
-    pub(crate) fn of_number(number: i32) -> Option<Self> {
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|&signal| i32::from(signal as u8) == number)
     }
 }
 
 #[cfg(unix)]
-pub(crate) use unix::{listen, send};
+pub(crate) use unix::{handle, send};
 
 #[cfg(unix)]
 mod unix {
     use std::thread;
 
-    use nix::sys::signal::{SigHandler, Signal as Number, kill, signal};
+    use nix::sys::signal::{SigHandler, Signal as RawSignal, kill, signal};
     use nix::unistd::Pid;
     use signal_hook::iterator::Signals;
 
@@ -49,20 +49,20 @@ mod unix {
 
     /// Calls `react` with each signal, on a dedicated thread. Hang-ups that are ignored, as under `nohup`, stay
     /// ignored.
-    pub(crate) fn listen(react: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
-        let is_heard = |&signal: &Signal| signal != Signal::HangUp || !hang_ups_are_ignored();
-        let heard = Signal::ALL.into_iter().filter(is_heard);
-        let mut signals = Signals::new(heard.map(|signal| number(signal) as i32))?;
-        let heard = |received| Signal::ALL.into_iter().find(|&signal| number(signal) as i32 == received);
-        let wait = move || signals.forever().filter_map(heard).for_each(react);
-        thread::Builder::new().name("signals".to_owned()).spawn(wait)?;
+    pub(crate) fn handle(react: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
+        let handled =
+            Signal::ALL.into_iter().filter(|&signal| signal != Signal::HangUp || !hang_ups_are_ignored());
+        let mut signals = Signals::new(handled.map(|signal| raw(signal) as i32))?;
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || signals.forever().filter_map(from_raw).for_each(react))?;
         Ok(())
     }
 
     #[allow(unsafe_code)]
     fn hang_ups_are_ignored() -> bool {
         // SAFETY: this installs no handler function; it ignores the signal, and then restores the previous disposition.
-        let set = |handling| unsafe { signal(Number::SIGHUP, handling) };
+        let set = |handling| unsafe { signal(RawSignal::SIGHUP, handling) };
         let Ok(before) = set(SigHandler::SigIgn) else { return false };
         // The same call succeeded above.
         let _ = set(before);
@@ -71,23 +71,27 @@ mod unix {
 
     /// Sends a signal to a process, which may have ended already.
     pub(crate) fn send(signal: Signal, process: u32) {
-        let _ = kill(Pid::from_raw(process as i32), number(signal));
+        let _ = kill(Pid::from_raw(process as i32), raw(signal));
     }
 
-    /// Returns the number on this system. That of SIGUSR1 differs between Linux and macOS.
-    fn number(signal: Signal) -> Number {
+    /// Returns the signal of this system. The number of SIGUSR1 differs between Linux and macOS.
+    fn raw(signal: Signal) -> RawSignal {
         match signal {
-            Signal::HangUp => Number::SIGHUP,
-            Signal::Interrupt => Number::SIGINT,
-            Signal::Warning => Number::SIGUSR1,
-            Signal::Terminate => Number::SIGTERM,
+            Signal::HangUp => RawSignal::SIGHUP,
+            Signal::Interrupt => RawSignal::SIGINT,
+            Signal::Warning => RawSignal::SIGUSR1,
+            Signal::Terminate => RawSignal::SIGTERM,
         }
+    }
+
+    fn from_raw(number: i32) -> Option<Signal> {
+        Signal::ALL.into_iter().find(|&signal| raw(signal) as i32 == number)
     }
 }
 
 /// Calls `react` for each Ctrl-C.
 #[cfg(not(unix))]
-pub(crate) fn listen(react: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
+pub(crate) fn handle(react: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
     ctrlc::set_handler(move || react(Signal::Interrupt)).map_err(io::Error::other)
 }
 
@@ -103,8 +107,8 @@ mod tests {
     fn every_signal_has_the_exit_status_of_shells() {
         assert_eq!(Signal::ALL.map(Signal::exit_status), [129, 130, 138, 143]);
         for signal in Signal::ALL {
-            assert_eq!(Signal::of_exit_status(signal.exit_status().into()), Some(signal));
+            assert_eq!(Signal::from_exit_status(signal.exit_status().into()), Some(signal));
         }
-        assert_eq!((Signal::of_exit_status(137), Signal::of_number(9)), (None, None));
+        assert_eq!((Signal::from_exit_status(137), Signal::from_number(9)), (None, None));
     }
 }

@@ -11,8 +11,8 @@ pub(crate) const ABSENT: &str = "-";
 /// The spaces between two columns.
 const GAP: usize = 2;
 
-/// Prints a table. The first column is left-aligned, the others are right-aligned. A row takes one line, whatever its cells
-/// contain.
+/// Prints a table. The first column is left-aligned, the others are right-aligned. A row takes one line, whatever its
+/// cells contain.
 pub(crate) fn print(headings: &[&str], rows: &[Vec<String>], out: &mut impl Write) -> Result<()> {
     let rows = in_one_line(rows);
     let widths = widths(headings, &rows);
@@ -45,8 +45,8 @@ pub(crate) fn print_narrow(
     Ok(())
 }
 
-/// Prints columns of equal length, each with a long and a short heading, as [`print_narrow`] does. Columns in which every
-/// cell is [`ABSENT`] are left out.
+/// Prints columns of equal length, each with a long and a short heading, as [`print_narrow`] does. Columns in which
+/// every cell is [`ABSENT`] are left out.
 pub(crate) fn print_present(columns: &[((&str, &str), Vec<String>)], out: &mut impl Write) -> Result<()> {
     let shown = columns.iter().filter(|(_, cells)| cells.iter().any(|cell| cell != ABSENT));
     let (headings, columns): (Vec<_>, Vec<&Vec<String>>) =
@@ -72,11 +72,12 @@ fn print_row(row: &[impl AsRef<str>], widths: &[usize], out: &mut impl Write) ->
 
 /// Returns the width of each column.
 fn widths(headings: &[&str], rows: &[Vec<String>]) -> Vec<usize> {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].as_str()).chain([headings[column]]);
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    (0..headings.len()).map(width).collect()
+    headings.iter().enumerate().map(|(column, heading)| width(column, heading, rows)).collect()
+}
+
+fn width(column: usize, heading: &str, rows: &[Vec<String>]) -> usize {
+    let cells = rows.iter().map(|row| row[column].as_str()).chain([heading]);
+    cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
 }
 
 fn total(widths: &[usize]) -> usize {
@@ -111,21 +112,25 @@ mod tests {
         assert_eq!(table, "run    n\nläuft  1\n");
     }
 
+    /// Prints a table whose row is named by `width` letters.
+    fn narrow_table(width: usize) -> String {
+        let headings = [("game", "game"), ("human-normalised", "normalised"), ("best possible", "best")];
+        let row = row(&[&"x".repeat(width), "-0.123", "21.0"]);
+        printed(|out| print_narrow(&headings, &[row], out))
+    }
+
     #[test]
     fn headings_are_long_if_the_table_fits_a_terminal_and_never_take_several_lines() {
-        let headings = [("game", "game"), ("human-normalised", "normalised"), ("best possible", "best")];
-        let table = |width: usize| {
-            printed(|out| print_narrow(&headings, &[row(&[&"x".repeat(width), "-0.123", "21.0"])], out))
-        };
         // 80 columns: the name, 16 and 13 of the headings, and two gaps.
         assert_eq!(
-            table(47).lines().next().unwrap(),
+            narrow_table(47).lines().next().unwrap(),
             format!("game{:43}  human-normalised  best possible", "")
         );
-        assert_eq!(table(48).lines().next().unwrap(), format!("game{:44}  normalised  best", ""));
+        assert_eq!(narrow_table(48).lines().next().unwrap(), format!("game{:44}  normalised  best", ""));
         for width in [4, 47, 48, 60] {
-            assert_eq!(table(width).lines().count(), 2);
-            assert!(table(width).lines().all(|line| line.len() <= 80), "{}", table(width));
+            let table = narrow_table(width);
+            assert_eq!(table.lines().count(), 2);
+            assert!(table.lines().all(|line| line.len() <= 80), "{table}");
         }
     }
 

@@ -98,7 +98,8 @@ pub(crate) fn parse(path: &Path, file: &[u8]) -> Result<(Vec<NamedWeights>, Hash
     Ok((weights.collect::<Result<_>>()?, metadata.metadata().clone().unwrap_or_default()))
 }
 
-/// Writes tensors with metadata. `precision` is that of the layers; statistics, whose values may be large, have 32 bits.
+/// Writes tensors with metadata. `precision` is that of the layers; statistics, whose values may be large, have 32
+/// bits.
 pub(crate) fn write(
     path: &Path,
     tensors: Vec<NamedWeights>,

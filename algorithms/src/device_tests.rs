@@ -529,8 +529,8 @@ fn loss_scaling_preserves_gradients_too_small_for_f16() {
     }
 }
 
-/// With these hyperparameters, seven of the seeds 1 to 8 score 481 to 500, the maximum, on the CPU, and seed 1 scores 305; a random
-/// policy scores 24.
+/// With these hyperparameters, seven of the seeds 1 to 8 score 481 to 500, the maximum, on the CPU, and seed 1 scores
+/// 305; a random policy scores 24.
 #[test]
 fn ppo_balances_a_pole_on_a_device() {
     let config = PpoConfig {

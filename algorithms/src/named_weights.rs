@@ -30,8 +30,8 @@ impl NamedWeights {
         Self { name: name.to_owned(), shape: shape.to_vec(), values }
     }
 
-    /// Returns true for a weight or bias of a layer. False for statistics of observations and temperatures of SAC, which
-    /// exports contain too.
+    /// Returns true for a weight or bias of a layer. False for statistics of observations and temperatures of SAC,
+    /// which exports contain too.
     pub fn is_of_layer(&self) -> bool {
         self.name != TEMPERATURE && !self.name.starts_with(STATISTICS)
     }

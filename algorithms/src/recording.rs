@@ -258,7 +258,8 @@ impl Recording {
     }
 }
 
-/// Returns the norm of the differences between `ours` and `theirs`, divided by that of the change from `before` to `theirs`.
+/// Returns the norm of the differences between `ours` and `theirs`, divided by that of the change from `before` to
+/// `theirs`.
 fn relative_error(ours: &[f32], theirs: &[f32], before: &[f32]) -> f32 {
     let distance = |values: &[f32]| {
         let squares =

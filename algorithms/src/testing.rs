@@ -30,8 +30,8 @@ impl RandomEnvs {
         }
     }
 
-    /// Turns the last step of the environments of a task into a row that is no transition, as environments that have used
-    /// up their steps return.
+    /// Turns the last step of the environments of a task into a row that is no transition, as environments that have
+    /// used up their steps return.
     fn rest(&mut self, task: usize) {
         for env in (0..self.batch.len()).filter(|&env| self.spec.task_ids[env] == task) {
             self.batch.autoreset[env] = true;

@@ -11,8 +11,8 @@ from work import Shape, camel_case
 
 # Batches before the first measurement. The first round, which is discarded, completes the warm-up.
 WARM_UP = 10
-# Frames of each game, and resets, before ale-train's first measurement, as in envs/vector/examples: hot code is translated
-# by then.
+# Frames of each game, and resets, before ale-train's first measurement, as in envs/vector/examples: hot code is
+# translated by then.
 WARM_UP_FRAMES = 12_000
 WARM_UP_RESETS = 60
 # The number of actions drawn in advance for each environment.

@@ -137,27 +137,27 @@ def pages() -> Iterator[tuple[str, str, str]]:
 
 def described(module: str, name: str) -> list[str]:
     """Returns the section of a function or class."""
-    found = next(one for one in definitions(module) if one.name == name)
+    node = next(definition for definition in definitions(module) if definition.name == name)
     blocks = [f"## `{name}`"]
-    if isinstance(found, ast.FunctionDef):
-        return [*blocks, code(signature(found)), *documentation(found, f"{module}.{name}")]
-    init = method(found, "__init__")
-    fields = [one for one in found.body if isinstance(one, ast.AnnAssign) and one.value is not None]
+    if isinstance(node, ast.FunctionDef):
+        return [*blocks, code(signature(node)), *documentation(node, f"{module}.{name}")]
+    init = method(node, "__init__")
+    fields = [field for field in node.body if isinstance(field, ast.AnnAssign) and field.value is not None]
     if init:
         blocks.append(code(signature(init, name)))
-    elif any("dataclass" in ast.unparse(decorator) for decorator in found.decorator_list):
+    elif any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
         blocks.append(code(f"class {name}:\n" + textwrap.indent("\n".join(map(ast.unparse, fields)), "    ")))
-    blocks += documentation(found, f"{module}.{name}")
+    blocks += documentation(node, f"{module}.{name}")
     if init and ast.get_docstring(init):
         blocks += documentation(init, f"{module}.{name}")
-    for one, *overloads in methods(found):
-        blocks.append(f"### `{name}.{one.name}`")
-        is_property = any(ast.unparse(decorator) == "property" for decorator in one.decorator_list)
-        if is_property and one.returns:
-            blocks.append(code(f"{one.name}: {ast.unparse(one.returns)}"))
+    for first, *overloads in methods(node):
+        blocks.append(f"### `{name}.{first.name}`")
+        is_property = any(ast.unparse(decorator) == "property" for decorator in first.decorator_list)
+        if is_property and first.returns:
+            blocks.append(code(f"{first.name}: {ast.unparse(first.returns)}"))
         else:
-            blocks.append(code("\n".join(map(signature, [one, *overloads]))))
-        blocks += documentation(one, f"{module}.{name}.{one.name}")
+            blocks.append(code("\n".join(map(signature, [first, *overloads]))))
+        blocks += documentation(first, f"{module}.{name}.{first.name}")
     return blocks
 
 
@@ -165,39 +165,40 @@ def definitions(module: str) -> list[Definition]:
     """Returns the functions and classes of a module; the stub describes the compiled one."""
     path = PACKAGE / f"{module}.{'pyi' if module == '_native' else 'py'}"
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [one for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
+    return [item for item in tree.body if isinstance(item, (ast.FunctionDef, ast.ClassDef))]
 
 
-def method(found: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    return next((one for one in found.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+def method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    functions = (item for item in node.body if isinstance(item, ast.FunctionDef))
+    return next((function for function in functions if function.name == name), None)
 
 
-def methods(found: ast.ClassDef) -> list[list[ast.FunctionDef]]:
+def methods(node: ast.ClassDef) -> list[list[ast.FunctionDef]]:
     """Returns the public methods and properties, each with its overloads, of which the first has the docstring."""
     named: dict[str, list[ast.FunctionDef]] = {}
-    for one in found.body:
-        if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
-            named.setdefault(one.name, []).append(one)
+    for item in node.body:
+        if isinstance(item, ast.FunctionDef) and not item.name.startswith("_"):
+            named.setdefault(item.name, []).append(item)
     return list(named.values())
 
 
-def signature(found: ast.FunctionDef, name: str | None = None) -> str:
+def signature(node: ast.FunctionDef, name: str | None = None) -> str:
     """Returns the signature without `self`, on one line if it fits."""
-    copied = ast.parse(ast.unparse(found)).body[0]
+    copied = ast.parse(ast.unparse(node)).body[0]
     assert isinstance(copied, ast.FunctionDef)
-    for node in ast.walk(copied):
-        if isinstance(node, ast.Name):
-            node.id = TYPES.get(node.id, node.id)
+    for part in ast.walk(copied):
+        if isinstance(part, ast.Name):
+            part.id = TYPES.get(part.id, part.id)
     arguments = copied.args
     for positional in (arguments.posonlyargs, arguments.args):
         if positional and positional[0].arg in ("self", "cls"):
             del positional[0]
     returned = f" -> {ast.unparse(copied.returns)}" if copied.returns and name is None else ""
-    whole = f"{name or found.name}({ast.unparse(arguments)}){returned}"
+    whole = f"{name or node.name}({ast.unparse(arguments)}){returned}"
     if len(whole) <= 100:
         return whole
     parts = split(ast.unparse(arguments))
-    return f"{name or found.name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returned}"
+    return f"{name or node.name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returned}"
 
 
 def split(arguments: str) -> list[str]:
@@ -217,10 +218,10 @@ def code(text: str) -> str:
     return f"```text\n{text}\n```"
 
 
-def documentation(found: ast.AST, name: str) -> list[str]:
+def documentation(node: ast.AST, name: str) -> list[str]:
     """Returns a docstring as Markdown."""
-    assert isinstance(found, (ast.FunctionDef, ast.ClassDef))
-    text = ast.get_docstring(found)
+    assert isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    text = ast.get_docstring(node)
     if not text:
         raise SystemExit(f"{name} has no docstring")
     blocks = []

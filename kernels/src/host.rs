@@ -73,13 +73,13 @@ pub fn columns_to_host(columns: Vec<Tensor<2>>) -> Result<Vec<Vec<f32>>, DeviceE
         return columns.into_iter().map(to_host).collect();
     }
     let widths: Vec<usize> = columns.iter().map(|columns| columns.dims()[1]).collect();
-    let all: usize = widths.iter().sum();
+    let width_of_row: usize = widths.iter().sum();
     let values = to_host(Tensor::cat(columns, 1))?;
     let mut first = 0;
     let columns = widths.into_iter().map(|width| {
-        let own = first..first + width;
+        let elements = first..first + width;
         first += width;
-        values.chunks_exact(all).flat_map(|row| &row[own.clone()]).copied().collect()
+        values.chunks_exact(width_of_row).flat_map(|row| &row[elements.clone()]).copied().collect()
     });
     Ok(columns.collect())
 }
@@ -115,18 +115,21 @@ mod tests {
 
     #[test]
     fn columns_are_read_together_from_a_device() {
-        let device = Device::flex();
-        let read = || {
-            let before = DeviceCalls::of_thread();
-            let columns = vec![
-                floats(vec![1.0, 2.0, 3.0, 4.0], [2, 2], &device),
-                floats(Vec::new(), [2, 0], &device),
-                floats(vec![5.0, 6.0], [2, 1], &device),
-            ];
-            (columns_to_host(columns).unwrap(), DeviceCalls::of_thread() - before)
-        };
         let expected = vec![vec![1.0, 2.0, 3.0, 4.0], vec![], vec![5.0, 6.0]];
-        assert_eq!(read(), (expected.clone(), DeviceCalls { launches: 0, uploads: 3, waits: 3 }));
-        assert_eq!(simulate_device(read), (expected, DeviceCalls { launches: 0, uploads: 3, waits: 1 }));
+        let calls = |waits| DeviceCalls { launches: 0, uploads: 3, waits };
+        assert_eq!(upload_and_read_columns(), (expected.clone(), calls(3)));
+        assert_eq!(simulate_device(upload_and_read_columns), (expected, calls(1)));
+    }
+
+    /// Uploads three matrices and reads them together. Returns the values and the calls of the device.
+    fn upload_and_read_columns() -> (Vec<Vec<f32>>, DeviceCalls) {
+        let device = Device::flex();
+        let before = DeviceCalls::of_thread();
+        let columns = vec![
+            floats(vec![1.0, 2.0, 3.0, 4.0], [2, 2], &device),
+            floats(Vec::new(), [2, 0], &device),
+            floats(vec![5.0, 6.0], [2, 1], &device),
+        ];
+        (columns_to_host(columns).unwrap(), DeviceCalls::of_thread() - before)
     }
 }

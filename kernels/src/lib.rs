@@ -1,11 +1,12 @@
 //! Layers, optimiser and transfers for neural networks in burn.
 //!
-//! On the CPU, each operation is one pass that several threads share, and gives the same bits for any number of them. On
-//! other devices, operations are kernels for cubecl, or burn's own.
+//! On the CPU, each operation is one pass that several threads share, and gives the same bits for any number of them.
+//! On other devices, operations are kernels for cubecl, or burn's own.
 //!
 //! This crate knows nothing about reinforcement learning.
 //!
-//! * [`Conv`], [`fully_connected`], [`noisy_weight`], [`layer_norm`], [`max_pool`], [`tanh`]: layers and their gradients
+//! * [`Conv`], [`fully_connected`], [`noisy_weight`], [`layer_norm`], [`max_pool`], [`tanh`]: layers and their
+//!   gradients
 //! * `products`: the matrix products on the CPU, in 32 and in 16 bits
 //! * `device`: the matrix products on other devices
 //! * [`ObservationLayout`], [`PackedRows`], [`FrameStacks`]: rows of bytes that become the input of a network

@@ -95,17 +95,18 @@ impl Backward<Flex, 1> for MaxPoolBackward {
         let outputs = slice(&output).par_chunks(pooled).zip(slice(&gradient).par_chunks(pooled));
         let inputs = slice(&input).par_chunks(image).zip(result.par_chunks_mut(image));
         inputs.zip(outputs).for_each(|((input, result), (output, gradient))| {
-            let mut left = vec![0.0; channels];
+            let mut remaining = vec![0.0; channels];
             let pixels = output.chunks_exact(channels).zip(gradient.chunks_exact(channels));
             for (index, (output, gradient)) in pixels.enumerate() {
-                left.copy_from_slice(gradient);
+                remaining.copy_from_slice(gradient);
                 for pixel in window(index, height, width) {
-                    let place = pixel * channels..(pixel + 1) * channels;
-                    let (input, result) = (&input[place.clone()], &mut result[place]);
+                    let values = pixel * channels..(pixel + 1) * channels;
+                    let (input, result) = (&input[values.clone()], &mut result[values]);
                     for channel in 0..channels {
-                        let here = if input[channel] == output[channel] { left[channel] } else { 0.0 };
-                        result[channel] += here;
-                        left[channel] -= here;
+                        let is_maximum = input[channel] == output[channel];
+                        let share = if is_maximum { remaining[channel] } else { 0.0 };
+                        result[channel] += share;
+                        remaining[channel] -= share;
                     }
                 }
             }
@@ -151,14 +152,14 @@ mod tests {
     #[test]
     fn a_window_with_nan_has_the_maximum_nan() {
         let shape = [1, 4, 4, 1];
-        for place in 0..16 {
+        for nan in 0..16 {
             let mut values = input(shape);
-            values[place] = f32::NAN;
+            values[nan] = f32::NAN;
             let pooled = host(max_pool(Tensor::from_data(TensorData::new(values, shape), &Device::flex())));
-            let windows: Vec<usize> =
-                (0..pooled.len()).filter(|&index| window(index, 4, 4).any(|pixel| pixel == place)).collect();
-            let found: Vec<usize> = (0..pooled.len()).filter(|&index| pooled[index].is_nan()).collect();
-            assert!(!found.is_empty() && found == windows, "NaN at {place}: {found:?}, not {windows:?}");
+            let expected: Vec<usize> =
+                (0..pooled.len()).filter(|&index| window(index, 4, 4).any(|pixel| pixel == nan)).collect();
+            let maxima: Vec<usize> = (0..pooled.len()).filter(|&index| pooled[index].is_nan()).collect();
+            assert!(!maxima.is_empty() && maxima == expected, "NaN at {nan}: {maxima:?}, not {expected:?}");
         }
     }
 
@@ -180,11 +181,11 @@ mod tests {
     #[test]
     fn outputs_and_gradients_equal_those_of_burn() {
         for shape in SHAPES {
-            let ((output, gradient), (expected, of_stock)) =
+            let ((output, gradient), (expected, expected_gradient)) =
                 (run(shape, max_pool), run(shape, burn_max_pool));
             assert_eq!(output, expected, "{shape:?}");
             let near = |(ours, theirs): (&f32, &f32)| (ours - theirs).abs() < 1e-6;
-            assert!(gradient.iter().zip(&of_stock).all(near), "{shape:?}");
+            assert!(gradient.iter().zip(&expected_gradient).all(near), "{shape:?}");
         }
     }
 
@@ -193,13 +194,13 @@ mod tests {
         let shape = SHAPES[1];
         let (_, gradient) = run(shape, max_pool);
         for index in 0..gradient.len() {
-            let value = |step: f32| -> f32 {
+            // The order of the values changes only beyond a tenth.
+            let [above, below] = [0.04, -0.04].map(|step| {
                 let mut values = input(shape);
                 values[index] += step;
-                loss(max_pool(with_gradient(values, shape))).into_scalar()
-            };
-            // The order of the values changes only beyond a tenth.
-            let slope = (value(0.04) - value(-0.04)) / 0.08;
+                loss(max_pool(with_gradient(values, shape))).into_scalar::<f32>()
+            });
+            let slope = (above - below) / 0.08;
             assert!((slope - gradient[index]).abs() < 1e-2, "{index}: {slope} and {}", gradient[index]);
         }
     }

@@ -13,9 +13,9 @@ use rayon::prelude::*;
 pub enum ObservationLayout {
     /// Bytes of shape (channels, height, width): divided by 255, channels moved last.
     Images {
-        /// Stacked frames, or colours. The replay buffer of DQN stores a channel once if it repeats in the next observation, as
-        /// the frames of a stack do. Colours do not: a buffer of images with three colours holds about a third of its
-        /// `buffer_size`.
+        /// Stacked frames, or colours. The replay buffer of DQN stores a channel once if it repeats in the next
+        /// observation, as the frames of a stack do. Colours do not: a buffer of images with three colours holds about
+        /// a third of its `buffer_size`.
         channels: usize,
         /// Height in pixels.
         height: usize,
@@ -167,7 +167,7 @@ mod tests {
         let layout = ObservationLayout::Images { channels: 4, height: 1, width: pixels };
         let row: Vec<u8> = (0..4 * pixels).map(|index| (index * 37 % 256) as u8).collect();
         let expected: Vec<f32> =
-            (0..4 * pixels).map(|place| f32::from(row[place % 4 * pixels + place / 4]) / 255.0).collect();
+            (0..4 * pixels).map(|index| f32::from(row[index % 4 * pixels + index / 4]) / 255.0).collect();
         assert_eq!(layout.values(&row), expected);
     }
 }

@@ -35,7 +35,8 @@ impl Precision {
         ConfigError::unless(works(&self), "precision", &self.name(), allowed)
     }
 
-    /// Returns the format of tensors on `device`. On the CPU tensors have 32 bits; products of 16-bit numbers round them.
+    /// Returns the format of tensors on `device`. On the CPU tensors have 32 bits; products of 16-bit numbers round
+    /// them.
     #[must_use]
     pub fn effective_on(self, device: &Device) -> Self {
         if on_cpu(device) { Self::F32 } else { self }

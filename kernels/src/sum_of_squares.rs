@@ -21,23 +21,22 @@ mod tests {
     use burn::tensor::{Device, TensorData};
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
-    use rayon::ThreadPoolBuilder;
 
     use super::*;
+    use crate::testing::with_threads;
 
     #[test]
     fn the_sum_is_the_same_for_any_number_of_threads() {
         let size = 5 * 1024 * 1024;
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let elements: Vec<f32> = (0..size).map(|_| rng.random()).collect();
-        let sum = |num_threads| -> f32 {
-            let threads = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
-            let data = TensorData::new(elements.clone(), [5, 1024 * 1024]);
-            threads.install(|| sum_of_squares(Tensor::<2>::from_data(data, &Device::flex())).into_scalar())
-        };
         let expected: f64 = elements.iter().map(|&element| f64::from(element).powi(2)).sum();
-        let sums: Vec<u32> = (1..=16).map(|num_threads| sum(num_threads).to_bits()).collect();
-        assert!(sums.iter().all(|&bits| bits == sums[0]), "{sums:?}");
-        assert!((f64::from(f32::from_bits(sums[0])) / expected - 1.0).abs() < 1e-5);
+        let tensor = Tensor::<2>::from_data(TensorData::new(elements, [5, 1024 * 1024]), &Device::flex());
+        let sums = (1..=16).map(|num_threads| {
+            with_threads(num_threads, || sum_of_squares(tensor.clone()).into_scalar::<f32>())
+        });
+        let sums: Vec<f32> = sums.collect();
+        assert!(sums.iter().all(|sum| sum.to_bits() == sums[0].to_bits()), "{sums:?}");
+        assert!((f64::from(sums[0]) / expected - 1.0).abs() < 1e-5);
     }
 }

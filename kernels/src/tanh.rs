@@ -70,33 +70,36 @@ impl Backward<Flex, 1> for TanhBackward {
 /// Applies a function to pairs of values of two contiguous tensors of the same shape.
 fn map(first: &FlexTensor, second: &FlexTensor, function: impl Fn(f32, f32) -> f32 + Sync) -> FlexTensor {
     let mut output = vec![0.0; slice(first).len()];
-    let part = |((output, first), second): ((&mut [f32], &[f32]), &[f32])| {
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for ((output, &first), &second) in output.iter_mut().zip(first).zip(second) {
-                    *output = function(first, second);
-                }
-            },
-        );
-    };
     // Handing a few values to other threads takes longer than computing them.
     if output.len() <= PART {
-        part(((&mut output, slice(first)), slice(second)));
+        map_part(&mut output, slice(first), slice(second), &function);
     } else {
         let inputs = slice(first).par_chunks(PART).zip(slice(second).par_chunks(PART));
         output
             .par_chunks_mut(PART)
             .zip(inputs)
-            .for_each(|(output, (first, second))| part(((output, first), second)));
+            .for_each(|(output, (first, second))| map_part(output, first, second, &function));
     }
     FlexTensor::from_data(TensorData::new(output, first.shape()))
 }
 
+/// Applies a function to pairs of values on one thread, with the widest vectors of the processor.
+fn map_part(output: &mut [f32], first: &[f32], second: &[f32], function: &impl Fn(f32, f32) -> f32) {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for ((output, &first), &second) in output.iter_mut().zip(first).zip(second) {
+                *output = function(first, second);
+            }
+        },
+    );
+}
+
 /// Returns the hyperbolic tangent of a number: `e / (e + 2)` with `e = exp(2 |x|) - 1`, and the sign of `x`.
 ///
-/// With `2 |x| = n ln 2 + r`, `e` is `2^n (exp(r) - 1) + 2^n - 1` (Cody and Waite 1980, chapters 6 and 12). Since `|r|` is at
-/// most `ln 2 / 2`, seven terms of the Taylor series of `exp(r) - 1` are exact to a quarter unit in the last place.
+/// With `2 |x| = n ln 2 + r`, `e` is `2^n (exp(r) - 1) + 2^n - 1` (Cody and Waite 1980, chapters 6 and 12). Since `|r|`
+/// is at most `ln 2 / 2`, seven terms of the Taylor series of `exp(r) - 1` are exact to a quarter unit in the last
+/// place.
 #[inline(always)]
 #[allow(
     clippy::inline_always,
@@ -169,15 +172,17 @@ mod tests {
         assert_eq!(host(tanh(input.transpose()).transpose()), expected);
     }
 
+    /// Returns the gradient of a loss that weights every value of the function differently.
+    fn gradient(function: fn(Tensor<2>) -> Tensor<2>) -> Vec<f32> {
+        let factors: Vec<f32> = values().iter().map(|value| (value * 7.0).sin()).collect();
+        let input = with_gradient(&values());
+        let factors = Tensor::from_data(TensorData::new(factors, SHAPE), &input.device());
+        let gradients = (function(input.clone()) * factors).sum().backward();
+        host(input.grad(&gradients).unwrap())
+    }
+
     #[test]
     fn gradients_equal_those_of_burn() {
-        let factors: Vec<f32> = values().iter().map(|value| (value * 7.0).sin()).collect();
-        let gradient = |function: fn(Tensor<2>) -> Tensor<2>| {
-            let input = with_gradient(&values());
-            let factors = Tensor::from_data(TensorData::new(factors.clone(), SHAPE), &input.device());
-            let gradients = (function(input.clone()) * factors).sum().backward();
-            host(input.grad(&gradients).unwrap())
-        };
         for (ours, theirs) in gradient(tanh).into_iter().zip(gradient(Tensor::tanh)) {
             assert!((ours - theirs).abs() < 3e-7, "{ours} and {theirs}");
         }

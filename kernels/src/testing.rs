@@ -20,6 +20,12 @@ pub(crate) fn is_device_simulated() -> bool {
     SIMULATE_DEVICE.get()
 }
 
+/// Runs `operation` with `count` threads for parallel work.
+#[cfg(test)]
+pub(crate) fn with_threads<T: Send>(count: usize, operation: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap().install(operation)
+}
+
 /// Largest deviation of a value on a device from that on the CPU, relative to the value plus 1. Deviations arise
 /// because sums are computed in another order.
 pub const TOLERANCE: f32 = 1e-4;
@@ -36,7 +42,8 @@ const KNOWN: &[Known] = &[
     ("cuda", DeviceType::Cuda, || Device::cuda(0)),
 ];
 
-/// Returns the devices of this build that the machine has, or the one that `ALE_TRAIN_TEST_DEVICE` names, which it must have.
+/// Returns the devices of this build that the machine has, or the one that `ALE_TRAIN_TEST_DEVICE` names, which it must
+/// have.
 pub fn gpus() -> Vec<Device> {
     let wanted = std::env::var("ALE_TRAIN_TEST_DEVICE").ok();
     let mut gpus = Vec::new();

@@ -117,9 +117,9 @@ impl<T: Value> Value for Option<T> {
 
     fn check(&self, field: &str, limits: Limits) -> Result<(), ConfigError> {
         let Some(value) = self else { return Ok(()) };
-        let or_absent =
-            |error: ConfigError| ConfigError { allowed: format!("{}, or absent", error.allowed), ..error };
-        value.check(field, limits).map_err(or_absent)
+        value
+            .check(field, limits)
+            .map_err(|error| ConfigError { allowed: format!("{}, or absent", error.allowed), ..error })
     }
 }
 
@@ -127,9 +127,9 @@ impl<T: Settings> Value for BTreeMap<String, T> {
     const KIND: Kind = Kind::Tables { lines: T::ABOUT, fields: T::FIELDS };
 
     fn check(&self, field: &str, _: Limits) -> Result<(), ConfigError> {
-        let check = |(name, settings): (&String, &T)| {
-            settings.check().map_err(|error| error.within(&format!("{field}.{name}")))
-        };
-        self.iter().try_for_each(check)
+        for (name, settings) in self {
+            settings.check().map_err(|error| error.within(&format!("{field}.{name}")))?;
+        }
+        Ok(())
     }
 }

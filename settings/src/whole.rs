@@ -18,13 +18,13 @@ pub fn whole_number(text: &str) -> Option<i128> {
     let (mantissa, exponent) = scientific(rest)?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let (whole, fraction) = (digits(whole)?, digits(fraction)?);
-    let all = format!("{whole}{fraction}");
-    if all.is_empty() {
+    let digits = format!("{whole}{fraction}");
+    if digits.is_empty() {
         return None;
     }
     let shift = exponent.saturating_sub(fraction.len() as i64);
-    let kept = all.len().saturating_sub(usize::try_from(shift.saturating_neg()).unwrap_or(0));
-    let (kept, dropped) = all.split_at(kept);
+    let kept = digits.len().saturating_sub(usize::try_from(shift.saturating_neg()).unwrap_or(0));
+    let (kept, dropped) = digits.split_at(kept);
     if dropped.bytes().any(|digit| digit != b'0') {
         return None;
     }

@@ -119,16 +119,16 @@ impl TrainedAgent {
         Ok(learner.player(&VectorSpec::of(environments.as_ref())?, greedy, seed)?)
     }
 
-    /// Returns the agent's games that `names` select, in the flavours that it was trained on: all of them if `names` is
-    /// empty, and all others if it starts with an exclusion such as `-pong`.
+    /// Returns the agent's games that `names` select, in the flavours that it was trained on. These are all of them if
+    /// `names` is empty, and all others if it starts with an exclusion such as `-pong`.
     pub(crate) fn games(&self, names: &[String]) -> Result<Games> {
         if names.is_empty() {
             return Ok(self.experiment.games.clone());
         }
         let trained = self.experiment.games.names();
-        let all: &[&str] = if names[0].starts_with('-') { &trained } else { &[] };
+        let preselected: &[&str] = if names[0].starts_with('-') { &trained } else { &[] };
         let selected: Vec<String> =
-            all.iter().map(|&name| name.to_owned()).chain(names.iter().cloned()).collect();
+            preselected.iter().map(|&name| name.to_owned()).chain(names.iter().cloned()).collect();
         let games = Games::resolve(&selected)?;
         match games.names().into_iter().find(|name| !trained.contains(name)) {
             Some(other) => Err(not_trained_on(other, &trained)),

@@ -1,5 +1,5 @@
-//! `ale-train bench learner`: the learner of a preset. Acting and updating exclude the time of the environments; the whole loop
-//! includes it.
+//! `ale-train bench learner`: the learner of a preset. Acting and updating exclude the time of the environments; the
+//! whole loop includes it.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -154,8 +154,8 @@ fn experiment(args: &BenchLearnerArgs) -> Result<Experiment> {
     Ok(experiment)
 }
 
-/// Measures acting, updating and the whole loop after one update for warm-up, until acting and updating have taken `duration`.
-/// The learner learns from `samples_per_step` samples for each step.
+/// Measures acting, updating and the whole loop after one update for warm-up, until acting and updating have taken
+/// `duration`. The learner learns from `samples_per_step` samples for each step.
 fn measure(
     env: &mut dyn Environments,
     learner: &mut dyn Learner,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::CONFIG;
-use super::store::PROVENANCE;
+use super::run_directory::PROVENANCE;
 use crate::config::Change;
 use crate::durable;
 use crate::enclosure;
@@ -55,11 +55,9 @@ pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) ->
     let mut provenance = provenance(run_dir)?;
     provenance.insert(KEY.to_owned(), serde_json::to_value(amendments)?);
     let text = format!("{}\n", serde_json::to_string_pretty(&provenance)?);
-    let write = || {
-        durable::write_inside(run_dir, &run_dir.join(CONFIG), config.as_bytes())?;
-        durable::write_inside(run_dir, &run_dir.join(PROVENANCE), text.as_bytes())
-    };
-    write().with_context(|| format!("cannot write the run directory {}", run_dir.display()))
+    durable::write_inside(run_dir, &run_dir.join(CONFIG), config.as_bytes())
+        .and_then(|()| durable::write_inside(run_dir, &run_dir.join(PROVENANCE), text.as_bytes()))
+        .with_context(|| format!("cannot write the run directory {}", run_dir.display()))
 }
 
 /// Returns the contents of `run.json`, or an empty map if there is no such file.
@@ -88,13 +86,14 @@ mod tests {
 
     use super::*;
 
+    fn amendment(frames: u64) -> Amendment {
+        let change = Change { key: "ppo.gamma".to_owned(), from: Some(0.99.into()), to: Some(1.into()) };
+        Amendment { time: 1, commit: "c".to_owned(), frames, changes: vec![change] }
+    }
+
     #[test]
     fn amendments_are_published_once_and_in_order() {
         let run = TempDir::new().unwrap();
-        let amendment = |frames| {
-            let change = Change { key: "ppo.gamma".to_owned(), from: Some(0.99.into()), to: Some(1.into()) };
-            Amendment { time: 1, commit: "c".to_owned(), frames, changes: vec![change] }
-        };
         let read = |name| fs::read_to_string(run.path().join(name)).unwrap();
         fs::write(run.path().join(PROVENANCE), "{\"commit\": \"a\"}").unwrap();
         let are_published = |amendments: &[Amendment]| are_published(run.path(), amendments).unwrap();
@@ -106,8 +105,9 @@ mod tests {
         assert!(are_published(&[amendment(5), amendment(9)]));
         let provenance: Value = serde_json::from_str(&read(PROVENANCE)).unwrap();
         assert_eq!((provenance["commit"].as_str(), read(CONFIG).as_str()), (Some("a"), "x = 3"));
+        let amendments = provenance[KEY].as_array().unwrap();
         let frames: Vec<u64> =
-            provenance[KEY].as_array().unwrap().iter().map(|of| of["frames"].as_u64().unwrap()).collect();
+            amendments.iter().map(|amendment| amendment["frames"].as_u64().unwrap()).collect();
         assert_eq!(frames, [5, 9]);
         publish(run.path(), "x = 4", &[amendment(5), amendment(9)]).unwrap();
         assert_eq!(read(CONFIG), "x = 3", "nothing was left to do");

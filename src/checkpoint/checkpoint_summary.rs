@@ -3,7 +3,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::manifest::Manifest;
-use super::{CONFIG, PROGRESS, Progress, store};
+use super::{CONFIG, PROGRESS, Progress, run_directory, store};
 
 /// The parts of a checkpoint that are read quickly.
 pub(crate) struct Summary {
@@ -14,10 +14,10 @@ pub(crate) struct Summary {
 
 /// Summarises the newest checkpoint of a run; `None` if it has none. For the large files it verifies only the lengths.
 pub(crate) fn summary_of_newest(run_dir: &Path) -> Result<Option<Summary>> {
-    if !store::checkpoints_of(run_dir)?.exists() {
+    if !run_directory::checkpoints_of(run_dir)?.exists() {
         return Ok(None);
     }
-    let Some(newest) = store::newest_first(run_dir)?.into_iter().next() else { return Ok(None) };
+    let Some(newest) = run_directory::newest_first(run_dir)?.into_iter().next() else { return Ok(None) };
     summary(&newest).map(Some)
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn summary(directory: &Path) -> Result<Summary> {
 fn read_summary(directory: &Path) -> Result<Summary> {
     let read = |name| store::read(directory, name);
     let manifest = Manifest::parse(&read(Manifest::FILE)?)?;
-    manifest.verify_lengths(directory, &store::root_of(directory))?;
+    manifest.verify_lengths(directory, &run_directory::root_of(directory))?;
     let [config, progress] = [CONFIG, PROGRESS].map(|name| {
         let contents = read(name)?;
         manifest.verify(name, &contents).map(|()| contents)

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::file_name::number;
+use super::file_name::sort_key;
 use super::manifest::Manifest;
 use super::{CONFIG, lock};
 use crate::config::{self, CheckpointSettings, Config};
@@ -13,13 +13,13 @@ use crate::files::limit;
 use crate::output::{counted, quoted};
 use crate::quantity::count;
 
-/// Returns a sentence about the update and the age of `checkpoint`, which was chosen from the run `run_dir`, if the run is
-/// in training. Returns nothing if `run_dir` is the checkpoint itself.
+/// Returns a sentence about the update and the age of `checkpoint`, which was chosen from the run `run_dir`, if the run
+/// is in training. Returns nothing if `run_dir` is the checkpoint itself.
 pub(crate) fn age_in_training(run_dir: &Path, checkpoint: &Path) -> Option<String> {
     if run_dir == checkpoint || !lock::is_locked(run_dir) {
         return None;
     }
-    let (updates, _) = number(checkpoint)?;
+    let (updates, _) = sort_key(checkpoint)?;
     let written = fs::metadata(checkpoint.join(Manifest::FILE)).ok()?.modified().ok()?;
     // The clock of a file server may be ahead.
     let age = SystemTime::now().duration_since(written).unwrap_or_default();
@@ -75,8 +75,7 @@ fn first(settings: &CheckpointSettings) -> String {
 mod tests {
     use tempfile::TempDir;
 
-    use super::super::store;
-    use super::super::{Checkpoint, Progress};
+    use super::super::{Checkpoint, Progress, create_run, store};
     use super::*;
     use crate::telemetry::Moment;
 
@@ -122,19 +121,17 @@ mod tests {
     #[test]
     fn a_run_without_a_checkpoint_says_when_it_writes_the_first_one() {
         let run = TempDir::new().unwrap();
-        store::create_run(run.path(), "[checkpoints]\ninterval_minutes = 0\ninterval_frames = 20000\n", "{}")
+        create_run(run.path(), "[checkpoints]\ninterval_minutes = 0\ninterval_frames = 20000\n", "{}")
             .unwrap();
         let latest = || store::latest(run.path()).unwrap_err().to_string();
         assert!(latest().contains("stopped before its first checkpoint; `ale-train resume "), "{}", latest());
         let _lock = lock::acquire(run.path()).unwrap();
         let expected = "writes the first one after 20k frames, or when `ale-train checkpoint` requests it";
         assert!(latest().ends_with(expected), "{}", latest());
-        let settings = |minutes, frames| CheckpointSettings {
-            interval_minutes: minutes,
-            interval_frames: frames,
-            ..Default::default()
-        };
-        assert_eq!(first(&settings(10.0, 0)), "when its training begins, in a few seconds");
-        assert!(first(&settings(0.0, 0)).starts_with("at its end, or when"));
+        let by_minutes =
+            CheckpointSettings { interval_minutes: 10.0, interval_frames: 0, ..Default::default() };
+        assert_eq!(first(&by_minutes), "when its training begins, in a few seconds");
+        let at_end = CheckpointSettings { interval_minutes: 0.0, ..by_minutes };
+        assert!(first(&at_end).starts_with("at its end, or when"));
     }
 }

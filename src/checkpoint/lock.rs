@@ -19,8 +19,8 @@ pub(super) fn file(run_dir: &Path) -> PathBuf {
     run_dir.join("run.lock")
 }
 
-/// Locks a run for this process, until the file is closed, and drops a request for a checkpoint that an earlier process did
-/// not answer. Fails if another process has locked it.
+/// Locks a run for this process, until the file is closed, and drops a request for a checkpoint that an earlier process
+/// did not answer. Fails if another process has locked it.
 pub(crate) fn acquire(run_dir: &Path) -> Result<File> {
     let cannot = || format!("cannot write the run directory {}", run_dir.display());
     let path = file(run_dir);
@@ -51,8 +51,8 @@ pub(crate) fn may_be_locked(run_dir: &Path) -> bool {
     matches!(try_shared(run_dir), Some(Err(_)))
 }
 
-/// Tries to lock a run and releases the lock again. The lock is shared, because several processes may try at once. Returns
-/// nothing if no process has ever locked the run.
+/// Tries to lock a run and releases the lock again. The lock is shared, because several processes may try at once.
+/// Returns nothing if no process has ever locked the run.
 fn try_shared(run_dir: &Path) -> Option<Result<(), TryLockError>> {
     let path = file(run_dir);
     enclosure::check(run_dir, &path).ok()?;

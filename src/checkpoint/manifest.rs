@@ -87,9 +87,9 @@ impl Manifest {
     pub(super) fn verify_lengths(&self, directory: &Path, root: &Path) -> Result<()> {
         for (file, entry) in &self.files {
             let path = directory.join(file);
-            let found = enclosure::check(root, &path).and_then(|()| fs::metadata(&path));
-            let found = found.with_context(|| format!("{file} cannot be read"))?;
-            let (bytes, expected) = (found.len(), entry.bytes);
+            let metadata = enclosure::check(root, &path).and_then(|()| fs::metadata(&path));
+            let metadata = metadata.with_context(|| format!("{file} cannot be read"))?;
+            let (bytes, expected) = (metadata.len(), entry.bytes);
             ensure!(bytes == expected, "{file} is damaged: it has {bytes} bytes, expected {expected}");
         }
         Ok(())
@@ -98,10 +98,10 @@ impl Manifest {
     /// Fails unless `contents` match the recorded length and hash of `file`.
     pub(super) fn verify(&self, file: &str, contents: &[u8]) -> Result<()> {
         let entry = self.files.get(file).with_context(|| format!("its manifest does not list {file}"))?;
-        let (bytes, found) = (contents.len(), sha256(contents));
+        let (bytes, hash) = (contents.len(), sha256(contents));
         ensure!(
-            bytes as u64 == entry.bytes && found == entry.sha256,
-            "{file} is damaged: it has {bytes} bytes and SHA-256 {found}, expected {} bytes and {}",
+            bytes as u64 == entry.bytes && hash == entry.sha256,
+            "{file} is damaged: it has {bytes} bytes and SHA-256 {hash}, expected {} bytes and {}",
             entry.bytes,
             entry.sha256
         );

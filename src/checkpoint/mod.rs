@@ -4,15 +4,20 @@
 //! A checkpoint is written to a temporary directory, synced to the disk and renamed, so that a crash at any time leaves
 //! the previous one intact. Loading verifies every byte against the manifest.
 
+mod abandon;
 mod amendments;
 mod checkpoint_summary;
+mod create;
 mod file_name;
 mod in_training;
 mod lock;
 mod manifest;
 mod presence;
 mod request;
+mod run_directory;
 mod store;
+#[cfg(test)]
+mod tests;
 mod timer;
 mod writer;
 
@@ -29,14 +34,13 @@ use manifest::Manifest;
 
 pub(crate) use amendments::{Amendment, are_published, publish, published};
 pub(crate) use checkpoint_summary::{Summary, summary, summary_of_newest};
+pub(crate) use create::create_run;
 pub(crate) use in_training::age_in_training;
 pub(crate) use lock::{acquire as lock, is_locked, may_be_locked};
 pub(crate) use presence::Presence;
 pub(crate) use request::{is_requested, request, withdraw_request};
-pub(crate) use store::{
-    PROVENANCE, create_run, create_unused, is_before_first_checkpoint, load, load_latest, run_at, run_of,
-    unusable,
-};
+pub(crate) use run_directory::{PROVENANCE, create_unused, is_before_first_checkpoint, run_at, run_of};
+pub(crate) use store::{load, load_latest, unusable};
 pub(crate) use writer::{CheckpointWriter, chosen};
 
 /// The state of a run between two steps.
@@ -59,9 +63,9 @@ pub(crate) struct Progress {
     pub(crate) moment: Moment,
     /// Returns of the last episodes of each task.
     pub(crate) recent_returns: Vec<RecentReturns>,
-    /// The score of the agent (`Games::score`), which determines the best checkpoint of a run: that of the recent returns
-    /// or, with evaluations during training, of the newest evaluation. Absent until every task has completed an episode, or
-    /// until the first evaluation.
+    /// The score of the agent (`Games::score`), which determines the best checkpoint of a run: that of the recent
+    /// returns or, with evaluations during training, of the newest evaluation. Absent until every task has completed an
+    /// episode, or until the first evaluation.
     #[serde(default)]
     pub(crate) score: Option<f64>,
     /// The newest evaluation during training.
@@ -75,7 +79,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// The largest possible number of updates, steps and frames. Sums of two of them never overflow.
-    const MOST: u64 = 1 << 53;
+    const LIMIT: u64 = 1 << 53;
 
     /// Parses `progress.json`. Fails if a number is larger than any run reaches.
     pub(crate) fn parse(text: &[u8]) -> Result<Self> {
@@ -84,14 +88,14 @@ impl Progress {
         let evaluated = progress.evaluation.as_ref().map_or(0, |evaluation| evaluation.frames);
         let largest = updates.max(steps).max(frames).max(evaluated);
         ensure!(
-            largest <= Self::MOST,
+            largest <= Self::LIMIT,
             "progress.json has the number {largest}; at most {} is possible",
-            Self::MOST
+            Self::LIMIT
         );
         ensure!(
-            (0.0..=Self::MOST as f64).contains(&seconds),
+            (0.0..=Self::LIMIT as f64).contains(&seconds),
             "progress.json has {seconds} seconds of training; they must be between 0 and {}",
-            Self::MOST
+            Self::LIMIT
         );
         Ok(progress)
     }
@@ -125,8 +129,8 @@ pub(crate) fn parse_manifest(bytes: &[u8]) -> Result<()> {
     manifest::Manifest::parse(bytes).map(drop)
 }
 
-/// The state of a learner: either bytes, or the learner itself, which writes its own state because a copy of its replay
-/// buffer or rollout would double the memory in use.
+/// The state of a learner: either bytes, or the learner itself. A learner writes its own state, because a copy of its
+/// replay buffer or rollout would double the memory in use.
 pub(crate) trait LearnerState {
     fn write(&self, out: &mut dyn Write) -> Result<()>;
 }
@@ -166,24 +170,5 @@ impl Checkpoint {
             learner: read(LEARNER)?,
             environments: read(ENVIRONMENTS)?,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn progress_that_no_run_reaches_is_damage() {
-        let parsed = |frames: u64, seconds: f64| {
-            let moment = Moment { frames, seconds, ..Moment::default() };
-            let text = serde_json::to_vec(&Progress { moment, ..Progress::default() }).unwrap();
-            Progress::parse(&text).map(|progress| progress.moment.frames).map_err(|error| error.to_string())
-        };
-        assert_eq!(parsed(Progress::MOST, 1e9), Ok(Progress::MOST));
-        assert!(parsed(u64::MAX, 1.0).unwrap_err().contains("has the number 18446744073709551615; at most"));
-        for seconds in [-1.0, 1e300] {
-            assert!(parsed(1, seconds).unwrap_err().contains("seconds of training"));
-        }
     }
 }

@@ -8,19 +8,19 @@ pub(crate) enum Presence {
     Present,
     /// It was deleted or moved.
     Missing,
-    /// Another run has taken its place.
+    /// There is another directory at its path.
     Replaced,
 }
 
 impl Presence {
-    /// Checks whether `path` still refers to the open file `held`.
-    pub(super) fn of(held: &File, path: &Path) -> Self {
+    /// Checks if `path` still refers to the open file `open_file`.
+    pub(super) fn check(open_file: &File, path: &Path) -> Self {
         match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Self::Missing,
             // The file system may have failed temporarily.
             Err(_) => Self::Present,
-            Ok(there) => match held.metadata() {
-                Ok(held) if !is_same(&held, &there) => Self::Replaced,
+            Ok(current) => match open_file.metadata() {
+                Ok(opened) if !is_same(&opened, &current) => Self::Replaced,
                 _ => Self::Present,
             },
         }
@@ -28,10 +28,10 @@ impl Presence {
 }
 
 #[cfg(unix)]
-fn is_same(held: &fs::Metadata, there: &fs::Metadata) -> bool {
+fn is_same(first: &fs::Metadata, second: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
 
-    (held.dev(), held.ino()) == (there.dev(), there.ino())
+    (first.dev(), first.ino()) == (second.dev(), second.ino())
 }
 
 /// Returns true: other systems do not delete open files.
@@ -50,11 +50,11 @@ mod tests {
     fn a_deleted_and_a_replaced_directory_are_recognised() {
         let temp = TempDir::new().unwrap();
         let path = temp.path().join("file");
-        let held = File::create(&path).unwrap();
-        assert_eq!(Presence::of(&held, &path), Presence::Present);
+        let file = File::create(&path).unwrap();
+        assert_eq!(Presence::check(&file, &path), Presence::Present);
         fs::rename(&path, temp.path().join("moved")).unwrap();
-        assert_eq!(Presence::of(&held, &path), Presence::Missing);
+        assert_eq!(Presence::check(&file, &path), Presence::Missing);
         File::create(&path).unwrap();
-        assert_eq!(Presence::of(&held, &path), Presence::Replaced);
+        assert_eq!(Presence::check(&file, &path), Presence::Replaced);
     }
 }

@@ -1,8 +1,8 @@
-//! Requests for a checkpoint of a run in training: an empty file in its directory. The run removes the file after it has
-//! written the checkpoint.
+//! Requests for a checkpoint of a run in training: an empty file in its directory. The run removes the file after it
+//! has written the checkpoint.
 //!
-//! A file works between machines that share a file system and its locks, between users, and on every system; a signal does
-//! not. Only its name counts: the run neither opens it nor follows it if it is a link.
+//! A file works between machines that share a file system and its locks, between users, and on every system; a signal
+//! does not. Only its name counts: the run neither opens it nor follows it if it is a link.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,8 +13,8 @@ use anyhow::{Context, Result, ensure};
 
 /// The name of the file.
 const FILE: &str = "checkpoint.request";
-/// The least time between two looks at the directory, which may be on a slow file system.
-const PERIOD: Duration = Duration::from_millis(200);
+/// The least time between two checks of the directory, which may be on a slow file system.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Requests a checkpoint of the run in a directory. Several requests at once are one: returns true if there already was
 /// one.
@@ -36,8 +36,8 @@ pub(crate) fn is_requested(run_dir: &Path) -> bool {
     is_file(&run_dir.join(FILE))
 }
 
-/// Removes a request that no process will answer. Ignores an error: a request that stays is answered by the next process
-/// that trains the run.
+/// Removes a request that no process will answer. Ignores an error: a request that stays is answered by the next
+/// process that trains the run.
 pub(crate) fn withdraw_request(run_dir: &Path) {
     if is_requested(run_dir) {
         let _ = fs::remove_file(run_dir.join(FILE));
@@ -52,7 +52,7 @@ fn is_file(path: &Path) -> bool {
 /// The requests to a run that this process trains.
 pub(super) struct Requests {
     file: PathBuf,
-    last_look: Option<Instant>,
+    last_check: Option<Instant>,
     /// True if the file was there.
     is_pending: bool,
     /// True if the file cannot be removed. It would otherwise request a checkpoint after every update.
@@ -61,14 +61,14 @@ pub(super) struct Requests {
 
 impl Requests {
     pub(super) fn new(run_dir: &Path) -> Self {
-        Self { file: run_dir.join(FILE), last_look: None, is_pending: false, is_stuck: false }
+        Self { file: run_dir.join(FILE), last_check: None, is_pending: false, is_stuck: false }
     }
 
     /// Returns true if a checkpoint is requested.
     pub(super) fn is_pending(&mut self) -> bool {
-        let may_look = self.last_look.is_none_or(|last| last.elapsed() >= PERIOD);
-        if !self.is_pending && !self.is_stuck && may_look {
-            self.last_look = Some(Instant::now());
+        let may_check = self.last_check.is_none_or(|last| last.elapsed() >= CHECK_INTERVAL);
+        if !self.is_pending && !self.is_stuck && may_check {
+            self.last_check = Some(Instant::now());
             self.is_pending = is_file(&self.file);
         }
         self.is_pending
@@ -106,7 +106,7 @@ mod tests {
         assert!(!requests.is_pending());
         assert!(!request(run.path()).unwrap());
         assert!(request(run.path()).unwrap(), "it joins the first one");
-        requests.last_look = None;
+        requests.last_check = None;
         assert!(requests.is_pending() && is_requested(run.path()));
         requests.answer().unwrap();
         assert!(!requests.is_pending() && !is_requested(run.path()));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_before_the_first_look_counts() {
+    fn a_request_before_the_first_check_counts() {
         let run = TempDir::new().unwrap();
         request(run.path()).unwrap();
         assert!(requests(&run).is_pending() && is_requested(run.path()));
@@ -151,7 +151,7 @@ mod tests {
         assert!(error.ends_with("this run ignores further requests"), "{error}");
         fs::remove_dir(run.path().join(FILE)).unwrap();
         request(run.path()).unwrap();
-        requests.last_look = None;
+        requests.last_check = None;
         assert!(!requests.is_pending());
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// The minutes of training after which a run has an early checkpoint, besides the one at its start. The configured interval
-/// applies if it is shorter, and after the last of them.
+/// The minutes of training after which a run has an early checkpoint, besides the one at its start. The configured
+/// interval applies if it is shorter, and after the last of them.
 const EARLY: [f64; 3] = [1.0, 3.0, 10.0];
 /// The largest experience in bytes that an early checkpoint contains. A replay that grows faster is written at the
 /// configured interval only.
@@ -25,8 +25,8 @@ pub(super) struct Timer {
 }
 
 impl Timer {
-    /// Returns a timer for a run that has trained for `seconds`. `minutes` is the configured interval; 0 for no checkpoints
-    /// by time. A run without a checkpoint gets one at once.
+    /// Returns a timer for a run that has trained for `seconds`. `minutes` is the configured interval; 0 for no
+    /// checkpoints by time. A run without a checkpoint gets one at once.
     pub(super) fn new(minutes: f64, seconds: f64, has_checkpoint: bool) -> Self {
         let interval = Duration::try_from_secs_f64(60.0 * minutes).unwrap_or(Duration::MAX);
         Self {
@@ -56,8 +56,8 @@ impl Timer {
     }
 }
 
-/// Returns the wait after a checkpoint of a run that has trained for `seconds`: the distance between the early times before
-/// and after it. Thus no early checkpoint follows shortly after one that was written for another reason.
+/// Returns the wait after a checkpoint of a run that has trained for `seconds`: the distance between the early times
+/// before and after it. Thus no early checkpoint follows shortly after one that was written for another reason.
 fn early_wait(seconds: f64) -> Option<Duration> {
     let mut before = 0.0;
     for minutes in EARLY {
@@ -135,8 +135,7 @@ mod tests {
     #[test]
     fn a_resumed_run_does_not_start_over() {
         let wait = |seconds, has_checkpoint| {
-            let timer = Timer::new(20.0, seconds, has_checkpoint);
-            timer.wait(0).map(|wait| wait.as_secs())
+            Timer::new(20.0, seconds, has_checkpoint).wait(0).map(|wait| wait.as_secs())
         };
         assert_eq!(
             [0.0, 90.0, 240.0, 3600.0].map(|seconds| wait(seconds, true)),

@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
+use super::abandon::abandon_newer;
 use super::manifest::Manifest;
 use super::request::Requests;
 use super::timer::Timer;
-use super::{CONFIG, Checkpoint, LearnerState, PROGRESS, Presence, Progress, lock, store};
+use super::{CONFIG, Checkpoint, LearnerState, PROGRESS, Presence, Progress, lock, run_directory, store};
 use crate::config::CheckpointSettings;
 use crate::durable;
 use crate::enclosure;
@@ -32,8 +33,8 @@ pub(crate) struct CheckpointWriter {
 }
 
 impl CheckpointWriter {
-    /// Returns a writer for a run with the progress `moment`, whose newest checkpoint was written at `saved`. `lock` is the
-    /// lock of the run.
+    /// Returns a writer for a run with the progress `moment`, whose newest checkpoint was written at `saved`. `lock` is
+    /// the lock of the run.
     pub(crate) fn new(
         run_dir: &Path,
         lock: File,
@@ -41,7 +42,7 @@ impl CheckpointWriter {
         moment: Moment,
         saved: Option<Moment>,
     ) -> Result<Self> {
-        let checkpoints = store::checkpoints_of(run_dir)?;
+        let checkpoints = run_directory::checkpoints_of(run_dir)?;
         durable::remove_remains(&checkpoints)
             .with_context(|| format!("cannot clean up {}", checkpoints.display()))?;
         Ok(Self {
@@ -67,16 +68,17 @@ impl CheckpointWriter {
 
     /// Checks that the directory of the run is still there.
     pub(crate) fn presence(&self) -> Presence {
-        Presence::of(&self.lock, &lock::file(&self.run_dir))
+        Presence::check(&self.lock, &lock::file(&self.run_dir))
     }
 
     /// Remembers the configuration and the provenance of the run, if they exist.
     pub(crate) fn remember_files(&mut self) {
-        let read = |(name, most): (&'static str, u64)| {
-            Some((name, enclosure::read(&self.run_dir, &self.run_dir.join(name), most).ok()?))
-        };
-        let files = [(CONFIG, limit::EXPERIMENT), (store::PROVENANCE, limit::PROVENANCE)];
-        self.files = files.into_iter().filter_map(read).collect();
+        self.files.clear();
+        for (name, limit) in [(CONFIG, limit::EXPERIMENT), (run_directory::PROVENANCE, limit::PROVENANCE)] {
+            if let Ok(contents) = enclosure::read(&self.run_dir, &self.run_dir.join(name), limit) {
+                self.files.push((name, contents));
+            }
+        }
     }
 
     /// Creates the directory of the run again with the remembered files, but without checkpoints and curves.
@@ -93,7 +95,7 @@ impl CheckpointWriter {
     /// Moves checkpoints that are newer than `checkpoint`, from which the run continues, into a separate run. Returns
     /// its directory if there are any.
     pub(crate) fn abandon_newer_than(&self, checkpoint: &Path) -> Result<Option<PathBuf>> {
-        store::abandon_newer(&self.run_dir, checkpoint)
+        abandon_newer(&self.run_dir, checkpoint)
     }
 
     /// Returns true if a checkpoint with this many bytes of experience is due because of the time since the last one.
@@ -116,7 +118,8 @@ impl CheckpointWriter {
         self.saved.is_some_and(|saved| (saved.updates, saved.steps) == (moment.updates, moment.steps))
     }
 
-    /// Forgets which checkpoint has been written, so that the next one is written even if nothing was learned in between.
+    /// Forgets which checkpoint has been written, so that the next one is written even if nothing was learned in
+    /// between.
     pub(crate) fn forget_saved(&mut self) {
         self.saved = None;
     }
@@ -142,9 +145,9 @@ impl CheckpointWriter {
     }
 
     fn surplus(&self) -> Result<Vec<PathBuf>> {
-        let all = store::newest_first(&self.run_dir)?;
-        let best = if self.settings.keep_best { best_of(&all) } else { None };
-        let old = all.iter().skip(self.settings.keep_last);
+        let checkpoints = run_directory::newest_first(&self.run_dir)?;
+        let best = if self.settings.keep_best { best_of(&checkpoints) } else { None };
+        let old = checkpoints.iter().skip(self.settings.keep_last);
         Ok(old.filter(|&directory| Some(directory) != best).cloned().collect())
     }
 }
@@ -161,8 +164,8 @@ fn best(run_dir: &Path) -> Result<PathBuf> {
         "--best requires a run, but {} is a checkpoint",
         run_dir.display()
     );
-    let all = store::checkpoints_of_begun(run_dir)?;
-    let best = best_of(&all)
+    let checkpoints = store::checkpoints_of_begun(run_dir)?;
+    let best = best_of(&checkpoints)
         .with_context(|| format!("no checkpoint of the run {} has a score yet", run_dir.display()))?;
     Ok(best.clone())
 }
@@ -212,7 +215,7 @@ mod tests {
             writer.write(&checkpoint(updates, score)).unwrap();
             writer.remove_old().unwrap();
         }
-        let names = fs::read_dir(store::checkpoints_of(run.path()).unwrap()).unwrap();
+        let names = fs::read_dir(run_directory::checkpoints_of(run.path()).unwrap()).unwrap();
         let mut names: Vec<String> =
             names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -247,7 +250,7 @@ mod tests {
                 let newest = store::load(&store::latest(run.path()).unwrap()).unwrap();
                 assert_eq!(newest.progress.moment.steps, steps, "keep_last = {keep_last}");
             }
-            assert_eq!(store::newest_first(run.path()).unwrap().len(), keep_last);
+            assert_eq!(run_directory::newest_first(run.path()).unwrap().len(), keep_last);
         }
     }
 

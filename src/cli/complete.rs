@@ -58,11 +58,9 @@ pub(super) fn games() -> ArgValueCompleter {
 /// Completes keys with an equals sign.
 pub(super) fn keys() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
-        let candidate = |(key, help): (String, String)| {
-            let is_meant = key.starts_with(current.to_string_lossy().as_ref());
-            is_meant.then(|| CompletionCandidate::new(format!("{key}=")).help(Some(help.into())))
-        };
-        keys_with_help().into_iter().filter_map(candidate).collect()
+        let current = current.to_string_lossy();
+        let keys = keys_with_help().into_iter().filter(|(key, _)| key.starts_with(current.as_ref()));
+        keys.map(|(key, help)| CompletionCandidate::new(format!("{key}=")).help(Some(help.into()))).collect()
     })
 }
 
@@ -109,8 +107,10 @@ pub(super) fn agents() -> ArgValueCompleter {
         let names: Vec<String> = AGENTS.iter().map(|agent| format!("{PREFIX}{}", agent.name)).collect();
         let of_zoo = beginning_with(current, names.iter().map(String::as_str));
         let known: Vec<_> = of_zoo.into_iter().chain(runs_beginning_with(current)).collect();
-        let is_agent =
-            |path: &Path| path.is_dir() || path.extension().is_some_and(|end| end == "safetensors");
-        if known.is_empty() { PathCompleter::any().filter(is_agent).complete(current) } else { known }
+        if known.is_empty() { PathCompleter::any().filter(may_be_agent).complete(current) } else { known }
     })
+}
+
+fn may_be_agent(path: &Path) -> bool {
+    path.is_dir() || path.extension().is_some_and(|extension| extension == "safetensors")
 }

@@ -216,14 +216,14 @@ mod tests {
 
     #[test]
     fn every_flag_says_which_numbers_it_takes() {
-        let numbers = [TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>()];
-        let fractions = [TypeId::of::<f32>(), TypeId::of::<f64>()];
+        let whole_types = [TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>()];
+        let float_types = [TypeId::of::<f32>(), TypeId::of::<f64>()];
         let mut count = 0;
         for_every_command(&mut |command, path| {
             for flag in command.get_arguments().filter(|flag| !flag.is_positional()) {
                 let kind = flag.get_value_parser().type_id();
-                let is_whole = numbers.iter().any(|number| kind == *number);
-                if !is_whole && !fractions.iter().any(|number| kind == *number) {
+                let is_whole = whole_types.iter().any(|id| kind == *id);
+                if !is_whole && !float_types.iter().any(|id| kind == *id) {
                     continue;
                 }
                 count += 1;

@@ -8,20 +8,20 @@ use settings::{Kind, Value, whole_number_in};
 use crate::config::field;
 use crate::threads::threads_or_cores;
 
-/// Returns a parser of whole numbers from `least` on.
-pub(super) fn at_least<T: Value + TryFrom<u64>>(least: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
-    between(least..=u64::MAX)
+/// Returns a parser of whole numbers from `minimum` on.
+pub(super) fn at_least<T: Value + TryFrom<u64>>(minimum: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+    between(minimum..=u64::MAX)
 }
 
 /// Returns a parser of whole numbers within a range.
 pub(super) fn between<T: Value + TryFrom<u64>>(
     range: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone {
-    let most = if let Kind::Integer { max } = T::KIND { max } else { u64::MAX };
-    let range = *range.start()..=most.min(*range.end());
+    let maximum = if let Kind::Integer { max } = T::KIND { max } else { u64::MAX };
+    let range = *range.start()..=maximum.min(*range.end());
     move |text| {
-        let number = whole_number_in(text, &range)?;
-        T::try_from(number).map_err(|_| "less".to_owned())
+        let integer = whole_number_in(text, &range)?;
+        T::try_from(integer).map_err(|_| "less".to_owned())
     }
 }
 
@@ -33,8 +33,8 @@ pub(super) fn of_key<T: Value + TryFrom<u64>>(key: &str) -> impl Fn(&str) -> Res
 
 /// Parses a probability.
 pub(super) fn probability(text: &str) -> Result<f32, String> {
-    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| "a number in 0..=1".to_owned())
+    let probability = text.parse().ok().filter(|value| (0.0..=1.0).contains(value));
+    probability.ok_or_else(|| "a number in 0..=1".to_owned())
 }
 
 /// Parses a number of threads. 0 stands for the number of cores.
@@ -44,7 +44,9 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
 
 /// Parses a positive duration in seconds.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
-    let is_possible =
-        |&seconds: &f64| Duration::try_from_secs_f64(seconds).is_ok_and(|duration| !duration.is_zero());
-    text.parse().ok().filter(is_possible).ok_or_else(|| "a number above 0".to_owned())
+    text.parse().ok().filter(|&seconds| is_duration(seconds)).ok_or_else(|| "a number above 0".to_owned())
+}
+
+fn is_duration(seconds: f64) -> bool {
+    Duration::try_from_secs_f64(seconds).is_ok_and(|duration| !duration.is_zero())
 }

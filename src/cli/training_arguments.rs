@@ -24,7 +24,8 @@ pub(crate) struct ExperimentArgs {
     /// Preset to start from; `ale-train presets` lists them [default: the one that fits the games]
     #[arg(long, value_name = "NAME", conflicts_with = "config", add = complete::presets())]
     pub(crate) preset: Option<String>,
-    /// TOML file that describes the experiment; a `preset` key before the first section names a preset to start from: preset = "NAME"
+    /// TOML file that describes the experiment; a `preset` key before the first section names a preset to start from:
+    /// preset = "NAME"
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Set one key of the experiment, for example environments.reward_clipping=false; may be repeated
@@ -57,14 +58,14 @@ impl ExperimentArgs {
 /// Returns the keys that flags set.
 fn flags(args: &ExperimentArgs) -> Table {
     // The parsers of the flags accept only what TOML can hold.
-    let number = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+    let integer = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
     let games: Vec<Value> = args.games.iter().map(|name| Value::String(name.trim().to_owned())).collect();
     let values = [
-        ("experiment", "seed", args.seed.map(number)),
-        ("experiment", "total_frames", args.total_frames.map(number)),
-        ("experiment", "num_threads", args.num_threads.map(|threads| number(threads as u64))),
+        ("experiment", "seed", args.seed.map(integer)),
+        ("experiment", "total_frames", args.total_frames.map(integer)),
+        ("experiment", "num_threads", args.num_threads.map(|threads| integer(threads as u64))),
         ("experiment", "device", args.device.clone().map(Value::String)),
-        ("environments", "num_envs", args.num_envs.map(|count| number(count as u64))),
+        ("environments", "num_envs", args.num_envs.map(|count| integer(count as u64))),
         ("environments", "games", (!games.is_empty()).then_some(Value::Array(games))),
     ];
     let mut layer = Table::new();

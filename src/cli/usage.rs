@@ -46,8 +46,8 @@ fn text(error: &Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// Flags of other programs, such as the scripts of `CleanRL`, with the ones that have their meaning here. Those that are
-/// named like keys are not among them.
+/// Flags of other programs, such as the scripts of `CleanRL`, with the ones that have their meaning here. Those that
+/// are named like keys are not among them.
 const SYNONYMS: [(&str, &str); 4] =
     [("steps", "total-frames"), ("exp-name", "run-dir"), ("name", "run-dir"), ("out", "run-dir")];
 
@@ -79,8 +79,8 @@ fn chosen<'a>(mut command: &'a Command, arguments: &[OsString]) -> &'a Command {
     command
 }
 
-/// Returns the assignment to the key that an unknown flag is named after, if the command takes assignments. A value with
-/// another unit is not copied.
+/// Returns the assignment to the key that an unknown flag is named after, if the command takes assignments. A value
+/// with another unit is not copied.
 fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Option<String> {
     let flag = text(error, ContextKind::InvalidArg)?.split('=').next()?;
     let command = chosen(command, arguments);
@@ -101,7 +101,7 @@ fn assignment(error: &Error, command: &Command, arguments: &[OsString]) -> Optio
 /// Returns the value that follows a flag.
 fn value_of<'a>(flag: &str, arguments: &'a [OsString]) -> Option<&'a str> {
     let mut arguments = arguments.iter().filter_map(|argument| argument.to_str());
-    let found = arguments.find(|argument| argument.split('=').next() == Some(flag))?;
-    let value = found.split_once('=').map(|(_, value)| value);
+    let argument = arguments.find(|argument| argument.split('=').next() == Some(flag))?;
+    let value = argument.split_once('=').map(|(_, value)| value);
     value.or_else(|| arguments.next().filter(|next| !next.starts_with("--")))
 }

@@ -20,38 +20,37 @@ use crate::output::{counted, notice};
 /// The default number of shards of a run with several processes and enough environments.
 const SHARDS: usize = 8;
 /// The time that the other processes give the leader to report an error that occurs in all processes.
-const LEAD: Duration = Duration::from_secs(1);
+const REPORT_DELAY: Duration = Duration::from_secs(1);
 /// The time that they give it to save the batch that led to NaN or infinity.
-const SAVING: Duration = Duration::from_mins(2);
+const DIVERGENCE_DELAY: Duration = Duration::from_mins(2);
 
 /// The other processes of the job.
 static PEERS: OnceLock<Arc<dyn Peers>> = OnceLock::new();
 
 /// The connection of a process to the others of its job.
 pub(crate) trait Peers: Communicator {
-    /// Returns the position of this process on its machine.
-    fn place(&self) -> Place;
+    /// Returns the rank of this process among those of the job on its machine, and their number.
+    fn local_rank(&self) -> LocalRank;
 
     /// Returns the communicator of the first `size` processes, if this is one of them. All processes call this.
     fn part(&self, size: usize) -> Result<Option<Arc<dyn Communicator>>, CommunicationError>;
 
     /// Sends a message from the leader to all others.
-    fn tell(&self, message: &[u8]) -> Result<(), CommunicationError>;
+    fn broadcast(&self, message: &[u8]) -> Result<(), CommunicationError>;
 
     /// Waits for the next message of the leader, without keeping a core busy.
-    fn listen(&self) -> Result<Vec<u8>, CommunicationError>;
+    fn receive_broadcast(&self) -> Result<Vec<u8>, CommunicationError>;
 
     /// Ends all processes of the job.
     fn abort(&self, status: u8) -> !;
 }
 
-/// The position of a process on its machine.
+/// The rank of a process among the processes of the job on its machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The index among the processes of the job on this machine.
-    pub(crate) local_rank: usize,
+pub(crate) struct LocalRank {
+    pub(crate) rank: usize,
     /// The number of these processes.
-    pub(crate) local_size: usize,
+    pub(crate) size: usize,
 }
 
 /// A connection to the other processes of the job. It must be [left](Self::leave) before the program ends.
@@ -92,9 +91,9 @@ impl Job {
             fail(peers, error);
         }
         if is_follower() {
-            peers.listen()?;
+            peers.receive_broadcast()?;
         } else {
-            peers.tell(&[])?;
+            peers.broadcast(&[])?;
         }
         Ok(())
     }
@@ -115,7 +114,7 @@ fn end_at_panics(rank: usize) {
 /// Reports an error and ends the job. An error that occurs in all processes, such as a missing file, is reported once.
 fn fail(peers: &dyn Peers, error: &Error) -> ! {
     if peers.rank() > 0 {
-        thread::sleep(if is_divergence(error) { SAVING } else { LEAD });
+        thread::sleep(if is_divergence(error) { DIVERGENCE_DELAY } else { REPORT_DELAY });
     }
     notice(format_args!("error: rank {} of {}: {}", peers.rank(), peers.size(), sentence(error)));
     peers.abort(status(error))
@@ -138,24 +137,24 @@ pub(crate) fn is_follower() -> bool {
 
 /// Returns the number of processes of the job on this machine.
 pub(crate) fn local_size() -> usize {
-    PEERS.get().map_or(1, |peers| peers.place().local_size)
+    PEERS.get().map_or(1, |peers| peers.local_rank().size)
 }
 
 /// Returns the index of this process among those of the job on this machine, if there is a job.
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "cuda"))]
 pub(crate) fn local_rank() -> Option<usize> {
-    PEERS.get().map(|peers| peers.place().local_rank)
+    PEERS.get().map(|peers| peers.local_rank().rank)
 }
 
 /// Runs `work`, such as a download, in the leader first, and then in the other processes.
 pub(crate) fn leader_first<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let Some(peers) = peers() else { return work() };
     if peers.rank() > 0 {
-        peers.listen()?;
+        peers.receive_broadcast()?;
         return work();
     }
     let result = work()?;
-    peers.tell(&[])?;
+    peers.broadcast(&[])?;
     Ok(result)
 }
 
@@ -165,22 +164,22 @@ pub(crate) fn default_shards(num_envs: usize) -> usize {
     if has_launcher { 1 << SHARDS.min(num_envs).ilog2() } else { 1 }
 }
 
-/// Returns what the leader has chosen from `all`. The other processes ignore what they have chosen themselves.
-pub(crate) fn choice_of_leader<T: Copy + PartialEq>(own: T, all: &[T]) -> Result<T> {
-    let Some(peers) = peers() else { return Ok(own) };
+/// Returns the choice of the leader among `choices`. The other processes ignore their `local_choice`.
+pub(crate) fn leader_choice<T: Copy + PartialEq>(local_choice: T, choices: &[T]) -> Result<T> {
+    let Some(peers) = peers() else { return Ok(local_choice) };
     if peers.rank() > 0 {
-        let message = peers.listen()?;
-        let choice = message.first().and_then(|&index| all.get(usize::from(index)));
+        let message = peers.receive_broadcast()?;
+        let choice = message.first().and_then(|&index| choices.get(usize::from(index)));
         return choice.copied().context("the leader has chosen what this process does not know");
     }
-    let index = all.iter().position(|choice| *choice == own).expect("one of all choices");
-    peers.tell(&[index as u8])?;
-    Ok(own)
+    let index = choices.iter().position(|choice| *choice == local_choice).expect("one of the choices");
+    peers.broadcast(&[index as u8])?;
+    Ok(local_choice)
 }
 
-/// Returns the cluster of the processes that train `num_envs` environments in a number of shards, or in one for each process
-/// if it is `None`.
-pub(crate) fn of(shards: Option<usize>, num_envs: usize) -> Result<Cluster> {
+/// Returns the cluster of the processes that train `num_envs` environments in a number of shards. `None` means a shard
+/// for each process.
+pub(crate) fn connect(shards: Option<usize>, num_envs: usize) -> Result<Cluster> {
     let communicator = PEERS.get().map(|peers| Arc::clone(peers) as Arc<dyn Communicator>);
     let Some(shards) = shards else {
         let cluster = Cluster::inexact(communicator);

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::checkpoint::{self, CONFIG};
 use crate::cli::{Global, RequestArgs};
 use crate::config::{self, Config};
-use crate::failure::AtWork;
+use crate::failure::RuntimeFailure;
 use crate::output::quoted;
 use crate::quantity::clock;
 use crate::telemetry::{Printer, ProgressLine};
@@ -70,11 +70,10 @@ fn request(run_dir: &Path, timeout: Duration) -> Result<PathBuf> {
         seen = newest;
         if !is_training {
             checkpoint::withdraw_request(run_dir);
-            return Err(ended(run_dir, seen.as_deref()))
-                .context(AtWork { doing: "no checkpoint was written" });
+            return Err(ended(run_dir, seen.as_deref())).context(RuntimeFailure("no checkpoint was written"));
         }
         if began.elapsed() >= timeout {
-            return Err(late(run_dir, timeout)).context(AtWork { doing: "no checkpoint was written yet" });
+            return Err(late(run_dir, timeout)).context(RuntimeFailure("no checkpoint was written yet"));
         }
         thread::sleep(PERIOD);
     }
@@ -94,7 +93,7 @@ fn is_complete(run_dir: &Path) -> bool {
 
 fn failed(run_dir: &Path) -> anyhow::Error {
     anyhow!("the run {} could not write it; its own output has the reason", run_dir.display())
-        .context(AtWork { doing: "no checkpoint was written" })
+        .context(RuntimeFailure("no checkpoint was written"))
 }
 
 fn ended(run_dir: &Path, last: Option<&Path>) -> anyhow::Error {

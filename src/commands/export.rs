@@ -22,7 +22,7 @@ const FORMATS: Formats<()> = Formats {
 
 /// Writes the file and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    FORMATS.of(&args.out)?;
+    FORMATS.choose(&args.out)?;
     let agent = TrainedAgent::open(&args.checkpoint, &Printer::new(global.quiet))?;
     let exported = agent.exported()?;
     let metadata = metadata(&agent.experiment, &exported.spec);
@@ -34,23 +34,7 @@ pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> R
 
 /// Returns the metadata that a reader of another language needs. Safetensors supports only strings.
 fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, String> {
-    let task = |task: &Task| {
-        let mut fields = json!({ "name": task.name, "shared": task.shared });
-        match &task.actions {
-            TaskActions::Joint(actions) if actions.factors().is_none() && actions.num_choices() == 1 => {
-                fields["num_actions"] = json!(actions.num_outputs());
-            }
-            TaskActions::Joint(actions) => {
-                fields["choices"] = json!(actions.sizes());
-                fields["factors"] = json!(actions.factors());
-            }
-            TaskActions::Continuous(actions) => {
-                fields["num_components"] = json!(actions.num_components());
-            }
-        }
-        fields
-    };
-    let tasks: Vec<_> = spec.tasks.iter().map(task).collect();
+    let tasks: Vec<_> = spec.tasks.iter().map(task_metadata).collect();
     let shape = spec.observation_space.shape().unwrap_or_default();
     let PolicyConfig { torso, head, .. } = experiment.policy;
     let texts = [
@@ -64,4 +48,21 @@ fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, Strin
         ("num_atoms", experiment.algorithm.outputs_per_action().to_string()),
     ];
     texts.into_iter().map(|(key, text)| (key.to_owned(), text)).collect()
+}
+
+fn task_metadata(task: &Task) -> serde_json::Value {
+    let mut fields = json!({ "name": task.name, "shared": task.shared });
+    match &task.actions {
+        TaskActions::Joint(actions) if actions.factors().is_none() && actions.num_choices() == 1 => {
+            fields["num_actions"] = json!(actions.num_outputs());
+        }
+        TaskActions::Joint(actions) => {
+            fields["choices"] = json!(actions.sizes());
+            fields["factors"] = json!(actions.factors());
+        }
+        TaskActions::Continuous(actions) => {
+            fields["num_components"] = json!(actions.num_components());
+        }
+    }
+    fields
 }

@@ -16,7 +16,7 @@ use crate::table;
 /// Prints the tables.
 pub(crate) fn run(args: &GamesArgs, out: &mut impl Write) -> Result<()> {
     let (games, tasks) = match args.games.as_slice() {
-        [] => (ale::games().iter().collect(), registry().ids().map(Task::of).collect::<Result<_>>()?),
+        [] => (ale::games().iter().collect(), registry().ids().map(Task::new).collect::<Result<_>>()?),
         names => selected(names)?,
     };
     if args.json {
@@ -44,7 +44,7 @@ fn selected(names: &[String]) -> Result<(Vec<&'static Game>, Vec<Task>)> {
     for id in selection::expand(names.iter().map(String::as_str))? {
         match ale::game(id) {
             Ok(game) => games.push(game),
-            Err(_) => tasks.push(Task::of(id)?),
+            Err(_) => tasks.push(Task::new(id)?),
         }
     }
     Ok((games, tasks))
@@ -59,7 +59,7 @@ struct Task {
 }
 
 impl Task {
-    fn of(id: &'static str) -> Result<Self> {
+    fn new(id: &'static str) -> Result<Self> {
         let spec = registry().spec(id)?;
         let actions = match registry().make(id) {
             Err(_) if spec.family == mujoco::FAMILY => None,

@@ -43,7 +43,7 @@ struct Size {
 }
 
 impl Size {
-    fn of(preset: &Preset) -> Result<Self> {
+    fn measure(preset: &Preset) -> Result<Self> {
         let experiment = config::from_preset(preset)?.resolve()?;
         let environments = &experiment.environments;
         let pixels = matches!(experiment.games, Games::Atari(_))
@@ -60,14 +60,10 @@ impl Size {
 fn list() -> Result<String> {
     let mut list = String::new();
     for algorithm in Algorithm::ALL {
-        let line = |name: &str, envs: &str, frames: &str, observation: &str, text: &str| {
-            let line = format!("{name:NAME_WIDTH$}  {envs:>4}  {frames:>6}  {observation:7}  {text}");
-            format!("{}\n", line.trim_end())
-        };
         let title = algorithm.descriptor().title;
-        list += &line(title, "envs", "frames", "input", "purpose, expected score and time");
+        list += &row_of_list(title, "envs", "frames", "input", "purpose, expected score and time");
         for preset in presets().iter().filter(|preset| preset.algorithm == *algorithm) {
-            let size = Size::of(preset)?;
+            let size = Size::measure(preset)?;
             let mut name = preset.name;
             if name.len() > NAME_WIDTH {
                 list += name;
@@ -77,10 +73,10 @@ fn list() -> Result<String> {
             let (mut envs, mut frames) = (size.num_envs.to_string(), count(size.total_frames));
             let mut observation = size.observation();
             for text in texts(preset).iter().flat_map(|text| wrapped(text, TEXT_WIDTH)) {
-                list += &line(name, &envs, &frames, &observation, &text);
+                list += &row_of_list(name, &envs, &frames, &observation, &text);
                 name = "";
-                for shown in [&mut envs, &mut frames, &mut observation] {
-                    shown.clear();
+                for cell in [&mut envs, &mut frames, &mut observation] {
+                    cell.clear();
                 }
             }
         }
@@ -89,6 +85,11 @@ fn list() -> Result<String> {
     list += "Presets for several games show their sizes for 57 games. A score or time that is\n\
              missing was not measured. `ale-train presets NAME` prints a preset.\n";
     Ok(list)
+}
+
+fn row_of_list(name: &str, envs: &str, frames: &str, observation: &str, text: &str) -> String {
+    let row = format!("{name:NAME_WIDTH$}  {envs:>4}  {frames:>6}  {observation:7}  {text}");
+    format!("{}\n", row.trim_end())
 }
 
 /// Returns the paragraphs that describe a preset.
@@ -103,7 +104,7 @@ fn texts(preset: &Preset) -> Vec<String> {
 }
 
 fn row(preset: &Preset) -> Result<Value> {
-    let (size, about) = (Size::of(preset)?, &preset.about);
+    let (size, about) = (Size::measure(preset)?, &preset.about);
     Ok(json!({
         "name": preset.name,
         "algorithm": preset.algorithm.name(),
@@ -158,7 +159,7 @@ fn page() -> Result<String> {
             algorithm.descriptor().title
         );
         for preset in presets().iter().filter(|preset| preset.algorithm == *algorithm) {
-            let (size, about) = (Size::of(preset)?, &preset.about);
+            let (size, about) = (Size::measure(preset)?, &preset.about);
             let _ = writeln!(
                 page,
                 "| `{}` | {} | {} | {} | {} | {} | {} | {} |",

@@ -25,11 +25,11 @@ pub(crate) fn run(args: RomsArgs, global: &Global, out: &mut impl Write) -> Resu
 
 fn report(store: &RomStore, imported: &Imported, out: &mut impl Write) -> Result<()> {
     let Imported { written, already_present, .. } = imported;
-    let (all, directory) = (store.manifest().len(), store.directory().display());
+    let (listed, directory) = (store.manifest().len(), store.directory().display());
     let present = store.list()?.iter().filter(|(_, state)| *state == RomState::Present).count();
     writeln!(
         out,
-        "{} new, {already_present} already present; {directory} has {present} of {all} ROMs",
+        "{} new, {already_present} already present; {directory} has {present} of {listed} ROMs",
         written.len()
     )?;
     Ok(())
@@ -62,12 +62,12 @@ fn list(store: &RomStore, json: bool, out: &mut impl Write) -> Result<()> {
 
 fn row(manifest: &Manifest, id: &str, state: &RomState) -> Value {
     let expected = manifest.entry(id).ok().map(|entry| entry.md5.to_string());
-    let found = match state {
+    let actual = match state {
         RomState::Present => expected.clone(),
         RomState::Missing => None,
         RomState::Damaged { found } => Some(Md5Sum::to_string(found)),
     };
-    json!({ "id": id, "state": word(state), "md5": expected, "found_md5": found })
+    json!({ "id": id, "state": word(state), "md5": expected, "found_md5": actual })
 }
 
 fn word(state: &RomState) -> &'static str {

@@ -21,9 +21,9 @@ const LICENCE: &str = "MIT OR Apache-2.0, like the program";
 /// Prints the list, the page of the book or the card of one agent.
 pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<()> {
     if let Some(name) = &args.name {
-        return Ok(out.write_all(Entry::of(named(name)?)?.card()?.as_bytes())?);
+        return Ok(out.write_all(Entry::open(named(name)?)?.card()?.as_bytes())?);
     }
-    let entries: Vec<Entry> = AGENTS.iter().map(Entry::of).collect::<Result<_>>()?;
+    let entries: Vec<Entry> = AGENTS.iter().map(Entry::open).collect::<Result<_>>()?;
     if args.reference {
         return Ok(out.write_all(page(&entries).as_bytes())?);
     }
@@ -41,7 +41,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn of(zoo: &'static ZooAgent) -> Result<Self> {
+    fn open(zoo: &'static ZooAgent) -> Result<Self> {
         Ok(Self { zoo, agent: TrainedAgent::of_zoo(zoo)? })
     }
 
@@ -132,8 +132,8 @@ fn row_of_game(of_game: &Scores, scores: &FinalScores, games: &Games) -> String 
     )
 }
 
-/// Returns the scores in a few words: the mean of one game, or the human-normalised median of those of several that have
-/// one.
+/// Returns the scores in a few words: the mean of one game, or the human-normalised median of those of several that
+/// have one.
 fn summary(scores: &FinalScores, games: &Games) -> String {
     if let [only] = scores.agent.as_slice() {
         return format!("{:.1}", only.mean());
@@ -142,8 +142,8 @@ fn summary(scores: &FinalScores, games: &Games) -> String {
         scores.agent.iter().filter_map(|scores| scores.human_normalised(games)).collect();
     match normalised.len() {
         0 => "-".to_owned(),
-        all if all == scores.agent.len() => format!("median {:.3}", median(normalised)),
-        some => format!("median {:.3} of {some} games", median(normalised)),
+        count if count == scores.agent.len() => format!("median {:.3}", median(normalised)),
+        count => format!("median {:.3} of {count} games", median(normalised)),
     }
 }
 

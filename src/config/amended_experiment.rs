@@ -109,7 +109,7 @@ mod tests {
                 let section = keys.section.replace("NAME", "harvest");
                 let is_other = Algorithm::ALL.iter().any(|other| {
                     let sections = other.descriptor().sections;
-                    other != algorithm && sections.iter().any(|of| of.name == section)
+                    other != algorithm && sections.iter().any(|known| known.name == section)
                 });
                 for field in keys.fields {
                     let key = format!("{section}.{}", field.name);
@@ -141,20 +141,22 @@ mod tests {
         }
     }
 
+    /// Returns the changes that assignments and a number of frames make to an experiment, as text.
+    fn changes(config: &str, set: &[&str], total_frames: Option<u64>) -> Vec<String> {
+        let set: Vec<String> = set.iter().map(|&assignment| assignment.to_owned()).collect();
+        let (_, changes) = amended(config, &set, total_frames).unwrap();
+        changes.iter().map(ToString::to_string).collect()
+    }
+
     #[test]
     fn only_different_values_are_changes() {
         let config = "[experiment]\ntotal_frames = 1000\n[ppo]\nnorm_adv = true\n";
-        let changes = |set: &[&str], total| {
-            let set: Vec<String> = set.iter().map(|&assignment| assignment.to_owned()).collect();
-            let (_, changes) = amended(config, &set, total).unwrap();
-            changes.iter().map(ToString::to_string).collect::<Vec<_>>()
-        };
         assert!(
-            changes(&["ppo.norm_adv=batch", "experiment.seed=1", "environments.games=harvest"], None)
+            changes(config, &["ppo.norm_adv=batch", "experiment.seed=1", "environments.games=harvest"], None)
                 .is_empty()
         );
         assert_eq!(
-            changes(&["ppo.target_kl=0.02", "ppo.gamma=0.9"], Some(2000)),
+            changes(config, &["ppo.target_kl=0.02", "ppo.gamma=0.9"], Some(2000)),
             [
                 "experiment.total_frames = 2000 (was 1000)",
                 "ppo.gamma = 0.9 (was 0.99)",

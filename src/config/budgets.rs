@@ -6,7 +6,8 @@ use crate::output::counted;
 
 /// The training budget of each game: the number of steps after which its environments rest (take no further steps).
 ///
-/// In a *round* every active environment makes one step. The number of rounds therefore determines the progress of a run.
+/// In a *round* every active environment makes one step. The number of rounds therefore determines the progress of a
+/// run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Budgets(Vec<Budget>);
 
@@ -19,6 +20,21 @@ struct Budget {
 }
 
 impl Budget {
+    fn new(game: &str, environments: &EnvironmentSettings) -> Result<Self> {
+        let frame_skip = u64::from(environments.frame_skip);
+        let num_envs = environments.num_envs_of(game) as u64;
+        let frames = environments.game.get(game).and_then(|game| game.total_frames);
+        let minimum = num_envs.saturating_mul(frame_skip);
+        ensure!(
+            frames.is_none_or(|frames| frames >= minimum),
+            "environments.game.{game}.total_frames = {} is invalid: it must be {minimum} or more ({}, {} per step)",
+            frames.unwrap_or(0),
+            counted(num_envs as usize, "environment"),
+            counted(frame_skip as usize, "frame")
+        );
+        Ok(Self { num_envs, limit: frames.map(|frames| frames / frame_skip) })
+    }
+
     fn steps(self, rounds: u64) -> u64 {
         rounds.saturating_mul(self.num_envs).min(self.limit.unwrap_or(u64::MAX))
     }
@@ -27,22 +43,8 @@ impl Budget {
 impl Budgets {
     /// Returns the budgets of the games, in their order.
     pub(super) fn new(games: &Games, environments: &EnvironmentSettings) -> Result<Self> {
-        let frame_skip = u64::from(environments.frame_skip);
-        let budget = |name: &str| {
-            let num_envs = environments.num_envs_of(name) as u64;
-            let frames = environments.game.get(name).and_then(|game| game.total_frames);
-            let least = num_envs.saturating_mul(frame_skip);
-            ensure!(
-                frames.is_none_or(|frames| frames >= least),
-                "environments.game.{name}.total_frames = {} is invalid: it must be {least} or more ({}, {} per \
-                 step)",
-                frames.unwrap_or(0),
-                counted(num_envs as usize, "environment"),
-                counted(frame_skip as usize, "frame")
-            );
-            Ok(Budget { num_envs, limit: frames.map(|frames| frames / frame_skip) })
-        };
-        Ok(Self(games.names().into_iter().map(budget).collect::<Result<_>>()?))
+        let budgets = games.names().into_iter().map(|name| Budget::new(name, environments));
+        Ok(Self(budgets.collect::<Result<_>>()?))
     }
 
     /// Returns true if any game has a budget.
@@ -83,14 +85,14 @@ impl Budgets {
         possible
     }
 
-    /// Returns the number of steps that each environment, ordered by game, may make after `rounds` rounds; `None` without a
-    /// limit. The remainder of the division goes to the first environments of a game.
+    /// Returns the number of steps that each environment, ordered by game, may make after `rounds` rounds; `None`
+    /// without a limit. The remainder of the division goes to the first environments of a game.
     pub(crate) fn steps_left(&self, rounds: u64) -> impl Iterator<Item = Option<u64>> {
         self.0.iter().flat_map(move |&Budget { num_envs, limit }| {
             (0..num_envs).map(move |env| {
                 let limit = limit?;
-                let own = limit / num_envs + u64::from(env < limit % num_envs);
-                Some(own.saturating_sub(rounds))
+                let share = limit / num_envs + u64::from(env < limit % num_envs);
+                Some(share.saturating_sub(rounds))
             })
         })
     }

@@ -87,8 +87,8 @@ impl Experiment {
         self.environments.halves.get_or_insert(is_alone && is_possible && !self.device.is_cpu());
     }
 
-    /// Decides by how much at least the returns of a new run are divided with `popart`, unless this is configured: clipped
-    /// rewards need no scaling up.
+    /// Decides by how much at least the returns of a new run are divided with `popart`, unless this is configured:
+    /// clipped rewards need no scaling up.
     pub(crate) fn settle_popart_floor(&mut self) {
         if self.policy.value_scale == ValueScale::PopArt && self.clips_rewards() {
             self.policy.popart_floor.get_or_insert(1.0);
@@ -134,8 +134,8 @@ impl Experiment {
         self.algorithm.total_steps() / rollout
     }
 
-    /// Returns the number of emulated frames after which training is complete: at most those of the experiment, of which
-    /// too few for another update remain. Environments that step together may exceed it in their last step.
+    /// Returns the number of emulated frames after which training is complete: at most those of the experiment, of
+    /// which too few for another update remain. Environments that step together may exceed it in their last step.
     pub(crate) fn final_frames(&self) -> u64 {
         let steps = if self.algorithm.is_on_policy() {
             self.budgets.steps(self.num_updates() * self.algorithm.steps_per_update())

@@ -133,8 +133,8 @@ impl Games {
         self.names().iter().fold(0, |sum, name| sum.saturating_add(settings.num_envs_of(name)))
     }
 
-    /// Returns the score of an agent: the average over the games of its human-normalised mean returns, without the games
-    /// that have no human-normalised score. If no game has one, the average of the returns themselves.
+    /// Returns the score of an agent: the average over the games of its human-normalised mean returns, without the
+    /// games that have no human-normalised score. If no game has one, the average of the returns themselves.
     pub(crate) fn score<'a>(&self, returns: impl IntoIterator<Item = (&'a str, f64)> + Clone) -> f64 {
         let normalised = self.normalised(returns.clone());
         if normalised.is_empty() {

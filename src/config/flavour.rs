@@ -26,10 +26,11 @@ impl Flavour {
 
     /// Returns the flavour of the same game that settings select.
     pub(super) fn with(self, settings: &EnvironmentSettings) -> Self {
-        let own = settings.game.get(self.game.id);
-        let limit = own.and_then(|own| own.max_num_frames_per_episode);
+        let overrides = settings.game.get(self.game.id);
+        let limit = overrides.and_then(|overrides| overrides.max_num_frames_per_episode);
         let limit = limit.unwrap_or(settings.max_num_frames_per_episode);
-        let (mode, difficulty) = own.map_or((None, None), |own| (own.mode, own.difficulty));
+        let (mode, difficulty) =
+            overrides.map_or((None, None), |overrides| (overrides.mode, overrides.difficulty));
         Self { limit, ..self.in_mode(mode, difficulty) }
     }
 
@@ -43,7 +44,8 @@ impl Flavour {
         self.deviations().is_empty().then_some(self.game)
     }
 
-    /// Returns the id of the game, followed by what differs from the default flavour: `breakout (mode 12, difficulty 1)`.
+    /// Returns the id of the game, followed by what differs from the default flavour:
+    /// `breakout (mode 12, difficulty 1)`.
     pub(crate) fn label(self) -> String {
         match self.deviations().as_slice() {
             [] => self.game.id.to_owned(),
@@ -53,12 +55,12 @@ impl Flavour {
 
     fn deviations(self) -> Vec<String> {
         let Self { game, mode, difficulty, limit } = self;
-        let found = [
+        let deviations = [
             (mode != game.default_mode).then(|| format!("mode {mode}")),
             (difficulty != DEFAULT_DIFFICULTY).then(|| format!("difficulty {difficulty}")),
             (limit < SHORTEST_LIMIT).then(|| format!("at most {limit} frames")),
         ];
-        found.into_iter().flatten().collect()
+        deviations.into_iter().flatten().collect()
     }
 }
 

@@ -83,19 +83,20 @@ impl File {
     fn read(path: &Path) -> Result<Self> {
         let text = files::read_argument(path, limit::EXPERIMENT)
             .with_context(|| format!("cannot read {}", path.display()))?;
-        let of_text = || {
-            let mut experiment = document::parse(&text)?;
-            let preset = match experiment.remove(PRESET) {
-                Some(Value::String(name)) => Some(name),
-                // The description of a preset.
-                None | Some(Value::Table(_)) => None,
-                Some(other) => {
-                    bail!("preset = {other} is invalid: it must be the name of a preset in quotes")
-                }
-            };
-            Ok(Self { path: path.to_owned(), preset, experiment: read(experiment)? })
+        Self::parse(path, &text).with_context(|| path.display().to_string())
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self> {
+        let mut experiment = document::parse(text)?;
+        let preset = match experiment.remove(PRESET) {
+            Some(Value::String(name)) => Some(name),
+            // The description of a preset.
+            None | Some(Value::Table(_)) => None,
+            Some(other) => {
+                bail!("preset = {other} is invalid: it must be the name of a preset in quotes")
+            }
         };
-        of_text().with_context(|| path.display().to_string())
+        Ok(Self { path: path.to_owned(), preset, experiment: read(experiment)? })
     }
 
     /// Removes the overrides for games that the layer `above` leaves out when it selects other games. Returns a note
@@ -137,7 +138,7 @@ impl File {
     }
 }
 
-/// Returns the experiment of a preset for its own games.
+/// Returns the experiment of a preset for the games that it names.
 pub(crate) fn from_preset(preset: &Preset) -> Result<Config> {
     Config::new(&scaled(preset, &Table::new())?)
 }
@@ -146,8 +147,8 @@ pub(crate) fn from_preset(preset: &Preset) -> Result<Config> {
 fn check_use(assignment: &str, layer: &Table, algorithm: Algorithm) -> Result<()> {
     let Some(section) = layer.keys().find(|section| is_unused(section, algorithm)) else { return Ok(()) };
     let key = leaf_keys(layer).concat();
-    let own = key.replacen(section, algorithm.name(), 1);
-    let hint = if field(&own).is_some() { format!("; did you mean {own}?") } else { String::new() };
+    let usable = key.replacen(section, algorithm.name(), 1);
+    let hint = if field(&usable).is_some() { format!("; did you mean {usable}?") } else { String::new() };
     bail!("--set {assignment}: {algorithm} does not use the section [{section}]{hint}")
 }
 
@@ -169,10 +170,10 @@ fn parse(text: &str) -> Result<Table> {
 }
 
 /// Returns the keys whose values differ between two experiments in TOML.
-pub(crate) fn changed_keys(ours: &str, theirs: &str) -> Result<Vec<String>> {
-    let (ours, theirs) = (values(ours)?, values(theirs)?);
-    let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-    Ok(keys.into_iter().filter(|&key| ours.get(key) != theirs.get(key)).cloned().collect())
+pub(crate) fn changed_keys(first: &str, second: &str) -> Result<Vec<String>> {
+    let (first, second) = (values(first)?, values(second)?);
+    let keys: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    Ok(keys.into_iter().filter(|&key| first.get(key) != second.get(key)).cloned().collect())
 }
 
 /// Returns the values of an experiment in TOML by their keys, such as `ppo.gamma`.
@@ -197,18 +198,21 @@ fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
 /// Reads `ppo.learning_rate=1e-4`, given by `flag`. A value that is not valid TOML is read as a
 /// string: `environments.games=pong,qbert`.
 pub(crate) fn assigned(flag: &str, assignment: &str) -> Result<Table> {
-    let layer = || {
-        let (key, value) = assignment.split_once('=')?;
-        // After a line break, another key could follow.
-        let parse =
-            |value: &str| document::parse(&format!("{key} = {value}")).ok().filter(|_| !value.contains('\n'));
-        let value = value.trim();
-        parse(value).or_else(|| parse(&Value::String(value.to_owned()).to_string()))
-    };
-    let layer = layer().with_context(|| {
+    let layer = parse_assignment(assignment).with_context(|| {
         format!("{flag} {assignment}: expected KEY=VALUE, such as ppo.learning_rate=1e-4")
     })?;
     read(layer).with_context(|| format!("{flag} {assignment}"))
+}
+
+fn parse_assignment(assignment: &str) -> Option<Table> {
+    let (key, value) = assignment.split_once('=')?;
+    let value = value.trim();
+    parse_value(key, value).or_else(|| parse_value(key, &Value::String(value.to_owned()).to_string()))
+}
+
+/// Parses a value as TOML. After a line break, another key could follow.
+fn parse_value(key: &str, value: &str) -> Option<Table> {
+    document::parse(&format!("{key} = {value}")).ok().filter(|_| !value.contains('\n'))
 }
 
 /// Returns the flag that sets a key, such as `--num-envs`, if it is one of the keys that flags set.
@@ -220,13 +224,15 @@ pub(crate) fn flag_of(key: &str, given: &Layers) -> Option<String> {
 /// Returns the algorithm of an experiment, and sets it. Fails if the algorithm of a file differs from that
 /// of the command.
 fn choose_algorithm(written: &mut Table, wanted: Option<Algorithm>) -> Result<Algorithm> {
-    let found = algorithm_of(written)?;
-    if let (Some(found), Some(wanted)) = (found, wanted)
-        && found != wanted
+    let configured = algorithm_of(written)?;
+    if let (Some(configured), Some(wanted)) = (configured, wanted)
+        && configured != wanted
     {
-        bail!("experiment.algorithm = {found} requires `ale-train {found}`, not `ale-train {wanted}`");
+        bail!(
+            "experiment.algorithm = {configured} requires `ale-train {configured}`, not `ale-train {wanted}`"
+        );
     }
-    let algorithm = wanted.or(found).unwrap_or_default();
+    let algorithm = wanted.or(configured).unwrap_or_default();
     let key = Table::from_iter([("algorithm".to_owned(), Value::String(algorithm.to_string()))]);
     merge(written, Table::from_iter([("experiment".to_owned(), Value::Table(key))]));
     Ok(algorithm)
@@ -234,8 +240,8 @@ fn choose_algorithm(written: &mut Table, wanted: Option<Algorithm>) -> Result<Al
 
 /// Returns the algorithm that an experiment names, if it names one.
 fn algorithm_of(written: &Table) -> Result<Option<Algorithm>> {
-    let found = value_of(written, "experiment.algorithm").cloned();
-    found.map(Value::try_into).transpose().context("experiment.algorithm")
+    let algorithm = value_of(written, "experiment.algorithm").cloned();
+    algorithm.map(Value::try_into).transpose().context("experiment.algorithm")
 }
 
 /// Returns the preset for the games and the device.

@@ -23,8 +23,8 @@ pub(super) struct ByGames {
     num_envs: u64,
     /// The minimum and maximum number of environments of each game.
     num_envs_of_game: [u64; 2],
-    /// The number of samples of a rollout, for algorithms that have rollouts. The number of steps of each environment is a
-    /// power of two.
+    /// The number of samples of a rollout, for algorithms that have rollouts. The number of steps of each environment
+    /// is a power of two.
     samples_per_rollout: Option<u64>,
     /// The number of samples of a minibatch of a rollout.
     samples_per_minibatch: Option<u64>,
@@ -38,11 +38,11 @@ impl ByGames {
     /// Returns a layer with the keys that follow from `games`, between a preset and the user's layer `written`.
     pub(super) fn layer(&self, games: &[&str], written: &Table, algorithm: Algorithm) -> Result<Table> {
         let count = games.len().max(1) as u64;
-        let [least, most] = self.num_envs_of_game;
-        let num_envs = (self.num_envs / count).clamp(least, most);
+        let [minimum, maximum] = self.num_envs_of_game;
+        let num_envs = (self.num_envs / count).clamp(minimum, maximum);
         let mut environments = Table::from_iter([("num_envs".to_owned(), integer(num_envs))]);
-        if let Some(Value::Table(own)) = without_absent(written).remove("environments") {
-            environments.extend(own);
+        if let Some(Value::Table(overrides)) = without_absent(written).remove("environments") {
+            environments.extend(overrides);
         }
         let environments: EnvironmentSettings = Value::Table(environments).try_into()?;
         let total = games
@@ -57,7 +57,7 @@ impl ByGames {
         ];
         if let Some(samples) = self.samples_per_rollout {
             let steps = power_of_two(samples / total).clamp(NUM_STEPS[0], NUM_STEPS[1]);
-            let chosen = written.get(section).and_then(|own| own.get("num_steps")?.as_integer());
+            let chosen = written.get(section).and_then(|keys| keys.get("num_steps")?.as_integer());
             let samples = chosen.map_or(steps, i64::unsigned_abs).saturating_mul(total);
             keys.push((section, "num_steps", steps));
             let of_minibatch = self.samples_per_minibatch.unwrap_or(samples).max(1);

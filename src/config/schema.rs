@@ -97,18 +97,21 @@ pub(crate) fn help(key: &str) -> String {
 
 /// Returns every key with its documentation.
 pub(crate) fn keys_with_help() -> Vec<(String, String)> {
-    let of_section = |keys: Keys| {
-        let with_help = |field: &&Field| (format!("{}.{}", keys.section, field.name), field.about());
-        keys.fields.iter().map(with_help).collect::<Vec<_>>()
-    };
-    keys().into_iter().flat_map(of_section).collect()
+    let mut documented = Vec::new();
+    for Keys { section, fields, .. } in keys() {
+        documented.extend(fields.iter().map(|field| (format!("{section}.{}", field.name), field.about())));
+    }
+    documented
 }
 
 /// Returns true if a section configures other algorithms only.
 pub(super) fn is_unused(section: &str, algorithm: Algorithm) -> bool {
-    let configures =
-        |algorithm: &Algorithm| algorithm.descriptor().sections.iter().any(|own| own.name == section);
-    !configures(&algorithm) && Algorithm::ALL.iter().any(configures)
+    !configures(section, algorithm) && Algorithm::ALL.iter().any(|&algorithm| configures(section, algorithm))
+}
+
+/// Returns true if a section configures an algorithm.
+fn configures(section: &str, algorithm: Algorithm) -> bool {
+    algorithm.descriptor().sections.iter().any(|known| known.name == section)
 }
 
 /// A key that a flag is named after.
@@ -128,14 +131,12 @@ pub(crate) fn key_of_flag(
     algorithm: Option<Algorithm>,
     may_be_misspelt: bool,
 ) -> Option<KeyOfFlag> {
-    let is_own = |keys: &Keys| algorithm.is_some_and(|algorithm| keys.section == algorithm.name());
-    let is_usable = |keys: &Keys| {
-        let is_unused = algorithm.is_some_and(|algorithm| is_unused(&keys.section, algorithm));
-        !is_unused && !keys.section.starts_with(OF_GAME)
-    };
     let mut sections = keys();
-    sections.retain(is_usable);
-    sections.sort_by_key(|keys| !is_own(keys));
+    sections.retain(|keys| !keys.section.starts_with(OF_GAME));
+    if let Some(algorithm) = algorithm {
+        sections.retain(|keys| !is_unused(&keys.section, algorithm));
+        sections.sort_by_key(|keys| keys.section != algorithm.name());
+    }
     let known: Vec<String> = sections.iter().flat_map(names).collect();
     let name = flag.replace('-', "_");
     let same = known.iter().find(|key| **key == name).map(String::as_str);
@@ -236,18 +237,16 @@ fn is_of_games(section: &str) -> bool {
 
 /// Returns the error about an unknown key. It suggests keys or, if none is similar, names what is allowed.
 fn unknown(written: &str, value: &Value, known: &[String]) -> Error {
-    let whole = complete_key_of_game(written);
-    let (key, game) = without_game(whole.as_deref().unwrap_or(written));
+    let completed = complete_key_of_game(written);
+    let (key, game) = without_game(completed.as_deref().unwrap_or(written));
     let is_usable = |known: &&String| game.is_some() || !known.starts_with(OF_GAME);
     let known: &[String] = &known.iter().filter(is_usable).cloned().collect::<Vec<_>>();
     let mut meant = if known.contains(&key) { vec![key.as_str()] } else { synonyms(&key, known) };
-    let of_game = own_name_of_games(&key, game);
+    let of_game = key_per_game(&key, game);
     if meant.is_empty() {
         meant = of_game.as_ref().map_or_else(|| similar(&key, known), |key| vec![key]);
     }
-    let list = |keys: &[&str]| {
-        keys.iter().map(|key| format!("'{}'", with_game(key, game))).collect::<Vec<_>>().join(" or ")
-    };
+    let meant_keys: Vec<String> = meant.iter().map(|key| format!("'{}'", with_game(key, game))).collect();
     let section = key.rsplit_once('.').map_or("", |(section, _)| section);
     if value.is_table()
         && let [near, ..] = nearest(written, sections().iter().map(|section| section.name))[..]
@@ -255,8 +254,10 @@ fn unknown(written: &str, value: &Value, known: &[String]) -> Error {
         return anyhow!("unknown section [{written}]; did you mean [{near}]?");
     }
     if game.is_some() && !meant.is_empty() && meant.iter().all(|key| !key.starts_with(OF_GAME)) {
-        let (all, own) = (list(&meant).replace(" or ", " and "), names_in(section).join(", "));
-        return anyhow!("{written} is not possible: {all} cannot differ between games; only {own} can");
+        let (common, per_game) = (meant_keys.join(" and "), names_in(section).join(", "));
+        return anyhow!(
+            "{written} is not possible: {common} cannot differ between games; only {per_game} can"
+        );
     }
     if key.rsplit('.').next() == Some(PRESET) {
         return anyhow!(
@@ -264,14 +265,16 @@ fn unknown(written: &str, value: &Value, known: &[String]) -> Error {
         );
     }
     match names_in(section) {
-        _ if !meant.is_empty() => anyhow!("unknown key '{written}'; did you mean {}?", list(&meant)),
+        _ if !meant.is_empty() => {
+            anyhow!("unknown key '{written}'; did you mean {}?", meant_keys.join(" or "))
+        }
         names if names.is_empty() => anyhow!("unknown key '{written}'; the sections are {}", section_names()),
         names => anyhow!("unknown key '{written}'; the keys of this section are {}", names.join(", ")),
     }
 }
 
 /// Returns the key of single games that has the name of `key`, if `key` is none of a game.
-fn own_name_of_games(key: &str, game: Option<&str>) -> Option<String> {
+fn key_per_game(key: &str, game: Option<&str>) -> Option<String> {
     let section = format!("{OF_GAME}{ANY_GAME}");
     let name = key.rsplit('.').next().filter(|name| game.is_none() && names_in(&section).contains(name))?;
     Some(format!("{section}.{name}"))
@@ -309,7 +312,7 @@ fn without_game(key: &str) -> (String, Option<&str>) {
     }
 }
 
-/// Puts the id of a game in the place of the one that stands for any game.
+/// Replaces the id that stands for any game by that of a game.
 fn with_game(key: &str, game: Option<&str>) -> String {
     match game {
         Some(game) => key.replacen(&format!("{OF_GAME}{ANY_GAME}"), &format!("{OF_GAME}{game}"), 1),
@@ -331,14 +334,15 @@ pub(super) fn leaf_keys(table: &Table) -> Vec<String> {
 }
 
 fn leaves(table: &Table) -> Vec<(String, &Value)> {
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for (key, value) in table {
         match value {
             Value::Table(inner) if !inner.is_empty() => {
-                found.extend(leaves(inner).into_iter().map(|(rest, value)| (format!("{key}.{rest}"), value)));
+                values
+                    .extend(leaves(inner).into_iter().map(|(rest, value)| (format!("{key}.{rest}"), value)));
             }
-            _ => found.push((key.clone(), value)),
+            _ => values.push((key.clone(), value)),
         }
     }
-    found
+    values
 }

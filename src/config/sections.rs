@@ -20,7 +20,8 @@ settings! {
         pub(crate) seed: u64 = 1; fixed "all random numbers of the run follow from it",
         /// The number of emulated frames to train for, over all environments; at least enough for one update.
         pub(crate) total_frames: u64 = 40_000_000,
-        /// The number of threads for emulation and learning; 0 means one per core. Using more threads than cores is slower.
+        /// The number of threads for emulation and learning; 0 means one per core. Using more threads than cores is
+        /// slower.
         pub(crate) num_threads: usize = 0 => between(0.0, MAX_NUM_THREADS as f64),
         /// The device that runs the networks: `cpu`, `wgpu`, `vulkan` or `cuda`, with an index such as `cuda:1` to
         /// choose one of several GPUs. GPUs need a build with the matching Cargo feature (docs/src/how-to/devices.md).
@@ -71,12 +72,13 @@ settings! {
         pub(crate) factored_actions: bool = false; fixed "the heads of the network have an output for each option of each choice",
         /// The number of frames after which an episode is truncated.
         pub(crate) max_num_frames_per_episode: u32 = 108_000 => at_least(1.0),
-        /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to 0..=1.
+        /// True if the bounded observations of classic control are rescaled to -1..=1. Pixels are always rescaled to
+        /// 0..=1.
         pub(crate) rescale_observations: bool = false; fixed "the network was trained on other observations",
         /// True if two halves of the environments take turns: one steps while the actions of the other are computed.
-        /// Does not change the result of training if each half has at least two environments. Not available for `dqn` and
-        /// `sac`, nor with several processes. If absent, a new run takes turns where that is possible, unless it runs on the
-        /// CPU.
+        /// Does not change the result of training if each half has at least two environments. Not available for `dqn`
+        /// and `sac`, nor with several processes. If absent, a new run takes turns where that is possible, unless it
+        /// runs on the CPU.
         pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
         /// Environments in Python.
         #[serde(skip_serializing_if = "GymnasiumSettings::is_default")]
@@ -88,9 +90,10 @@ settings! {
 }
 
 settings! {
-    /// Overrides for a single game, such as `[environments.game.pong]`; absent keys have the values of `[environments]`.
-    /// Each game gets a share of `experiment.total_frames` in proportion to its number of environments, until it has used
-    /// up its own `total_frames`. The run ends when `experiment.total_frames` or the budgets of all games are used up.
+    /// Overrides for a single game, such as `[environments.game.pong]`; absent keys have the values of
+    /// `[environments]`. Each game gets a share of `experiment.total_frames` in proportion to its number of
+    /// environments, until it has used up its own `total_frames`. The run ends when `experiment.total_frames` or the
+    /// budgets of all games are used up.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct GameSettings {
@@ -132,18 +135,18 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct CheckpointSettings {
-        /// The number of emulated frames between two checkpoints; 0 turns this off. With `interval_minutes = 0` as well, the
-        /// only checkpoint is the one at the end.
+        /// The number of emulated frames between two checkpoints; 0 turns this off. With `interval_minutes = 0` as
+        /// well, the only checkpoint is the one at the end.
         pub(crate) interval_frames: u64 = 4_000_000,
         /// The number of minutes after which a checkpoint is written, regardless of the number of frames; 0 turns this
-        /// off. A run also has checkpoints at its start and after 1, 3 and 10 minutes, unless this is shorter (or 0) or the
-        /// checkpoint would contain more than 1 GiB of experience. Writing takes at most a twentieth of the time: the
-        /// interval grows if necessary.
+        /// off. A run also has checkpoints at its start and after 1, 3 and 10 minutes. They are left out if this is
+        /// shorter (or 0) or if the checkpoint would contain more than 1 GiB of experience. Writing takes at most a
+        /// twentieth of the time: the interval grows if necessary.
         pub(crate) interval_minutes: f64 = 10.0 => at_least(0.0),
         /// The number of recent checkpoints to keep.
         pub(crate) keep_last: usize = 3 => at_least(1.0),
-        /// True if the best checkpoint is kept too: the first one after the evaluation with the highest score or, without
-        /// evaluations during training, the one with the highest recent return.
+        /// True if the best checkpoint is kept too: the first one after the evaluation with the highest score or,
+        /// without evaluations during training, the one with the highest recent return.
         pub(crate) keep_best: bool = true,
     }
 }
@@ -155,11 +158,10 @@ settings! {
     pub(crate) struct DistributedSettings {
         /// The number of shards of the environments, a power of two: the gradients of a minibatch are computed shard by
         /// shard and added. At most this many processes can train the run, and the result is the same for any number of
-        /// them. 0 means 8 if a launcher starts the run, or fewer if there are fewer
-        /// environments, and 1 otherwise.
+        /// them. 0 means 8 if a launcher starts the run, or fewer if there are fewer environments, and 1 otherwise.
         pub(crate) shards: usize = 0 => between(0.0, 1024.0); fixed "sums of gradients are rounded differently",
-        /// True if any number of processes gives the same weights, bit for bit. Otherwise all environments of a process are one
-        /// shard, which is faster, and `shards` has no effect.
+        /// True if any number of processes gives the same weights, bit for bit. Otherwise all environments of a process
+        /// are one shard, which is faster, and `shards` has no effect.
         pub(crate) exact: bool = true,
         /// True if the curves include the speed of each process, `charts/rank_SPS/0` and so on: its steps per second
         /// while it acts and its environments step. This reveals a slow machine.

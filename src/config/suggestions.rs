@@ -182,9 +182,12 @@ pub(super) fn synonyms<'a>(key: &str, known: &'a [String]) -> Vec<&'a str> {
     let targets = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(&[][..], |(_, targets)| targets);
     let is_meant = |known: &str| targets.iter().any(|target| *target == known || *target == parts(known).1);
     let section = section_like(section, known);
-    let is_own = |known: &str| section.is_some_and(|section| parts(known).0 == section);
+    let is_in_section = |known: &str| section.is_some_and(|section| parts(known).0 == section);
     let has_name = |known: &str| parts(known).1 == name;
-    first_found(&[&|key| is_own(key) && (has_name(key) || is_meant(key)), &has_name, &is_meant], known)
+    first_fulfilled(
+        &[&|key| is_in_section(key) && (has_name(key) || is_meant(key)), &has_name, &is_meant],
+        known,
+    )
 }
 
 /// Returns the keys that `key` may be a misspelling of: those with a similar name, in its section if there are any.
@@ -195,20 +198,27 @@ pub(super) fn similar<'a>(key: &str, known: &'a [String]) -> Vec<&'a str> {
     names.dedup();
     let near = nearest(name, names);
     let section = section_like(section, known);
-    let is_own = |key: &str| section.is_some_and(|section| parts(key).0 == section);
+    let is_in_section = |key: &str| section.is_some_and(|section| parts(key).0 == section);
     let is_best = |key: &str| near.first() == Some(&parts(key).1);
-    first_found(
-        &[&|key| is_own(key) && is_best(key), &|key| is_own(key) && near.contains(&parts(key).1), &is_best],
+    first_fulfilled(
+        &[
+            &|key| is_in_section(key) && is_best(key),
+            &|key| is_in_section(key) && near.contains(&parts(key).1),
+            &is_best,
+        ],
         known,
     )
 }
 
 /// Returns the keys that fulfil the first of the conditions that any key fulfils.
-fn first_found<'a>(conditions: &[&dyn Fn(&str) -> bool], known: &'a [String]) -> Vec<&'a str> {
-    let those = |condition: &&dyn Fn(&str) -> bool| {
-        known.iter().map(String::as_str).filter(|key| condition(key)).collect::<Vec<_>>()
-    };
-    conditions.iter().map(those).find(|found| !found.is_empty()).unwrap_or_default()
+fn first_fulfilled<'a>(conditions: &[&dyn Fn(&str) -> bool], known: &'a [String]) -> Vec<&'a str> {
+    for condition in conditions {
+        let keys: Vec<&str> = known.iter().map(String::as_str).filter(|key| condition(key)).collect();
+        if !keys.is_empty() {
+            return keys;
+        }
+    }
+    Vec::new()
 }
 
 /// Returns the section that `written` is, or may be a misspelling of.

@@ -26,6 +26,18 @@ fn experiment_by(algorithm: &str, arguments: &[&str]) -> Result<Experiment, Stri
         .map_err(|error| format!("{error:#}"))
 }
 
+/// Returns the configuration that `ale-train config ARGUMENTS` prints.
+fn config(arguments: &[&str]) -> anyhow::Result<Config> {
+    let line = ["ale-train", "config"].into_iter().chain(arguments.iter().copied());
+    let Command::Config(args) = cli::parse(line).unwrap().command else { unreachable!() };
+    from_layers(&args.experiment.layers(), None)
+}
+
+/// Returns `first`, followed by `--set` and each of `sets`.
+fn with_sets<'a>(first: &[&'a str], sets: &[&'a str]) -> Vec<&'a str> {
+    first.iter().copied().chain(sets.iter().flat_map(|&set| ["--set", set])).collect()
+}
+
 /// Returns the value of a key of an experiment.
 fn value(experiment: &Experiment, key: &str) -> Value {
     values(&experiment.to_toml().unwrap()).unwrap().remove(key).expect(key)
@@ -61,16 +73,11 @@ fn a_preset_is_requested_by_name() {
     assert_eq!((large.games.names(), large.environments.img_width), (vec!["pong"], 84));
     let error = experiment(&["--preset", "pong-dqn"]).unwrap_err();
     assert!(error.contains("use `ale-train dqn --preset pong-dqn`"), "{error}");
-    let chosen = |arguments: &[&str]| {
-        let line = ["ale-train", "config"].into_iter().chain(arguments.iter().copied());
-        let Command::Config(args) = cli::parse(line).unwrap().command else { unreachable!() };
-        from_layers(&args.experiment.layers(), None)
-    };
-    let rainbow = chosen(&["--preset", "rainbow-dqn"]).unwrap();
+    let rainbow = config(&["--preset", "rainbow-dqn"]).unwrap();
     assert_eq!(rainbow.sections.run.algorithm.name(), "dqn");
-    let other = chosen(&["--preset", "rainbow-dqn", "--set", "experiment.algorithm=ppo"]).unwrap_err();
+    let other = config(&["--preset", "rainbow-dqn", "--set", "experiment.algorithm=ppo"]).unwrap_err();
     assert!(other.to_string().contains("rainbow-dqn is a preset of dqn"), "{other}");
-    let sentence = chosen(&["--games", "atari57"]).unwrap().preset.unwrap().sentence();
+    let sentence = config(&["--games", "atari57"]).unwrap().preset.unwrap().sentence();
     assert!(sentence.starts_with("preset many-ppo, chosen for 57 games"), "{sentence}");
 }
 
@@ -89,31 +96,30 @@ fn sizes_of_a_preset_for_several_games_are_those_of_its_file() {
 
 #[test]
 fn keys_of_the_user_override_sizes_for_the_number_of_games() {
-    let sizes = |arguments: &[&str]| {
+    for (arguments, num_envs, steps_per_update, total_frames) in [
+        (&[][..], 32, 128, 12_000_000),
+        (&["--total-frames", "50000"], 32, 128, 50_000),
+        (&["--num-envs", "60", "--set", "ppo.num_steps=20"], 120, 20, 12_000_000),
+        (&["--set", "environments.game.pong.num_envs=100"], 116, 32, 12_000_000),
+    ] {
         let experiment = experiment(&[&["--games", "pong,breakout"], arguments].concat()).unwrap();
-        (experiment.num_envs(), experiment.algorithm.steps_per_update(), experiment.total_frames())
-    };
-    assert_eq!(sizes(&[]), (32, 128, 12_000_000));
-    assert_eq!(sizes(&["--total-frames", "50000"]), (32, 128, 50_000));
-    assert_eq!(sizes(&["--num-envs", "60", "--set", "ppo.num_steps=20"]), (120, 20, 12_000_000));
-    assert_eq!(sizes(&["--set", "environments.game.pong.num_envs=100"]), (116, 32, 12_000_000));
+        assert_eq!(experiment.num_envs(), num_envs, "{arguments:?}");
+        assert_eq!(experiment.algorithm.steps_per_update(), steps_per_update, "{arguments:?}");
+        assert_eq!(experiment.total_frames(), total_frames, "{arguments:?}");
+    }
 }
 
 #[test]
 fn a_run_is_done_only_when_its_training_is_complete() {
     // Updates of 8 environments and 32 steps.
-    let frames = |arguments: &[&str]| {
-        let fixed =
-            ["--games", "CartPole-v1", "--num-envs", "8", "--set", "ppo.num_steps=32", "--total-frames"];
-        experiment(&[&fixed, arguments].concat()).unwrap()
-    };
-    let requested = frames(&["1000"]);
+    let sizes = ["--num-envs", "8", "--set", "ppo.num_steps=32", "--total-frames", "1000"];
+    let requested = experiment(&[&["--games", "CartPole-v1"], &sizes[..]].concat()).unwrap();
     assert_eq!(requested.final_frames(), 768);
-    let percent = |updates: u64| {
+    for (updates, percent) in [(0, 0), (1, 33), (2, 66), (3, 100)] {
         let steps = updates * 256;
-        requested.percent_done(&Moment { updates, steps, frames: steps, seconds: 1.0 })
-    };
-    assert_eq!([0, 1, 2, 3].map(percent), [0, 33, 66, 100]);
+        let reached = Moment { updates, steps, frames: steps, seconds: 1.0 };
+        assert_eq!(requested.percent_done(&reached), percent, "{updates} updates");
+    }
     // The last update is not yet done.
     let before = Moment { updates: 2, steps: 768, frames: 768, seconds: 1.0 };
     assert_eq!(requested.percent_done(&before), 99);
@@ -153,38 +159,35 @@ fn set_overrides_a_file_and_flags_override_both() {
     assert!(format!("{:?}", experiment.algorithm).contains("total_steps: 2048,"));
 }
 
+/// Returns the warnings about settings without effect.
+fn effect_warnings(games: &str, sets: &[&str]) -> Vec<String> {
+    let experiment = experiment(&with_sets(&["--games", games], sets)).unwrap();
+    experiment.warnings().into_iter().filter(|line| line.contains("no effect")).collect()
+}
+
 #[test]
 fn keys_of_the_emulation_have_no_effect_for_other_tasks() {
-    let warnings = |games, sets: &[&str]| {
-        let sets = sets.iter().flat_map(|&set| ["--set", set]);
-        let arguments: Vec<_> = ["--games", games].into_iter().chain(sets).collect();
-        experiment(&arguments)
-            .unwrap()
-            .warnings()
-            .into_iter()
-            .filter(|line| line.contains("no effect"))
-            .collect::<Vec<_>>()
-    };
     let keys =
         ["environments.frame_skip=2", "environments.stack_num=2", "environments.reward_clipping=false"];
     assert_eq!(
-        warnings("CartPole-v1", &keys),
+        effect_warnings("CartPole-v1", &keys),
         [
             "environments.frame_skip has no effect: only Atari games are emulated",
             "environments.stack_num, environments.reward_clipping have no effect: only Atari games are emulated"
         ]
     );
     assert_eq!(
-        warnings("CartPole-v1", &["evaluation.repeat_action_probability=0.25"]),
+        effect_warnings("CartPole-v1", &["evaluation.repeat_action_probability=0.25"]),
         ["evaluation.repeat_action_probability has no effect: only Atari games are emulated"]
     );
-    assert!(warnings("CartPole-v1", &["environments.num_envs=2"]).is_empty());
-    assert!(warnings("harvest", &keys).is_empty());
+    assert!(effect_warnings("CartPole-v1", &["environments.num_envs=2"]).is_empty());
+    assert!(effect_warnings("harvest", &keys).is_empty());
 }
 
 #[test]
 fn absent_unsets_optional_keys() {
-    let toml = |arguments: &[&str]| experiment_by("dqn", arguments).map(|found| found.to_toml().unwrap());
+    let toml =
+        |arguments: &[&str]| experiment_by("dqn", arguments).map(|experiment| experiment.to_toml().unwrap());
     let preset = ["--preset", "cartpole-dqn"];
     assert!(toml(&preset).unwrap().contains("\nmax_grad_norm = 10.0\n"));
     let unset = [&preset[..], &["--set", "dqn.max_grad_norm=absent"]].concat();
@@ -393,8 +396,8 @@ fn games_that_a_flag_leaves_out_lose_their_overrides_in_a_file() {
     let notes = |flags: &[&str]| narrowed(flags).unwrap().notes;
     assert_eq!(notes(&[]), Vec::<String>::new());
     assert_eq!(notes(&["--games", "qbert,breakout,pong"]), Vec::<String>::new());
-    let left_out =
-        |games| format!("{path}: its overrides for {games} have no effect, because other games are selected");
+    let cause = "because other games are selected";
+    let left_out = |games| format!("{path}: its overrides for {games} have no effect, {cause}");
     let one = narrowed(&["--games", "pong,boxing"]).unwrap();
     assert_eq!(one.notes, [left_out("breakout, qbert")]);
     assert_eq!((one.num_envs(), one.environments.game.len()), (3 + 8, 1));
@@ -423,6 +426,12 @@ fn games_that_a_flag_leaves_out_lose_their_overrides_in_a_file() {
     assert!(narrowed(&["--games", "pong,qbert"]).unwrap_err().ends_with("did you mean qbert?"));
 }
 
+/// Returns the games for which a file and `sets` override settings.
+fn overridden_games(path: &str, sets: &[&str]) -> Result<Vec<String>, String> {
+    let experiment = experiment(&with_sets(&["--config", path], sets))?;
+    Ok(experiment.environments.game.into_keys().collect())
+}
+
 #[test]
 fn absent_removes_the_overrides_for_a_game() {
     let temp = TempDir::new().unwrap();
@@ -431,11 +440,7 @@ fn absent_removes_the_overrides_for_a_game() {
                 [environments.game.'ALE/Pong-v5']\nnum_envs = 3\nmode = 1\n[environments.game.qbert]\nnum_envs = 5\n";
     fs::write(&file, text).unwrap();
     let path = file.to_str().unwrap();
-    let games = |sets: &[&str]| {
-        let sets = sets.iter().flat_map(|&set| ["--set", set]);
-        let arguments: Vec<_> = ["--config", path].into_iter().chain(sets).collect();
-        experiment(&arguments).map(|found| found.environments.game.into_keys().collect::<Vec<_>>())
-    };
+    let games = |sets: &[&str]| overridden_games(path, sets);
     assert_eq!(games(&[]).unwrap(), ["pong", "qbert"]);
     assert_eq!(games(&["environments.game.pong=absent"]).unwrap(), ["qbert"]);
     assert_eq!(games(&["environments.game.'ALE/Pong-v5'=absent"]).unwrap(), ["qbert"]);
@@ -461,15 +466,23 @@ fn absent_removes_the_overrides_for_a_game() {
     }
 }
 
+/// Writes a configuration to a file. Returns the experiment that the file and the flags describe.
+fn experiment_with_file(
+    path: &str,
+    text: &str,
+    algorithm: &str,
+    flags: &[&str],
+) -> Result<Experiment, String> {
+    fs::write(path, text).unwrap();
+    experiment_by(algorithm, &[&["--config", path], flags].concat())
+}
+
 #[test]
 fn a_file_may_start_from_a_preset() {
     let temp = TempDir::new().unwrap();
     let file = temp.path().join("mine.toml");
     let path = file.to_str().unwrap();
-    let with_file = |text: &str, algorithm: &str, flags: &[&str]| {
-        fs::write(&file, text).unwrap();
-        experiment_by(algorithm, &[&["--config", path], flags].concat())
-    };
+    let with_file = |text, algorithm, flags| experiment_with_file(path, text, algorithm, flags);
     let text = "preset = \"many-ppo\"\n[environments]\ngames = ['pong', 'qbert']\n[ppo]\ngamma = 0.9\n";
     let of_file = with_file(text, "ppo", &["--seed", "3"]).unwrap().to_toml().unwrap();
     let by_flags = ["--preset", "many-ppo", "--games", "pong,qbert", "--set", "ppo.gamma=0.9", "--seed", "3"];
@@ -585,16 +598,17 @@ pub(crate) fn assert_without_types(message: &str) {
         "map",
         "target type",
     ];
-    let has = |name: &&str| {
-        let mut parts = message.match_indices(*name);
-        parts.any(|(at, _)| {
-            let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
-            !is_letter(message[..at].chars().next_back())
-                && !is_letter(message[at + name.len()..].chars().next())
-        })
-    };
-    let found = types.iter().find(|name| has(name));
-    assert!(found.is_none(), "{} in: {message}", found.unwrap_or(&""));
+    for name in types {
+        assert!(!contains_word(message, name), "{name} in: {message}");
+    }
+}
+
+/// Returns true if `word` is in `text`, not as a part of a longer one.
+fn contains_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(start, _)| {
+        let (before, after) = (&text[..start], &text[start + word.len()..]);
+        !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric)
+    })
 }
 
 #[test]
@@ -672,38 +686,42 @@ fn accepts_whole_numbers_with_separators_exponents_and_suffixes() {
     assert_eq!(value(&self::experiment(&["--set", "ppo.gamma=.5"]).unwrap(), "ppo.gamma"), Value::Float(0.5));
 }
 
+/// Returns the arithmetic that a new run keeps, and whether it does not use the requested precision.
+fn settled_arithmetic(text: &str) -> (Option<Bf16Arithmetic>, bool) {
+    let mut experiment = from_toml(text).unwrap().resolve().unwrap();
+    crate::train::processes::settle_bf16_arithmetic(&mut experiment).unwrap();
+    (experiment.policy.bf16_arithmetic, experiment.unused_precision().is_some())
+}
+
 #[test]
 fn new_runs_on_the_cpu_keep_the_arithmetic_of_their_16_bit_products() {
-    let arithmetic = |text: &str| {
-        let mut experiment = from_toml(text).unwrap().resolve().unwrap();
-        crate::train::processes::settle_bf16_arithmetic(&mut experiment).unwrap();
-        (experiment.policy.bf16_arithmetic, experiment.unused_precision().is_some())
-    };
     let here = Bf16Arithmetic::here();
-    assert_eq!(arithmetic(""), (None, false));
-    assert_eq!(arithmetic("policy.precision = 'bf16'"), (Some(here), false));
+    assert_eq!(settled_arithmetic(""), (None, false));
+    assert_eq!(settled_arithmetic("policy.precision = 'bf16'"), (Some(here), false));
     for &chosen in Bf16Arithmetic::ALL {
         let text = format!("policy.precision = 'bf16'\npolicy.bf16_arithmetic = '{}'", chosen.name());
-        assert_eq!(arithmetic(&text), (Some(chosen), false));
+        assert_eq!(settled_arithmetic(&text), (Some(chosen), false));
     }
-    assert_eq!(arithmetic("policy.precision = 'bf16'\nexperiment.device = 'cuda'"), (None, false));
+    assert_eq!(settled_arithmetic("policy.precision = 'bf16'\nexperiment.device = 'cuda'"), (None, false));
     // A run in 32 bits whose precision is changed later.
     let changed = from_toml("policy.precision = 'bf16'").unwrap().resolve().unwrap();
     let warning = changed.unused_precision().unwrap();
     assert!(warning.ends_with(&format!("add --set policy.bf16_arithmetic={}", here.name())), "{warning}");
 }
 
+/// Returns the least divisor of returns that a new run keeps.
+fn settled_floor(text: &str) -> Option<f64> {
+    let mut experiment = from_toml(text).unwrap().resolve().unwrap();
+    experiment.settle_popart_floor();
+    experiment.policy.popart_floor
+}
+
 #[test]
 fn new_runs_with_clipped_rewards_divide_returns_by_at_least_1() {
-    let floor = |text: &str| {
-        let mut experiment = from_toml(text).unwrap().resolve().unwrap();
-        experiment.settle_popart_floor();
-        experiment.policy.popart_floor
-    };
     let popart = |keys: &str| format!("policy.value_scale = 'popart'\n{keys}");
-    assert_eq!(floor(&popart("")), Some(1.0));
-    assert_eq!(floor(&popart("policy.popart_floor = 0.25")), Some(0.25));
-    assert_eq!(floor(&popart("environments.reward_clipping = false")), None);
-    assert_eq!(floor(&popart("environments.games = ['CartPole-v1']")), None);
-    assert_eq!(floor(""), None);
+    assert_eq!(settled_floor(&popart("")), Some(1.0));
+    assert_eq!(settled_floor(&popart("policy.popart_floor = 0.25")), Some(0.25));
+    assert_eq!(settled_floor(&popart("environments.reward_clipping = false")), None);
+    assert_eq!(settled_floor(&popart("environments.games = ['CartPole-v1']")), None);
+    assert_eq!(settled_floor(""), None);
 }

@@ -25,7 +25,7 @@ pub(super) fn read_value(key: &str, field: &Field, value: &Value) -> Result<Valu
         return Ok(value.clone());
     }
     let read = match field.kind {
-        Kind::Integer { .. } => return whole(key, field, value),
+        Kind::Integer { .. } => return integer(key, field, value),
         Kind::Float => float(value),
         Kind::Boolean => value.as_bool().map(Value::Boolean),
         Kind::Text => value.as_str().map(|text| Value::String(text.to_owned())),
@@ -36,24 +36,24 @@ pub(super) fn read_value(key: &str, field: &Field, value: &Value) -> Result<Valu
     read.ok_or_else(|| ConfigError::new(key, value, field.allowed()).into())
 }
 
-fn whole(key: &str, field: &Field, value: &Value) -> Result<Value> {
+fn integer(key: &str, field: &Field, value: &Value) -> Result<Value> {
     let text = match value {
-        Value::Integer(number) => number.to_string(),
+        Value::Integer(integer) => integer.to_string(),
         // Floats are shown without an exponent.
-        Value::Float(number) => number.to_string(),
+        Value::Float(float) => float.to_string(),
         Value::String(text) => text.clone(),
         _ => String::new(),
     };
     let range = field.whole_numbers().unwrap_or(0..=u64::MAX);
     let or_absent = if field.is_optional { format!(", or {ABSENT}") } else { String::new() };
-    let number = whole_number_in(&text, &range)
+    let integer = whole_number_in(&text, &range)
         .map_err(|allowed| ConfigError::new(key, value, format!("{allowed}{or_absent}")))?;
-    Ok(Value::Integer(i64::try_from(number)?))
+    Ok(Value::Integer(i64::try_from(integer)?))
 }
 
 fn float(value: &Value) -> Option<Value> {
     match value {
-        Value::Integer(number) => Some(Value::Float(*number as f64)),
+        Value::Integer(integer) => Some(Value::Float(*integer as f64)),
         Value::Float(_) => Some(value.clone()),
         // TOML does not allow `.5` and `1.`.
         Value::String(text) => text.parse().ok().map(Value::Float),
@@ -72,12 +72,7 @@ fn list(value: &Value) -> Option<Value> {
 }
 
 fn choice(key: &str, field: &Field, choices: &[Choice], value: &Value) -> Result<Value> {
-    let is_meant = |choice: &&Choice| match value {
-        Value::String(name) => choice.name == name,
-        Value::Boolean(switch) => choice.switch == Some(*switch),
-        _ => false,
-    };
-    if let Some(choice) = choices.iter().find(is_meant) {
+    if let Some(choice) = choices.iter().find(|choice| selects(value, choice)) {
         return Ok(Value::String(choice.name.to_owned()));
     }
     let error = ConfigError::new(key, value, field.allowed());
@@ -85,5 +80,14 @@ fn choice(key: &str, field: &Field, choices: &[Choice], value: &Value) -> Result
     match value.as_str().and_then(|name| nearest(name, names).first().copied()) {
         Some(near) => bail!("{error}; did you mean {near}?"),
         None => Err(error.into()),
+    }
+}
+
+/// Returns true if a value selects a choice, by its name or as a switch.
+fn selects(value: &Value, choice: &Choice) -> bool {
+    match value {
+        Value::String(name) => choice.name == name,
+        Value::Boolean(switch) => choice.switch == Some(*switch),
+        _ => false,
     }
 }

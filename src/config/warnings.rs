@@ -29,14 +29,14 @@ const EMULATION: [&str; 13] = [
 impl Experiment {
     /// Returns a sentence for each probable mistake.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let found = [
+        let warnings = [
             too_many_threads(self.run.num_threads),
             self.late_start(),
             self.unscaled_clipping(),
             self.unused_emulation(),
             self.emulated_arithmetic(),
         ];
-        self.notes.iter().cloned().chain(found.into_iter().flatten()).collect()
+        self.notes.iter().cloned().chain(warnings.into_iter().flatten()).collect()
     }
 
     /// Warns if training ends before learning starts.
@@ -65,7 +65,8 @@ impl Experiment {
         })
     }
 
-    /// Warns if the CPU continues in 32 bits a run whose precision is `bf16`, because no arithmetic was chosen when it began.
+    /// Warns if the CPU continues in 32 bits a run whose precision is `bf16`, because no arithmetic was chosen when it
+    /// began.
     pub(crate) fn unused_precision(&self) -> Option<String> {
         (self.has_16_bit_products() && self.policy.bf16_arithmetic.is_none()).then(|| {
             format!(
@@ -81,10 +82,9 @@ impl Experiment {
         if matches!(self.games, Games::Atari(_)) {
             return None;
         }
-        let [own, defaults] =
-            [&self.environments, &EnvironmentSettings::default()].map(|settings| to_table(settings).ok());
-        let (own, defaults) = (own?, defaults?);
-        let changed = EMULATION.into_iter().filter(|key| own.get(*key) != defaults.get(*key));
+        let (current, defaults) =
+            (to_table(&self.environments).ok()?, to_table(&EnvironmentSettings::default()).ok()?);
+        let changed = EMULATION.into_iter().filter(|key| current.get(*key) != defaults.get(*key));
         let mut keys: Vec<String> = changed.map(|key| format!("environments.{key}")).collect();
         if self.evaluation.repeat_action_probability.is_some_and(|value| value > 0.0) {
             keys.push("evaluation.repeat_action_probability".to_owned());

@@ -3,6 +3,7 @@
 mod padded;
 #[cfg(unix)]
 mod python;
+mod registered;
 mod share;
 
 use std::sync::Arc;
@@ -11,19 +12,16 @@ use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, Powere
 use algorithms::cluster::Cluster;
 use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result, ensure};
-use rl_env::{
-    Actions, AutoresetMode, BoxedEnv, Env as _, FlattenObservation, RescaleObservation, TimeLimit, VectorEnv,
-    VectorError,
-};
+use rl_env::{Actions, AutoresetMode, VectorEnv, VectorError};
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
 use crate::config::{EnvironmentSettings, Experiment, Games};
 use crate::global::Global;
 use crate::mujoco_tasks;
 use crate::rom_sources;
-use crate::selection;
 
 use padded::{Padded, length_of};
+use registered::registered;
 use share::Share;
 
 /// The purpose of environments.
@@ -176,8 +174,8 @@ impl Builder {
 
     /// Builds the training environments, ordered by game.
     ///
-    /// Their autoreset mode is `SameStep`, in which every row of an active environment is a step, so that budgets of frames
-    /// are met exactly.
+    /// Their autoreset mode is `SameStep`, in which every row of an active environment is a step, so that budgets of
+    /// frames are met exactly.
     pub(crate) fn build(&self) -> Result<Box<dyn Environments>> {
         let batch_size = if self.settings.take_turns() { self.num_training_envs() / 2 } else { 0 };
         self.build_some(Purpose::Training, batch_size, 0, |name| self.settings.num_envs_of(name))
@@ -223,10 +221,10 @@ impl Builder {
         let spec = VectorSpec { task_ids: task_ids.collect(), ..spec };
         let envs = cluster.own_envs(spec.num_envs());
         let length = length_of(&spec.observation_space).unwrap_or(0);
-        let own = self.build_some(Purpose::Training, 0, length, |name| {
+        let local = self.build_some(Purpose::Training, 0, length, |name| {
             envs.clone().filter(|&env| spec.tasks[spec.task_ids[env]].name == name).count()
         })?;
-        Ok((Box::new(Share::new(own, envs, &spec)), spec))
+        Ok((Box::new(Share::new(local, envs, &spec)), spec))
     }
 
     /// Builds `num_envs` environments of each game. Vectors of observations have at least `length` elements.
@@ -285,19 +283,22 @@ impl Builder {
         if !matches!(self.games, Games::Atari(_)) {
             return Ok(spec);
         }
-        let full = self.settings.full_action_space;
-        let actions = |task: &Task| -> Option<Vec<usize>> {
-            let (game, _) = self.roms.iter().find(|(game, _)| game.id == task.name)?;
-            let actions = if full { game.legal_actions } else { game.minimal_actions };
-            Some(actions.iter().map(|&action| usize::from(action)).collect())
-        };
+        let actions = |task: &Task| self.actions(task);
         if self.settings.factored_actions {
-            let factors = |action: usize| ACTION_FACTORS[action].to_vec();
-            let factored =
-                |task: &Task| Some((CHOICES.to_vec(), actions(task)?.into_iter().map(factors).collect()));
-            return Ok(spec.with_factored_actions(factored)?);
+            return Ok(spec.with_factored_actions(|task: &Task| {
+                let factors = actions(task)?.into_iter().map(|action| ACTION_FACTORS[action].to_vec());
+                Some((CHOICES.to_vec(), factors.collect()))
+            })?);
         }
         Ok(spec.with_shared_outputs(usize::from(ACTIONS), actions)?)
+    }
+
+    /// Returns the console's actions that a game uses.
+    fn actions(&self, games: &[WithRom], task: &Task) -> Option<Vec<usize>> {
+        let (game, _) = games.iter().find(|(game, _)| game.id == task.name)?;
+        let full = self.settings.full_action_space;
+        let actions = if full { game.legal_actions } else { game.minimal_actions };
+        Some(actions.iter().map(|&action| usize::from(action)).collect())
     }
 
     /// Returns a single environment of the first game, for evaluation.
@@ -305,8 +306,8 @@ impl Builder {
         self.first_env(seed, |options, _| options)
     }
 
-    /// Returns a single environment of the first game with all actions, for a person and an agent. FIRE is pressed for the
-    /// agent only in games in which it has this action.
+    /// Returns a single environment of the first game with all actions, for a person and an agent. FIRE is pressed for
+    /// the agent only in games in which it has this action.
     pub(crate) fn playable_env(&self, seed: u64) -> Result<AtariEnv> {
         self.first_env(seed, |options, game| {
             let fires = options.full_action_space || game.minimal_actions.contains(&ale::Action::FIRE.code());
@@ -331,7 +332,7 @@ impl Builder {
 
     fn options(&self, game: &str, purpose: Purpose) -> AtariOptions {
         let settings = &self.settings;
-        let own = settings.game.get(game).cloned().unwrap_or_default();
+        let overrides = settings.game.get(game).cloned().unwrap_or_default();
         AtariOptions {
             img_height: settings.img_height,
             img_width: settings.img_width,
@@ -346,7 +347,7 @@ impl Builder {
             reward_clipping: settings.reward_clipping,
             use_fire_reset: settings.use_fire_reset,
             fire_after_lost_life: settings.fire_after_lost_life,
-            max_num_frames_per_episode: own
+            max_num_frames_per_episode: overrides
                 .max_num_frames_per_episode
                 .unwrap_or(settings.max_num_frames_per_episode),
             repeat_action_probability: match purpose {
@@ -354,42 +355,11 @@ impl Builder {
                 Purpose::Evaluation => self.evaluation_stickiness,
             },
             full_action_space: settings.full_action_space,
-            modes: self.mode.or(own.mode).into_iter().collect(),
-            difficulties: self.difficulty.or(own.difficulty).into_iter().collect(),
+            modes: self.mode.or(overrides.mode).into_iter().collect(),
+            difficulties: self.difficulty.or(overrides.difficulty).into_iter().collect(),
             ..AtariOptions::default()
         }
     }
-}
-
-/// Maximum number of steps of an episode, that of an Atari game. `CliffWalking-v1` has no limit, so the evaluation of
-/// an agent that keeps walking into a wall would never end.
-const LONGEST_EPISODE: u32 = 27_000;
-
-/// Returns an environment for each id, with observations padded to the same length, which is at least `length`.
-fn registered<'a>(
-    ids: impl Iterator<Item = &'a str>,
-    rescale: bool,
-    length: usize,
-) -> Result<Vec<(String, Padded)>> {
-    let make = |id: &'a str| {
-        let env = TimeLimit::new(selection::registry().make(id)?, LONGEST_EPISODE);
-        let env = FlattenObservation::new(env);
-        let shown =
-            if rescale { RescaleObservation::new(env).map(BoxedEnv::new) } else { Some(BoxedEnv::new(env)) };
-        Ok((id, shown.with_context(|| unreadable(id))?))
-    };
-    let envs = ids.map(make).collect::<Result<Vec<_>>>()?;
-    let length = envs
-        .iter()
-        .filter_map(|(_, env)| length_of(env.observation_space()))
-        .max()
-        .map_or(length, |own| own.max(length));
-    let pad = |(id, env)| Ok((str::to_owned(id), Padded::new(env, length).with_context(|| unreadable(id))?));
-    envs.into_iter().map(pad).collect()
-}
-
-fn unreadable(id: &str) -> String {
-    format!("the observations of {id} are not supported by networks")
 }
 
 #[cfg(test)]
@@ -451,9 +421,9 @@ mod tests {
 
     #[test]
     fn options_of_a_game_replace_those_of_all_games_and_those_of_a_command_replace_both() {
-        let all = "[environments]\nrepeat_action_probability = 0.125\n";
-        let own = format!(
-            "{all}[environments.game.harvest]\nmode = 0\ndifficulty = 0\nmax_num_frames_per_episode = 400\n"
+        let common = "[environments]\nrepeat_action_probability = 0.125\n";
+        let with_overrides = format!(
+            "{common}[environments.game.harvest]\nmode = 0\ndifficulty = 0\nmax_num_frames_per_episode = 400\n"
         );
         let command = Overrides {
             repeat_action_probability: Some(0.75),
@@ -463,65 +433,48 @@ mod tests {
         };
         for (purpose, repeat_action_probability) in [(Purpose::Training, 0.125), (Purpose::Evaluation, 0.75)]
         {
-            let of_all = builder(all, &Overrides::default()).options("harvest", purpose);
-            assert_eq!(of_all.repeat_action_probability, 0.125, "{purpose:?}");
-            assert!(of_all.modes.is_empty() && of_all.difficulties.is_empty(), "{of_all:?}");
-            let of_game = AtariOptions {
+            let options = builder(common, &Overrides::default()).options("harvest", purpose);
+            assert_eq!(options.repeat_action_probability, 0.125, "{purpose:?}");
+            assert!(options.modes.is_empty() && options.difficulties.is_empty(), "{options:?}");
+            let overridden = AtariOptions {
                 modes: vec![0],
                 difficulties: vec![0],
                 max_num_frames_per_episode: 400,
-                ..of_all
+                ..options
             };
-            assert_eq!(builder(&own, &Overrides::default()).options("harvest", purpose), of_game);
-            let of_command =
-                AtariOptions { modes: vec![3], difficulties: vec![2], repeat_action_probability, ..of_game };
-            assert_eq!(builder(&own, &command).options("harvest", purpose), of_command);
+            assert_eq!(
+                builder(&with_overrides, &Overrides::default()).options("harvest", purpose),
+                overridden
+            );
+            let expected = AtariOptions {
+                modes: vec![3],
+                difficulties: vec![2],
+                repeat_action_probability,
+                ..overridden
+            };
+            assert_eq!(builder(&with_overrides, &command).options("harvest", purpose), expected);
         }
+    }
+
+    /// Returns the first position of a mountain car, in training and in an evaluation.
+    fn first_positions(rescale: bool) -> [f32; 2] {
+        let experiment = format!(
+            "[environments]\ngames = ['MountainCar-v0']\nnum_envs = 1\nrescale_observations = {rescale}\n"
+        );
+        let overrides = Overrides { num_threads: Some(1), ..Overrides::default() };
+        let builder = builder(&experiment, &overrides);
+        [builder.build(), builder.build_one_of_each(None)].map(|environments| {
+            let mut environments = environments.unwrap();
+            environments.reset(ResetSeeds::From(1)).unwrap().observations.row_f32(0)[0]
+        })
     }
 
     #[test]
     fn observations_are_rescaled_if_the_experiment_says_so() {
-        let first_positions = |rescale: bool| {
-            let experiment = format!(
-                "[environments]\ngames = ['MountainCar-v0']\nnum_envs = 1\nrescale_observations = {rescale}\n"
-            );
-            let overrides = Overrides { num_threads: Some(1), ..Overrides::default() };
-            let builder = builder(&experiment, &overrides);
-            [builder.build(), builder.build_one_of_each(None)].map(|environments| {
-                let mut environments = environments.unwrap();
-                environments.reset(ResetSeeds::From(1)).unwrap().observations.row_f32(0)[0]
-            })
-        };
         for (plain, rescaled) in first_positions(false).into_iter().zip(first_positions(true)) {
             // Positions are in -1.2..=0.6.
             let expected = (plain + 0.3) / 0.9;
             assert!(plain < -0.3 && (rescaled - expected).abs() < 1e-6, "{plain}, {rescaled}");
-        }
-    }
-
-    /// Returns the first observations of a mountain car and an acrobot in one batch.
-    fn first_observations(rescale: bool) -> [Vec<f32>; 2] {
-        let envs = registered(["MountainCar-v0", "Acrobot-v1"].into_iter(), rescale, 0).unwrap();
-        let mut envs =
-            PoolVectorEnv::new(envs, PoolOptions { num_threads: 1, ..PoolOptions::default() }).unwrap();
-        let batch = envs.reset(ResetSeeds::From(1)).unwrap();
-        [0, 1].map(|row| batch.observations.row_f32(row).to_vec())
-    }
-
-    #[test]
-    fn observations_are_rescaled_by_the_bounds_of_their_task_before_they_are_padded() {
-        let ([car, acrobot], [shown_car, shown_acrobot]) =
-            (first_observations(false), first_observations(true));
-        let pi = std::f32::consts::PI;
-        // Positions are in -1.2..=0.6, sines and cosines in -1..=1, velocities at most 4 and 9 half turns a second.
-        let expected = [(car[0] + 0.3) / 0.9, 0.0, 0.0, 0.0, 0.0, 0.0];
-        let bounds = [1.0, 1.0, 1.0, 1.0, 4.0 * pi, 9.0 * pi];
-        let halves: Vec<f32> = acrobot.iter().zip(bounds).map(|(number, bound)| number / bound).collect();
-        assert!(acrobot.iter().all(|&number| number != 0.0) && car[0] < -0.3, "{car:?} {acrobot:?}");
-        for (shown, expected) in [(&shown_car, &expected[..]), (&shown_acrobot, &halves)] {
-            assert_eq!(shown.len(), expected.len());
-            let close = shown.iter().zip(expected).all(|(shown, expected)| (shown - expected).abs() < 1e-6);
-            assert!(close, "{shown:?}, not {expected:?}");
         }
     }
 }

@@ -9,7 +9,8 @@ pub(super) struct Padded {
 }
 
 impl Padded {
-    /// Pads the observations of `env` to `length` floats. Returns nothing if they are not vectors of floats or are longer.
+    /// Pads the observations of `env` to `length` floats. Returns nothing if they are not vectors of floats or are
+    /// longer.
     pub(super) fn new(env: BoxedEnv, length: usize) -> Option<Self> {
         // The spaces of all tasks must be equal, so they have no bounds.
         let space = Space::floats(length, f32::NEG_INFINITY, f32::INFINITY);
@@ -18,9 +19,9 @@ impl Padded {
     }
 
     fn pad<'a>(&self, observation: &'a mut [u8]) -> &'a mut [u8] {
-        let (own, rest) = observation.split_at_mut(self.row_bytes);
-        rest.fill(0);
-        own
+        let (unpadded, padding) = observation.split_at_mut(self.row_bytes);
+        padding.fill(0);
+        unpadded
     }
 }
 
@@ -42,18 +43,18 @@ impl Env for Padded {
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
-        let own = self.pad(observation);
-        self.env.reset(seed, own);
+        let unpadded = self.pad(observation);
+        self.env.reset(seed, unpadded);
     }
 
     fn autoreset(&mut self, observation: &mut [u8]) {
-        let own = self.pad(observation);
-        self.env.autoreset(own);
+        let unpadded = self.pad(observation);
+        self.env.autoreset(unpadded);
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let own = self.pad(observation);
-        self.env.step(action, own)
+        let unpadded = self.pad(observation);
+        self.env.step(action, unpadded)
     }
 
     fn info(&self) {}

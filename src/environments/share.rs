@@ -11,7 +11,8 @@ use super::Environments;
 /// A consecutive part of all training environments. Ids, tasks and the snapshots to restore cover all environments;
 /// everything else covers only this part.
 pub(super) struct Share {
-    own: Box<dyn Environments>,
+    /// The environments of this process.
+    local: Box<dyn Environments>,
     /// The ids of these environments.
     envs: Range<usize>,
     tasks: Vec<String>,
@@ -22,22 +23,22 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Creates the share `own`, with the ids `envs`, of the environments that `spec` describes.
-    pub(super) fn new(own: Box<dyn Environments>, envs: Range<usize>, spec: &VectorSpec) -> Self {
+    /// Creates the share `local`, with the ids `envs`, of the environments that `spec` describes.
+    pub(super) fn new(local: Box<dyn Environments>, envs: Range<usize>, spec: &VectorSpec) -> Self {
         let mut share = Self {
-            batch: own.batch().clone(),
-            own,
+            batch: local.batch().clone(),
+            local,
             envs,
             tasks: spec.tasks.iter().map(|task| task.name.clone()).collect(),
             task_ids: spec.task_ids.clone(),
         };
-        share.note();
+        share.update_batch();
         share
     }
 
     /// Copies the last batch of this process's environments.
-    fn note(&mut self) -> &Batch {
-        self.batch.clone_from(self.own.batch());
+    fn update_batch(&mut self) -> &Batch {
+        self.batch.clone_from(self.local.batch());
         self.batch.env_ids.iter_mut().for_each(|env| *env += self.envs.start);
         &self.batch
     }
@@ -45,19 +46,19 @@ impl Share {
 
 impl VectorEnv for Share {
     fn num_envs(&self) -> usize {
-        self.own.num_envs()
+        self.local.num_envs()
     }
 
     fn batch_size(&self) -> usize {
-        self.own.batch_size()
+        self.local.batch_size()
     }
 
     fn single_observation_space(&self) -> &Space {
-        self.own.single_observation_space()
+        self.local.single_observation_space()
     }
 
     fn action_spaces(&self) -> &[Space] {
-        self.own.action_spaces()
+        self.local.action_spaces()
     }
 
     fn tasks(&self) -> &[String] {
@@ -69,22 +70,22 @@ impl VectorEnv for Share {
     }
 
     fn autoreset_mode(&self) -> AutoresetMode {
-        self.own.autoreset_mode()
+        self.local.autoreset_mode()
     }
 
     fn reset(&mut self, seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
         let seeds: Vec<Option<u64>> = self.envs.clone().map(|env| seeds.of(env)).collect();
-        self.own.reset(ResetSeeds::Each(&seeds))?;
-        Ok(self.note())
+        self.local.reset(ResetSeeds::Each(&seeds))?;
+        Ok(self.update_batch())
     }
 
     fn send(&mut self, actions: Actions<'_>) -> Result<(), VectorError> {
-        self.own.send(actions)
+        self.local.send(actions)
     }
 
     fn recv(&mut self) -> Result<&Batch, VectorError> {
-        self.own.recv()?;
-        Ok(self.note())
+        self.local.recv()?;
+        Ok(self.update_batch())
     }
 
     fn batch(&self) -> &Batch {
@@ -92,27 +93,27 @@ impl VectorEnv for Share {
     }
 
     fn snapshot(&self) -> Result<Vec<u8>, VectorError> {
-        self.own.snapshot()
+        self.local.snapshot()
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
-        self.own.restore(&vector::part_of_snapshot(snapshot, self.envs.clone())?)?;
-        Ok(self.note())
+        self.local.restore(&vector::part_of_snapshot(snapshot, self.envs.clone())?)?;
+        Ok(self.update_batch())
     }
 }
 
 impl Environments for Share {
     fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), VectorError> {
         let ids: Vec<usize> = env_ids.iter().map(|env| env - self.envs.start).collect();
-        self.own.send_to(actions, &ids)
+        self.local.send_to(actions, &ids)
     }
 
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError> {
-        self.own.screen(env - self.envs.start)
+        self.local.screen(env - self.envs.start)
     }
 
     /// Has no effect on environments of other processes.
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
-        if self.envs.contains(&env) { self.own.limit_steps(env - self.envs.start, steps) } else { Ok(()) }
+        if self.envs.contains(&env) { self.local.limit_steps(env - self.envs.start, steps) } else { Ok(()) }
     }
 }

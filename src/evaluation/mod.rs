@@ -50,7 +50,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     let status = progress_line.status();
     let report = |text| status.show_activity(text);
     let plan = Plan { episodes: args.episodes, seed: args.seed, stop: &|| false, report: &report };
-    let scores = of_agent(&builder, &agent, &plan, None)?.unwrap_or_default();
+    let scores = evaluate_agent(&builder, &agent, &plan, None)?.unwrap_or_default();
     drop(progress_line);
     if args.csv {
         return print_episodes(&scores, builder.games(), out);
@@ -102,7 +102,8 @@ fn print_episodes(scores: &[Scores], games: &Games, out: &mut impl Write) -> Res
     writeln!(out, "game,episode,return,length,mode,difficulty")?;
     for scores in scores {
         let flavour = games.flavour(&scores.task);
-        let mode = flavour.map_or_else(|| ",".to_owned(), |own| format!("{},{}", own.mode, own.difficulty));
+        let mode = flavour
+            .map_or_else(|| ",".to_owned(), |flavour| format!("{},{}", flavour.mode, flavour.difficulty));
         for (episode, (value, length)) in (1..).zip(scores.returns.iter().zip(&scores.lengths)) {
             writeln!(out, "{},{episode},{value},{length},{mode}", scores.task)?;
         }
@@ -130,31 +131,42 @@ pub(crate) struct Plan<'a> {
     pub(crate) report: &'a dyn Fn(String),
 }
 
-/// Evaluates an agent game by game, observed by `spectator`. Returns nothing if the plan's `stop` ends the evaluation early.
-pub(crate) fn of_agent(
+impl Plan<'_> {
+    /// Reports the progress, if the environments have these numbers of episodes left.
+    fn report_left(&self, left: &[usize]) {
+        let done = self.episodes - left.iter().sum::<usize>();
+        (self.report)(format!("{done} of {} episodes", self.episodes));
+    }
+}
+
+/// Evaluates an agent game by game, observed by `spectator`. Returns nothing if the plan's `stop` ends the evaluation
+/// early.
+pub(crate) fn evaluate_agent(
     builder: &Builder,
     agent: &Agent<'_>,
     plan: &Plan<'_>,
     mut spectator: Option<&mut Spectator>,
 ) -> Result<Option<Vec<Scores>>> {
     let trained = Some(agent.learner.spec());
-    of_each_game(builder, "the agent", trained, plan, |environments, plan| {
+    evaluate_each_game(builder, "the agent", trained, plan, |environments, plan| {
         let spec = VectorSpec::of(environments)?;
         let mut player = agent.learner.player(&spec, agent.greedy, plan.seed)?;
-        let mut own = spectator.as_ref().map(|_| Spectator::default());
+        let mut game_spectator = spectator.as_ref().map(|_| Spectator::default());
         let act = |batch: &Batch| Ok(player.act(batch)?);
-        let episodes = play(environments, plan, act, |environments, actions| match &mut own {
-            Some(spectator) => spectator.look(environments, actions),
+        let episodes = play(environments, plan, act, |environments, actions| match &mut game_spectator {
+            Some(spectator) => spectator.observe(environments, actions),
             None => Ok(()),
         });
-        spectator.iter_mut().zip(own).for_each(|(spectator, own)| spectator.join(own));
+        if let (Some(spectator), Some(game_spectator)) = (&mut spectator, game_spectator) {
+            spectator.join(game_spectator);
+        }
         episodes
     })
 }
 
 /// Evaluates a player with uniformly random actions.
-pub(crate) fn of_random_player(builder: &Builder, plan: &Plan<'_>) -> Result<Option<Vec<Scores>>> {
-    of_each_game(builder, "a random player", None, plan, |environments, plan| {
+pub(crate) fn evaluate_random_player(builder: &Builder, plan: &Plan<'_>) -> Result<Option<Vec<Scores>>> {
+    evaluate_each_game(builder, "a random player", None, plan, |environments, plan| {
         let spaces = environments.action_spaces().to_vec();
         let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
         let mut generator = Pcg64::new(plan.seed);
@@ -202,23 +214,24 @@ pub(crate) fn environments_of_game(episodes: usize) -> usize {
 type Episodes = Vec<(f64, u64)>;
 
 /// Evaluates one game after another, so that games with short episodes do not wait for the others. `play` plays the
-/// episodes of one game; they do not depend on the other games. `trained` are the environments of the player's training.
-fn of_each_game(
+/// episodes of one game; they do not depend on the other games. `trained` are the environments of the player's
+/// training.
+fn evaluate_each_game(
     builder: &Builder,
     player: &str,
     trained: Option<&VectorSpec>,
     plan: &Plan<'_>,
     mut play: impl FnMut(&mut dyn Environments, &Plan<'_>) -> Result<Option<Episodes>>,
 ) -> Result<Option<Vec<Scores>>> {
-    let all = VectorSpec::of(builder.build_one_of_each(trained)?.as_ref())?;
+    let spec = VectorSpec::of(builder.build_one_of_each(trained)?.as_ref())?;
     let mut scores = Vec::new();
-    for (index, task) in all.tasks.iter().enumerate() {
-        let game = match all.tasks.len() {
+    for (index, task) in spec.tasks.iter().enumerate() {
+        let game = match spec.tasks.len() {
             1 => String::new(),
             games => format!(", game {} of {games}, {}", index + 1, builder.games().label(&task.name)),
         };
         let report = |episodes| (plan.report)(format!("evaluation of {player}{game}: {episodes}"));
-        let mut environments = builder.build_of(&task.name, environments_of_game(plan.episodes), &all)?;
+        let mut environments = builder.build_of(&task.name, environments_of_game(plan.episodes), &spec)?;
         let Some(episodes) = play(environments.as_mut(), &Plan { report: &report, ..*plan })? else {
             return Ok(None);
         };
@@ -230,21 +243,17 @@ fn of_each_game(
 
 /// Plays the episodes of a game.
 ///
-/// Each environment plays a fixed number of them. Taking the first episodes to finish would favour short ones, which are
-/// often those with low scores.
+/// Each environment plays a fixed number of them. Taking the first episodes to finish would favour short ones, which
+/// are often those with low scores.
 fn play(
     environments: &mut dyn Environments,
     plan: &Plan<'_>,
     mut act: impl FnMut(&Batch) -> Result<ActionBuffer>,
-    mut look: impl FnMut(&dyn Environments, &ActionBuffer) -> Result<()>,
+    mut observe: impl FnMut(&dyn Environments, &ActionBuffer) -> Result<()>,
 ) -> Result<Option<Episodes>> {
     let mut left = shares(environments.num_envs(), plan.episodes);
     let mut ended: Vec<Episodes> = vec![Vec::new(); left.len()];
-    let report = |left: &[usize]| {
-        let done = plan.episodes - left.iter().sum::<usize>();
-        (plan.report)(format!("{done} of {} episodes", plan.episodes));
-    };
-    report(&left);
+    plan.report_left(&left);
     environments.reset(ResetSeeds::From(plan.seed))?;
     while left.iter().any(|&left| left > 0) {
         if (plan.stop)() {
@@ -252,7 +261,7 @@ fn play(
         }
         let actions = act(environments.batch())?;
         environments.step(actions.as_actions())?;
-        look(environments, &actions)?;
+        observe(environments, &actions)?;
         let batch = environments.batch();
         let mut done = Vec::new();
         for (&env, episode) in batch.env_ids.iter().zip(&batch.episodes) {
@@ -261,7 +270,7 @@ fn play(
             {
                 left[env] -= 1;
                 ended[env].push((episode.total_reward, episode.length));
-                report(&left);
+                plan.report_left(&left);
                 if left[env] == 0 {
                     done.push(env);
                 }
@@ -281,17 +290,19 @@ fn shares(num_envs: usize, episodes: usize) -> Vec<usize> {
 
 /// Returns the metrics of each game and, for several games, aggregates over those whose scores can be human-normalised.
 pub(crate) fn samples(scores: &[Scores], games: &Games) -> Vec<Sample> {
-    let of_game = |scores_of_game: &Scores| {
-        let lengths = &scores_of_game.lengths;
+    let mut samples = Vec::new();
+    for game in scores {
+        let task = (scores.len() > 1).then(|| game.task.clone());
+        let length = game.lengths.iter().sum::<u64>() as f64 / game.lengths.len() as f64;
         let values = [
-            (Metric::EvaluationReturn, Some(scores_of_game.mean())),
-            (Metric::EvaluationLength, Some(lengths.iter().sum::<u64>() as f64 / lengths.len() as f64)),
-            (Metric::EvaluationHumanNormalised, scores_of_game.human_normalised(games)),
+            (Metric::EvaluationReturn, Some(game.mean())),
+            (Metric::EvaluationLength, Some(length)),
+            (Metric::EvaluationHumanNormalised, game.human_normalised(games)),
         ];
-        let task = (scores.len() > 1).then(|| scores_of_game.task.clone());
-        values.map(|(metric, value)| Some(Sample { metric, task: task.clone(), value: value? }))
-    };
-    let mut samples: Vec<Sample> = scores.iter().flat_map(of_game).flatten().collect();
+        for (metric, value) in values {
+            samples.extend(value.map(|value| Sample { metric, task: task.clone(), value }));
+        }
+    }
     let normalised: Vec<f64> = scores.iter().filter_map(|scores| scores.human_normalised(games)).collect();
     if normalised.len() > 1 {
         samples.push(Sample::new(Metric::EvaluationMedian, median(normalised.clone())));
@@ -302,11 +313,12 @@ pub(crate) fn samples(scores: &[Scores], games: &Games) -> Vec<Sample> {
 
 /// Returns histograms of the returns of each game.
 pub(crate) fn returns(scores: &[Scores]) -> Vec<Media> {
-    let of_game = |of_game: &Scores| {
-        let name = if scores.len() > 1 { format!("/{}", of_game.task) } else { String::new() };
-        Media::Histogram { tag: format!("evaluation/returns{name}"), values: of_game.returns.clone() }
-    };
-    scores.iter().map(of_game).collect()
+    let has_several = scores.len() > 1;
+    let histograms = scores.iter().map(|game| {
+        let name = if has_several { format!("/{}", game.task) } else { String::new() };
+        Media::Histogram { tag: format!("evaluation/returns{name}"), values: game.returns.clone() }
+    });
+    histograms.collect()
 }
 
 #[cfg(test)]
@@ -331,27 +343,33 @@ mod tests {
         assert_eq!((scores.mean(), scores.median(), scores.standard_error()), (5.0, 5.0, None));
     }
 
+    fn one_episode(task: &str, value: f64) -> Scores {
+        Scores { task: task.to_owned(), returns: vec![value], lengths: vec![10] }
+    }
+
+    fn games(names: &[&str]) -> Games {
+        Games::resolve(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn value(samples: &[Sample], metric: Metric, task: Option<&str>) -> Option<f64> {
+        let sample = samples.iter().find(|sample| sample.metric == metric && sample.task.as_deref() == task);
+        sample.map(|sample| sample.value)
+    }
+
     #[test]
     fn several_games_have_aggregates_over_normalisable_scores() {
-        let of =
-            |task: &str, mean: f64| Scores { task: task.to_owned(), returns: vec![mean], lengths: vec![10] };
-        let human = |task: &str| of(task, ale::game(task).unwrap().human_score.unwrap());
-        let random = |task: &str| of(task, ale::game(task).unwrap().random_score.unwrap());
-        let games = |names: &[&str]| {
-            Games::resolve(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()).unwrap()
-        };
-        let all = games(&["pong", "qbert", "alien", "harvest"]);
-        let several = samples(&[human("pong"), random("qbert"), random("alien"), of("harvest", 3.0)], &all);
-        let value = |metric, task: Option<&str>| {
-            let wanted = |sample: &&Sample| sample.metric == metric && sample.task.as_deref() == task;
-            several.iter().find(wanted).map(|sample| sample.value)
-        };
-        assert_eq!(value(Metric::EvaluationReturn, Some("harvest")), Some(3.0));
-        assert_eq!(value(Metric::EvaluationHumanNormalised, Some("harvest")), None);
-        assert_eq!(value(Metric::EvaluationHumanNormalised, Some("pong")), Some(1.0));
-        assert_eq!(value(Metric::EvaluationMedian, None), Some(0.0));
+        let human = |task: &str| one_episode(task, ale::game(task).unwrap().human_score.unwrap());
+        let random = |task: &str| one_episode(task, ale::game(task).unwrap().random_score.unwrap());
+        let several = samples(
+            &[human("pong"), random("qbert"), random("alien"), one_episode("harvest", 3.0)],
+            &games(&["pong", "qbert", "alien", "harvest"]),
+        );
+        assert_eq!(value(&several, Metric::EvaluationReturn, Some("harvest")), Some(3.0));
+        assert_eq!(value(&several, Metric::EvaluationHumanNormalised, Some("harvest")), None);
+        assert_eq!(value(&several, Metric::EvaluationHumanNormalised, Some("pong")), Some(1.0));
+        assert_eq!(value(&several, Metric::EvaluationMedian, None), Some(0.0));
         assert_eq!(
-            value(Metric::EvaluationIqm, None),
+            value(&several, Metric::EvaluationIqm, None),
             Some(1.0 / 3.0),
             "a quarter of 3 scores rounds down to none trimmed"
         );

@@ -14,23 +14,23 @@ pub(crate) fn print(
     games: &Games,
     out: &mut impl Write,
 ) -> Result<()> {
-    let own = |cell: &dyn Fn(&Scores) -> String| agent.iter().map(cell).collect::<Vec<String>>();
+    let cells = |cell: &dyn Fn(&Scores) -> String| agent.iter().map(cell).collect::<Vec<String>>();
     let or_absent = |text: Option<String>| text.unwrap_or_else(|| ABSENT.to_owned());
     let normalised = |scores: &Scores| scores.human_normalised(games).map(|share| format!("{share:.3}"));
-    let best = |scores: &Scores| games.best_score(&scores.task).map(number).filter(|_| random.is_some());
+    let best = |scores: &Scores| games.best_score(&scores.task).map(one_digit).filter(|_| random.is_some());
     let mean =
         if agent.iter().any(|scores| scores.standard_error().is_some()) { "mean ± error" } else { "mean" };
     let columns = [
-        (("game", "game"), own(&|scores| games.label(&scores.task))),
-        (("episodes", "episodes"), own(&|scores| scores.returns.len().to_string())),
+        (("game", "game"), cells(&|scores| games.label(&scores.task))),
+        (("episodes", "episodes"), cells(&|scores| scores.returns.len().to_string())),
         ((mean, mean), means(agent)),
-        (("median", "median"), own(&|scores| number(scores.median()))),
-        (("human-normalised", "normalised"), own(&|scores| or_absent(normalised(scores)))),
+        (("median", "median"), cells(&|scores| one_digit(scores.median()))),
+        (("human-normalised", "normalised"), cells(&|scores| or_absent(normalised(scores)))),
         (
             ("random player", "random"),
-            random.into_iter().flatten().map(|scores| number(scores.mean())).collect(),
+            random.into_iter().flatten().map(|scores| one_digit(scores.mean())).collect(),
         ),
-        (("best possible", "best"), own(&|scores| or_absent(best(scores)))),
+        (("best possible", "best"), cells(&|scores| or_absent(best(scores)))),
     ];
     table::print_present(&columns, out)
 }
@@ -38,17 +38,23 @@ pub(crate) fn print(
 /// Returns the mean return of each game with its standard error, if a game has one.
 fn means(agent: &[Scores]) -> Vec<String> {
     let errors: Vec<String> =
-        agent.iter().map(|scores| scores.standard_error().map_or_else(String::new, number)).collect();
+        agent.iter().map(|scores| scores.standard_error().map_or_else(String::new, one_digit)).collect();
     let width = errors.iter().map(String::len).max().unwrap_or(0);
-    let cell = |(scores, error): (&Scores, &String)| match (width, error.as_str()) {
-        (0, _) => number(scores.mean()),
-        (_, "") => format!("{}{:gap$}", number(scores.mean()), "", gap = width + 3),
-        _ => format!("{} ± {error:>width$}", number(scores.mean())),
-    };
-    agent.iter().zip(&errors).map(cell).collect()
+    agent.iter().zip(&errors).map(|(scores, error)| mean_with_error(scores.mean(), error, width)).collect()
 }
 
-fn number(value: f64) -> String {
+/// Returns a mean with its error, if it has one, in a column whose longest error has `width` characters.
+fn mean_with_error(mean: f64, error: &str, width: usize) -> String {
+    let mean = one_digit(mean);
+    match (width, error) {
+        (0, _) => mean,
+        (_, "") => format!("{mean}{:gap$}", "", gap = width + " ± ".chars().count()),
+        _ => format!("{mean} ± {error:>width$}"),
+    }
+}
+
+/// Returns a value with one digit after the decimal point.
+fn one_digit(value: f64) -> String {
     format!("{value:.1}")
 }
 

@@ -19,8 +19,8 @@ struct Watched {
     name: String,
     /// The environment whose first episode is shown.
     env: usize,
-    /// The number of times that each action was taken, in all environments of the task; empty for several choices and for
-    /// continuous actions.
+    /// The number of times that each action was taken, in all environments of the task; empty for several choices and
+    /// for continuous actions.
     actions: Vec<u64>,
     strip: Option<Strip>,
     is_over: bool,
@@ -28,7 +28,7 @@ struct Watched {
 
 impl Spectator {
     /// Observes the environments after a step with these actions.
-    pub(super) fn look(&mut self, environments: &dyn Environments, actions: &ActionBuffer) -> Result<()> {
+    pub(super) fn observe(&mut self, environments: &dyn Environments, actions: &ActionBuffer) -> Result<()> {
         if self.tasks.is_empty() {
             self.tasks = watched(environments);
         }
@@ -38,10 +38,12 @@ impl Spectator {
         for (row, &env) in batch.env_ids.iter().enumerate() {
             let task = &mut self.tasks[environments.task_ids()[env]];
             let num_elements = environments.action_spaces()[env].num_elements();
-            if let Some((own, rest)) = elements.and_then(|elements| elements.split_at_checked(num_elements)) {
+            if let Some((action, rest)) =
+                elements.and_then(|elements| elements.split_at_checked(num_elements))
+            {
                 elements = Some(rest);
                 // An environment that was reset or rests ignores its action.
-                let action = own.first().filter(|_| !batch.autoreset[row]);
+                let action = action.first().filter(|_| !batch.autoreset[row]);
                 if let Some(count) = action.and_then(|&action| task.actions.get_mut(action as usize)) {
                     *count += 1;
                 }
@@ -71,38 +73,42 @@ impl Spectator {
 
     /// Returns a strip of screens of the first episode of each task, and the distribution of its actions.
     pub(crate) fn media(self) -> Vec<Media> {
-        let several = self.tasks.len() > 1;
-        let of_task = |task: Watched| {
-            let tag = |kind: &str| {
-                if several {
-                    format!("evaluation/{kind}/{}", task.name)
-                } else {
-                    format!("evaluation/{kind}")
-                }
-            };
-            let actions = (0..).zip(&task.actions);
-            let taken =
-                actions.flat_map(|(action, &count)| std::iter::repeat_n(f64::from(action), count as usize));
-            let counts = (!task.actions.is_empty())
-                .then(|| Media::Histogram { tag: tag("actions"), values: taken.collect() });
-            let image = task.strip.as_ref().and_then(Strip::image);
-            let strip = image.map(|image| Media::Image { tag: tag("episode"), image });
-            [counts, strip]
-        };
-        self.tasks.into_iter().flat_map(of_task).flatten().collect()
+        let has_several = self.tasks.len() > 1;
+        let media = self.tasks.iter().flat_map(|task| {
+            let suffix = if has_several { format!("/{}", task.name) } else { String::new() };
+            [task.action_histogram(&suffix), task.strip_image(&suffix)]
+        });
+        media.flatten().collect()
     }
 }
 
-fn watched(environments: &dyn Environments) -> Vec<Watched> {
-    let of_task = |(task, name): (usize, &String)| {
+impl Watched {
+    fn new(task: usize, name: &str, environments: &dyn Environments) -> Self {
         let env = environments.task_ids().iter().position(|&id| id == task).unwrap_or(0);
         let actions = match environments.action_spaces()[env] {
             Space::Discrete { n, .. } => n,
             _ => 0,
         };
-        Watched { name: name.clone(), env, actions: vec![0; actions], strip: None, is_over: false }
-    };
-    environments.tasks().iter().enumerate().map(of_task).collect()
+        Self { name: name.to_owned(), env, actions: vec![0; actions], strip: None, is_over: false }
+    }
+
+    fn action_histogram(&self, suffix: &str) -> Option<Media> {
+        let counts = (0..).zip(&self.actions);
+        let taken =
+            counts.flat_map(|(action, &count)| std::iter::repeat_n(f64::from(action), count as usize));
+        let tag = format!("evaluation/actions{suffix}");
+        (!self.actions.is_empty()).then(|| Media::Histogram { tag, values: taken.collect() })
+    }
+
+    fn strip_image(&self, suffix: &str) -> Option<Media> {
+        let image = self.strip.as_ref().and_then(Strip::image)?;
+        Some(Media::Image { tag: format!("evaluation/episode{suffix}"), image })
+    }
+}
+
+fn watched(environments: &dyn Environments) -> Vec<Watched> {
+    let tasks = environments.tasks().iter().enumerate();
+    tasks.map(|(task, name)| Watched::new(task, name, environments)).collect()
 }
 
 /// Evenly spaced screens of an episode of unknown length.
@@ -139,16 +145,18 @@ impl Strip {
     /// Returns the screens side by side, or nothing if the strip is empty.
     fn image(&self) -> Option<RgbImage> {
         let first = self.screens.first()?;
-        let row = |y: usize| {
-            self.screens
-                .iter()
-                .flat_map(move |screen| &screen.pixels[3 * y * screen.width..][..3 * screen.width])
-        };
         Some(RgbImage {
             height: first.height,
             width: first.width * self.screens.len(),
-            pixels: (0..first.height).flat_map(row).copied().collect(),
+            pixels: (0..first.height).flat_map(|y| self.row(y)).collect(),
         })
+    }
+
+    /// Returns row `y` of all screens.
+    fn row(&self, y: usize) -> impl Iterator<Item = u8> {
+        let rows =
+            self.screens.iter().map(move |screen| &screen.pixels[3 * y * screen.width..][..3 * screen.width]);
+        rows.flatten().copied()
     }
 }
 

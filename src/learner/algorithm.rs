@@ -86,8 +86,8 @@ impl Workload {
     }
 }
 
-/// Settings of a learner for a short measurement. Its minibatches cost as much as those of training, but it needs few steps
-/// for an update.
+/// Settings of a learner for a short measurement. Its minibatches cost as much as those of training, but it needs few
+/// steps for an update.
 pub(crate) struct Trial {
     pub(crate) config: Box<dyn AlgorithmConfig>,
     /// The number of samples that an update learns from.
@@ -150,8 +150,8 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
         seed: u64,
     ) -> Result<Box<dyn Learner>>;
 
-    /// Restores a learner from its state, to continue training with these settings in the environments of `spec`. Fails if a
-    /// fixed setting differs from that of the state.
+    /// Restores a learner from its state, to continue training with these settings in the environments of `spec`. Fails
+    /// if a fixed setting differs from that of the state.
     fn restore(
         &self,
         state: &[u8],
@@ -164,8 +164,8 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
     /// Restores a learner from its state, to act without training.
     fn restore_to_act(&self, state: &[u8], device: &Device) -> Result<Box<dyn Learner>>;
 
-    /// Creates a learner with the weights of a trained network, to act in the environments of `spec` without training. Fails
-    /// if the network has other tasks or layers.
+    /// Creates a learner with the weights of a trained network, to act in the environments of `spec` without training.
+    /// Fails if the network has other tasks or layers.
     fn with_weights(
         &self,
         policy: PolicyConfig,

@@ -190,8 +190,8 @@ impl<A: ReplayAlgorithm> Learner for OffPolicyLearner<A> {
     }
 }
 
-/// Explains the error of a replay that does not fit into memory beside the state from which it is restored. Its size cannot
-/// change.
+/// Explains the error of a replay that does not fit into memory beside the state from which it is restored. Its size
+/// cannot change.
 fn with_remedy(error: LearnerError) -> Error {
     match error {
         LearnerError::Replay(ReplayError::TooLarge { steps, wanted, available }) => anyhow!(

@@ -13,8 +13,8 @@ pub(crate) trait Player {
 /// The outputs of a network for one observation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reading {
-    /// The probability of each action, none if actions are continuous, and the state value: the discounted return in the scale
-    /// of training.
+    /// The probability of each action, none if actions are continuous, and the state value: the discounted return in
+    /// the scale of training.
     Policy { probabilities: Vec<f32>, value: f32 },
     /// The value of each action.
     Values(Vec<f32>),

@@ -167,8 +167,8 @@ fn samples(metrics: &PpoMetrics) -> impl Iterator<Item = Sample> {
     values.into_iter().map(|(metric, value)| Sample::new(metric, value))
 }
 
-/// Returns the explained variance of the returns. With several games, the median over those whose returns differ: over the
-/// returns of all games together, one with large returns would hide the others.
+/// Returns the explained variance of the returns. With several games, the median over those whose returns differ: over
+/// the returns of all games together, one with large returns would hide the others.
 fn explained_variance(metrics: &PpoMetrics) -> f64 {
     if metrics.tasks.is_empty() {
         return f64::from(metrics.explained_variance);

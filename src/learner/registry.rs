@@ -7,8 +7,8 @@ use super::algorithm::Descriptor;
 use super::{dqn, ppo, pqn, sac};
 
 choices! {
-    /// The algorithms. To add one, implement [`AlgorithmConfig`](super::AlgorithmConfig) in a file of this directory and
-    /// list it here.
+    /// The algorithms. To add one, implement [`AlgorithmConfig`](super::AlgorithmConfig) in a file of this directory
+    /// and list it here.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub(crate) enum Algorithm {
         /// Proximal Policy Optimization.

@@ -60,7 +60,8 @@ fn map_file(directory: &Path, bytes: u64) -> Result<Box<dyn DerefMut<Target = [u
     Ok(Box::new(map))
 }
 
-/// Returns the number of bytes that a replay may occupy: the available memory less a reserve. Unlimited if it is unknown.
+/// Returns the number of bytes that a replay may occupy: the available memory less a reserve. Unlimited if it is
+/// unknown.
 fn available_memory() -> u64 {
     memory::available().map_or(u64::MAX, |free| free.saturating_sub(RESERVE))
 }

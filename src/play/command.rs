@@ -18,15 +18,15 @@ pub(super) enum Command {
 
 impl Command {
     /// Returns the command for an event of the terminal, if it has one.
-    pub(super) fn of(event: &Event) -> Option<Self> {
+    pub(super) fn from_event(event: &Event) -> Option<Self> {
         match event {
-            Event::Key(key) => Self::of_key(key),
+            Event::Key(key) => Self::from_key(key),
             Event::FocusLost => Some(Self::ReleaseAll),
             _ => None,
         }
     }
 
-    fn of_key(key: &KeyEvent) -> Option<Self> {
+    fn from_key(key: &KeyEvent) -> Option<Self> {
         match (button(key.code), key.kind) {
             (Some(button), KeyEventKind::Release) => Some(Self::Release(button)),
             (Some(button), KeyEventKind::Press | KeyEventKind::Repeat) => Some(Self::Press(button)),
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn command(code: KeyCode, modifiers: KeyModifiers, kind: KeyEventKind) -> Option<Command> {
-        Command::of(&Event::Key(KeyEvent::new_with_kind(code, modifiers, kind)))
+        Command::from_event(&Event::Key(KeyEvent::new_with_kind(code, modifiers, kind)))
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
         }
         let control = |letter| command(KeyCode::Char(letter), KeyModifiers::CONTROL, KeyEventKind::Press);
         assert_eq!((control('c'), control('z')), (Some(Command::Quit), None));
-        assert_eq!(Command::of(&Event::FocusLost), Some(Command::ReleaseAll));
+        assert_eq!(Command::from_event(&Event::FocusLost), Some(Command::ReleaseAll));
     }
 
     #[test]

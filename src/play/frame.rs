@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use ale::RgbImage;
 
 use super::grid::{Cell, Grid, Rgb};
@@ -23,25 +25,27 @@ pub(super) fn draw(frame: &RgbImage, columns: usize, rows: usize, grid: &mut Gri
     }
 }
 
-/// Returns a pixel of the frame scaled to `[width, height]`: the mean of the pixels that it covers, so that small objects
-/// do not disappear.
+/// Returns a pixel of the frame scaled to `[width, height]`: the mean of the pixels that it covers, so that small
+/// objects do not disappear.
 fn pixel(frame: &RgbImage, [x, y]: [usize; 2], [width, height]: [usize; 2]) -> Rgb {
-    let span = |at: usize, of: usize, length: usize| {
-        let first = at * length / of;
-        first..((at + 1) * length / of).max(first + 1)
-    };
     let mut sums = [0u32; 3];
     let mut count = 0;
-    for line in span(y, height, frame.height) {
-        for column in span(x, width, frame.width) {
-            let at = 3 * (line * frame.width + column);
-            for (sum, &value) in sums.iter_mut().zip(&frame.pixels[at..at + 3]) {
+    for line in source_range(y, height, frame.height) {
+        for column in source_range(x, width, frame.width) {
+            let start = 3 * (line * frame.width + column);
+            for (sum, &value) in sums.iter_mut().zip(&frame.pixels[start..start + 3]) {
                 *sum += u32::from(value);
             }
             count += 1;
         }
     }
     sums.map(|sum| (sum / count) as u8)
+}
+
+/// Returns the indices, among `source_length` of them, that index `index` of `length` covers: at least one.
+fn source_range(index: usize, length: usize, source_length: usize) -> Range<usize> {
+    let first = index * source_length / length;
+    first..((index + 1) * source_length / length).max(first + 1)
 }
 
 #[cfg(test)]

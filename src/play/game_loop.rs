@@ -79,7 +79,7 @@ impl GameLoop {
     fn handle_events(&mut self, terminal: &Terminal, deadline: Instant) -> Result<bool> {
         loop {
             let event = terminal.event(deadline.saturating_duration_since(Instant::now()))?;
-            let command = event.as_ref().and_then(Command::of);
+            let command = event.as_ref().and_then(Command::from_event);
             if command.is_some_and(|command| !self.execute(command, Instant::now())) {
                 return Ok(false);
             }
@@ -125,7 +125,7 @@ impl GameLoop {
     fn draw(&self, columns: usize, rows: usize) -> Result<Grid> {
         let mut grid = Grid::new(columns, rows);
         let screen = self.session.screen();
-        let status = Status::of(&self.session, self.controller, self.is_paused, self.session.reading()?);
+        let status = Status::new(&self.session, self.controller, self.is_paused, self.session.reading()?);
         if columns >= 2 * panel::WIDTH {
             let (width, height) = frame::size(&screen, columns - panel::WIDTH - 1, rows);
             frame::draw(&screen, width, height, &mut grid);

@@ -45,19 +45,22 @@ impl ColourDepth {
 /// Returns the nearest of xterm's colours 16 to 255: a cube of six levels, and 24 shades of grey.
 fn nearest_index(colour: Rgb) -> u8 {
     const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
-    let distance =
-        |other: Rgb| -> u32 { colour.iter().zip(other).map(|(&a, b)| u32::from(a.abs_diff(b)).pow(2)).sum() };
-    let level =
-        |value: u8| (0..6u8).min_by_key(|&level| LEVELS[usize::from(level)].abs_diff(value)).unwrap_or(0);
-    let cube = colour.map(level);
-    let cube_distance = distance(cube.map(|level| LEVELS[usize::from(level)]));
+    let distance_to_level = |value: u8, level: u8| LEVELS[usize::from(level)].abs_diff(value);
+    let cube =
+        colour.map(|value| (0..6u8).min_by_key(|&level| distance_to_level(value, level)).unwrap_or_default());
+    let cube_distance = distance(colour, cube.map(|level| LEVELS[usize::from(level)]));
     let grey = |shade: u8| [8 + 10 * shade; 3];
-    let shade = (0..24u8).min_by_key(|&shade| distance(grey(shade))).unwrap_or(0);
-    if distance(grey(shade)) < cube_distance {
+    let shade = (0..24u8).min_by_key(|&shade| distance(colour, grey(shade))).unwrap_or(0);
+    if distance(colour, grey(shade)) < cube_distance {
         232 + shade
     } else {
         16 + 36 * cube[0] + 6 * cube[1] + cube[2]
     }
+}
+
+/// Returns the square of the Euclidean distance of two colours.
+fn distance(first: Rgb, second: Rgb) -> u32 {
+    first.iter().zip(second).map(|(&first, second)| u32::from(first.abs_diff(second)).pow(2)).sum()
 }
 
 /// The contents of the terminal, cell by cell.
@@ -82,9 +85,9 @@ impl Grid {
     /// Sets a cell. Outside the grid it does nothing.
     pub(super) fn set(&mut self, column: usize, row: usize, cell: Cell) {
         if column < self.columns
-            && let Some(place) = self.cells.get_mut(row * self.columns + column)
+            && let Some(shown) = self.cells.get_mut(row * self.columns + column)
         {
-            *place = cell;
+            *shown = cell;
         }
     }
 
@@ -95,7 +98,8 @@ impl Grid {
         }
     }
 
-    /// Writes the commands that turn `shown`, a grid of the same size, into this one. `None` stands for a cleared screen.
+    /// Writes the commands that turn `shown`, a grid of the same size, into this one. `None` stands for a cleared
+    /// screen.
     pub(super) fn draw(
         &self,
         shown: Option<&Self>,

@@ -19,7 +19,7 @@ use crate::agent::TrainedAgent;
 use crate::cli::{AgentArgs, Global, PlayArgs};
 use crate::config::Games;
 use crate::environments::{self, Builder, Overrides};
-use crate::failure::{AtWork, Interrupted};
+use crate::failure::{Interrupted, RuntimeFailure};
 use crate::interrupt::Interrupt;
 use crate::selection;
 use crate::telemetry::Printer;
@@ -40,17 +40,17 @@ pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Res
         Some(agent) => session_with_agent(&agent, args, global)?,
         None => (session(args, global)?, 1),
     };
-    let interrupt = Interrupt::to_be_asked(Printer::Quiet, "");
+    let interrupt = Interrupt::on_first_signal(Printer::Quiet, "");
     let terminal = Terminal::take()?;
     let period = Duration::from_secs_f64(frames_per_step as f64 / FRAMES_PER_SECOND);
     let first = if args.watch { Controller::Agent } else { Controller::Human };
     let mut game = GameLoop::new(session, first, terminal.reports_releases());
-    let best = game.run(terminal, period, &interrupt).context(AtWork { doing: "the game failed" })?;
+    let best = game.run(terminal, period, &interrupt).context(RuntimeFailure("the game failed"))?;
     let session = game.session();
     let best = best.map_or(String::new(), |best| format!(", best {best}"));
     writeln!(out, "{}: score {}{best}", session.game().title, session.score())?;
     match interrupt.signal() {
-        Some(signal) => Err(Interrupted { signal, again: None }.into()),
+        Some(signal) => Err(Interrupted { signal, resume_command: None }.into()),
         None => Ok(()),
     }
 }

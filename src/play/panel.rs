@@ -28,7 +28,7 @@ pub(super) struct Status {
 }
 
 impl Status {
-    pub(super) fn of(
+    pub(super) fn new(
         session: &Session,
         controller: Controller,
         is_paused: bool,
@@ -113,11 +113,12 @@ fn bars(actions: &[Action], reading: &Reading, taken: Action) -> Vec<(String, Rg
     let (values, low, high) = match reading {
         Reading::Policy { probabilities, .. } => (probabilities, 0.0, 1.0),
         Reading::Values(values) => {
-            let end = |pick: fn(f32, f32) -> f32| values.iter().copied().reduce(pick).unwrap_or(0.0);
-            (values, end(f32::min), end(f32::max))
+            let extreme = |pick: fn(f32, f32) -> f32| values.iter().copied().reduce(pick).unwrap_or(0.0);
+            (values, extreme(f32::min), extreme(f32::max))
         }
     };
-    let line = |(action, &value): (&Action, &f32)| {
+    let mut lines = Vec::new();
+    for (action, &value) in actions.iter().zip(values) {
         let share = if high > low { (value - low) / (high - low) } else { 0.0 };
         let text = match reading {
             Reading::Policy { .. } => format!("{:4.0} %", 100.0 * value),
@@ -125,9 +126,9 @@ fn bars(actions: &[Action], reading: &Reading, taken: Action) -> Vec<(String, Rg
         };
         let name = action.to_string().to_lowercase();
         let colour = if *action == taken { BRIGHT } else { PLAIN };
-        (format!("{name:13.13}{}{text}", bar(share)), colour)
-    };
-    actions.iter().zip(values).map(line).collect()
+        lines.push((format!("{name:13.13}{}{text}", bar(share)), colour));
+    }
+    lines
 }
 
 /// Returns a bar of `share` of [`BAR`] columns, in eighths of a column.

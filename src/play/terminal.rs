@@ -71,21 +71,23 @@ impl Terminal {
 
     /// Shows a grid of the terminal's size.
     pub(super) fn show(&mut self, grid: Grid) -> Result<()> {
-        let shown = self.shown.as_ref().filter(|shown| shown.size() == grid.size());
-        let mut bytes = Vec::new();
-        let mut write = || -> io::Result<()> {
-            queue!(bytes, BeginSynchronizedUpdate)?;
-            if shown.is_none() {
-                queue!(bytes, Clear(ClearType::All))?;
-            }
-            grid.draw(shown, self.depth, &mut bytes)?;
-            queue!(bytes, EndSynchronizedUpdate)?;
-            io::stdout().write_all(&bytes)?;
-            io::stdout().flush()
-        };
-        write().context("cannot write to the terminal")?;
+        self.write(&grid).context("cannot write to the terminal")?;
         self.shown = Some(grid);
         Ok(())
+    }
+
+    /// Writes the differences between a grid and the one that is shown.
+    fn write(&self, grid: &Grid) -> io::Result<()> {
+        let shown = self.shown.as_ref().filter(|shown| shown.size() == grid.size());
+        let mut bytes = Vec::new();
+        queue!(bytes, BeginSynchronizedUpdate)?;
+        if shown.is_none() {
+            queue!(bytes, Clear(ClearType::All))?;
+        }
+        grid.draw(shown, self.depth, &mut bytes)?;
+        queue!(bytes, EndSynchronizedUpdate)?;
+        io::stdout().write_all(&bytes)?;
+        io::stdout().flush()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::agent::TrainedAgent;
 use crate::cli::{Global, RecordArgs};
 use crate::config::Games;
 use crate::environments::{Builder, Overrides};
-use crate::failure::AtWork;
+use crate::failure::RuntimeFailure;
 use crate::learner::Player;
 use crate::telemetry::Printer;
 use crate::threads::set_threads;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
     let mut video = Video::new(frames_per_second, args.scale);
     let env = builder.atari_env(args.seed)?;
     let (score, steps) = play(env, player.as_mut(), args, &mut video)?;
-    file.write(&video).context(AtWork { doing: "the recording failed" })?;
+    file.write(&video).context(RuntimeFailure("the recording failed"))?;
     writeln!(out, "score {score} after {steps} steps, in {}", args.out.display())?;
     Ok(())
 }

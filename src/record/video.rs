@@ -10,7 +10,8 @@ use super::caption::{self, Caption};
 use crate::durable::PartialFile;
 use crate::file_format::Formats;
 
-/// Screens of one size with their captions. They are drawn only when they are written: scaled frames would fill the memory.
+/// Screens of one size with their captions. They are drawn only when they are written: scaled frames would fill the
+/// memory.
 pub(super) struct Video {
     frames_per_second: f64,
     /// The width and height of a screen pixel in the video.
@@ -64,11 +65,11 @@ pub(super) struct VideoFile {
 impl VideoFile {
     /// Creates the file. The extension of its name determines the format.
     pub(super) fn new(path: &Path) -> Result<Self> {
-        let format = FORMATS.of(path)?;
+        let format = FORMATS.choose(path)?;
         if matches!(format, Format::Mp4) {
-            let found = Command::new("ffmpeg").arg("-version").output();
+            let version = Command::new("ffmpeg").arg("-version").output();
             ensure!(
-                found.is_ok(),
+                version.is_ok(),
                 "an .mp4 requires ffmpeg, which is not installed; install it, or record a .gif"
             );
         }
@@ -108,17 +109,17 @@ fn gif(video: &Video, file: impl Write) -> Result<()> {
 /// Returns the palette of an image and the index of each pixel. After 256 colours, further ones (shades at the edges of
 /// letters) become the last one.
 fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    let mut palette = Vec::new();
-    let mut known = BTreeMap::new();
-    let mut index_of = |pixel: &[u8; 3]| {
-        *known.entry(*pixel).or_insert_with(|| {
+    let (mut palette, mut indices) = (Vec::new(), Vec::new());
+    let mut known: BTreeMap<[u8; 3], u8> = BTreeMap::new();
+    for pixel in pixels.as_chunks().0 {
+        let index = *known.entry(*pixel).or_insert_with(|| {
             if palette.len() < 3 * 256 {
                 palette.extend_from_slice(pixel);
             }
             (palette.len() / 3 - 1) as u8
-        })
-    };
-    let indices = pixels.as_chunks().0.iter().map(&mut index_of).collect();
+        });
+        indices.push(index);
+    }
     (palette, indices)
 }
 
@@ -142,7 +143,8 @@ fn mp4(video: &Video, path: &Path) -> Result<()> {
     let mut ffmpeg = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"])
         .args(["-s", &format!("{width}x{height}"), "-r", &video.frames_per_second.to_string(), "-i", "-"])
-        // yuv420p plays everywhere, but requires even sides. faststart lets players start before the whole file has arrived.
+        // yuv420p plays everywhere, but requires even sides. faststart lets players start before the whole file has
+        // arrived.
         .args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-movflags", "+faststart"])
         .args(["-f", "mp4"])
         .arg(path)

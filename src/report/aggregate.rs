@@ -1,5 +1,5 @@
-//! Aggregate scores over games and runs, as recommended by Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge
-//! of the Statistical Precipice".
+//! Aggregate scores over games and runs, as recommended by Agarwal et al. 2021, "Deep Reinforcement Learning at the
+//! Edge of the Statistical Precipice".
 
 use rand::Rng;
 
@@ -40,14 +40,14 @@ impl Aggregate {
     }
 
     /// Computes the statistic. Every game has at least one run.
-    pub(super) fn of(self, scores: &[Vec<f64>]) -> f64 {
-        let of_games = || scores.iter().map(|runs| mean(runs.iter().copied())).collect();
-        let all = || scores.iter().flatten().copied();
+    pub(super) fn compute(self, scores: &[Vec<f64>]) -> f64 {
+        let game_means = || scores.iter().map(|runs| mean(runs.iter().copied())).collect();
+        let runs = || scores.iter().flatten().copied();
         match self {
-            Self::Median => median(of_games()),
-            Self::InterquartileMean => interquartile_mean(all().collect()),
-            Self::Mean => mean(of_games()),
-            Self::OptimalityGap => OPTIMAL - mean(all().map(|score| score.min(OPTIMAL))),
+            Self::Median => median(game_means()),
+            Self::InterquartileMean => interquartile_mean(runs().collect()),
+            Self::Mean => mean(game_means()),
+            Self::OptimalityGap => OPTIMAL - mean(runs().map(|score| score.min(OPTIMAL))),
         }
     }
 
@@ -66,7 +66,7 @@ impl Aggregate {
                 for (drawn, runs) in resampled.iter_mut().zip(scores) {
                     drawn.fill_with(|| runs[rng.random_range(0..runs.len())]);
                 }
-                self.of(&resampled)
+                self.compute(&resampled)
             })
             .collect();
         values.sort_by(f64::total_cmp);
@@ -95,7 +95,7 @@ mod tests {
     fn aggregates_equal_those_computed_by_hand() {
         // Means of the games 1, 3 and 0.5.
         let scores = [vec![0.0, 2.0], vec![2.0, 4.0], vec![0.5, 0.5]];
-        let values = Aggregate::ALL.map(|aggregate| aggregate.of(&scores));
+        let values = Aggregate::ALL.map(|aggregate| aggregate.compute(&scores));
         // Sorted 0 0.5 0.5 2 2 4, of which one is dropped at each end. Capped 0 1 1 1 0.5 0.5, with mean 4/6.
         let expected = [1.0, 1.25, 1.5, 1.0 / 3.0];
         for (value, expected) in values.into_iter().zip(expected) {
@@ -108,17 +108,17 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for aggregate in Aggregate::ALL {
             let agreed = [vec![0.25; 4], vec![0.75; 4]];
-            let value = aggregate.of(&agreed);
+            let value = aggregate.compute(&agreed);
             assert_eq!(aggregate.interval(&agreed, &mut rng), (value, value));
             let differing = [vec![0.1, 0.2, 0.3, 0.9], vec![0.0, 0.5, 0.6, 0.8]];
             let (low, high) = aggregate.interval(&differing, &mut rng);
-            let value = aggregate.of(&differing);
+            let value = aggregate.compute(&differing);
             assert!(low < value && value < high, "{aggregate:?}: {low} {value} {high}");
         }
     }
 
-    /// The mean of n resampled values has the variance s^2/n, so the interval is about 1.96 standard deviations wide to each
-    /// side.
+    /// The mean of n resampled values has the variance s^2/n, so the interval is about 1.96 standard deviations wide to
+    /// each side.
     #[test]
     fn the_interval_of_a_mean_has_the_theoretical_width() {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
@@ -154,14 +154,14 @@ mod tests {
             for aggregate in Aggregate::ALL {
                 let Estimate { value, low, high } = estimates[aggregate.name()];
                 let shape = (scores.len(), scores[0].len());
-                let ours = aggregate.of(scores);
+                let ours = aggregate.compute(scores);
                 assert!((ours - value).abs() < 1e-12, "{aggregate:?} of {shape:?}: {ours} and {value}");
                 let values = aggregate.resampled(scores, &mut rng);
                 for (end, share) in [(low, 0.025), (high, 0.975)] {
-                    let [least, most] = [share - 0.011, share + 0.011].map(|share| quantile(&values, share));
+                    let [lower, upper] = [share - 0.011, share + 0.011].map(|share| quantile(&values, share));
                     assert!(
-                        (least - 1e-12..=most + 1e-12).contains(&end),
-                        "{aggregate:?} of {shape:?}: {end} is not in {least}..={most}"
+                        (lower - 1e-12..=upper + 1e-12).contains(&end),
+                        "{aggregate:?} of {shape:?}: {end} is not in {lower}..={upper}"
                     );
                 }
             }

@@ -57,12 +57,11 @@ pub(super) struct Chart<'a> {
 
 /// Returns the learning curve of each game that has one.
 pub(super) fn returns(groups: &[Group]) -> Vec<Chart<'_>> {
-    let of_game = |game| Chart {
+    with_curves(games(groups).into_iter().map(|game| Chart {
         title: game,
         y: "return",
         curves: groups.iter().map(|group| group.returns(game)).collect(),
-    };
-    with_curves(games(groups).into_iter().map(of_game))
+    }))
 }
 
 /// Returns the charts of a section that have curves.
@@ -129,7 +128,7 @@ pub(super) struct Figure<'a> {
 }
 
 impl<'a> Figure<'a> {
-    pub(super) fn of(groups: &'a [Group]) -> Self {
+    pub(super) fn new(groups: &'a [Group]) -> Self {
         Self { charts: returns(groups), labels: groups.iter().map(|group| group.label.as_str()).collect() }
     }
 

@@ -27,8 +27,8 @@ impl Curve {
         self.0.last().map(|&(_, value)| value)
     }
 
-    /// Returns the mean of the values after `from` frames and up to `to` frames. Without any, the value at `to` on the line
-    /// between its neighbours.
+    /// Returns the mean of the values after `from` frames and up to `to` frames. Without any, the value at `to` on the
+    /// line between its neighbours.
     fn mean_in(&self, from: f64, to: f64) -> f64 {
         let [begin, end] = [from, to].map(|frames| self.0.partition_point(|&(at, _)| at <= frames));
         if begin < end {
@@ -40,8 +40,8 @@ impl Curve {
     }
 }
 
-/// Returns the mean, lowest and highest values of curves on a common grid of frames, which every curve covers. Between two
-/// points of the grid, values are averaged.
+/// Returns the mean, lowest and highest values of curves on a common grid of frames, which every curve covers. Between
+/// two points of the grid, values are averaged.
 pub(super) fn band<'a>(curves: impl Iterator<Item = &'a Curve>) -> Vec<Band> {
     let curves: Vec<&Curve> = curves.filter(|curve| !curve.0.is_empty()).collect();
     if curves.is_empty() {

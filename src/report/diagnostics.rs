@@ -17,30 +17,30 @@ pub(super) enum Section {
 
 /// All such curves in their order on the page.
 pub(super) const DIAGNOSTICS: &[Diagnostic] = &[
-    of(Section::Scores, Metric::HumanNormalisedMedian, "human-normalised median"),
-    of(Section::Scores, Metric::HumanNormalisedIqm, "human-normalised IQM"),
-    of(Section::Losses, Metric::PolicyLoss, "policy loss"),
-    of(Section::Losses, Metric::ValueLoss, "value loss"),
-    of(Section::Losses, Metric::Entropy, "entropy [nats]"),
-    of(Section::Losses, Metric::ApproxKl, "KL divergence of an update"),
-    of(Section::Losses, Metric::Clipfrac, "clipped fraction"),
-    of(Section::Losses, Metric::ExplainedVariance, "explained variance"),
-    of(Section::Losses, Metric::TdLoss, "TD loss"),
-    of(Section::Losses, Metric::QValues, "action values"),
-    of(Section::Losses, Metric::QfLoss, "loss of the critics"),
-    of(Section::Losses, Metric::Qf1Values, "action values of the first critic"),
-    of(Section::Losses, Metric::ActorLoss, "loss of the policy"),
-    of(Section::Losses, Metric::Alpha, "temperature"),
-    of(Section::Losses, Metric::GradientNorm, "gradient norm"),
-    of(Section::Losses, Metric::DeadUnits, "share of dead units in a layer"),
-    of(Section::Losses, Metric::LearningRate, "learning rate"),
-    of(Section::Losses, Metric::Epsilon, "probability of a random action"),
-    of(Section::Speed, Metric::Sps, "steps per second"),
-    of(Section::Speed, Metric::ActingTime, "seconds of acting between points"),
-    of(Section::Speed, Metric::EnvironmentTime, "seconds in environments between points"),
-    of(Section::Speed, Metric::LearningTime, "seconds of learning between points"),
+    diagnostic(Section::Scores, Metric::HumanNormalisedMedian, "human-normalised median"),
+    diagnostic(Section::Scores, Metric::HumanNormalisedIqm, "human-normalised IQM"),
+    diagnostic(Section::Losses, Metric::PolicyLoss, "policy loss"),
+    diagnostic(Section::Losses, Metric::ValueLoss, "value loss"),
+    diagnostic(Section::Losses, Metric::Entropy, "entropy [nats]"),
+    diagnostic(Section::Losses, Metric::ApproxKl, "KL divergence of an update"),
+    diagnostic(Section::Losses, Metric::Clipfrac, "clipped fraction"),
+    diagnostic(Section::Losses, Metric::ExplainedVariance, "explained variance"),
+    diagnostic(Section::Losses, Metric::TdLoss, "TD loss"),
+    diagnostic(Section::Losses, Metric::QValues, "action values"),
+    diagnostic(Section::Losses, Metric::QfLoss, "loss of the critics"),
+    diagnostic(Section::Losses, Metric::Qf1Values, "action values of the first critic"),
+    diagnostic(Section::Losses, Metric::ActorLoss, "loss of the policy"),
+    diagnostic(Section::Losses, Metric::Alpha, "temperature"),
+    diagnostic(Section::Losses, Metric::GradientNorm, "gradient norm"),
+    diagnostic(Section::Losses, Metric::DeadUnits, "share of dead units in a layer"),
+    diagnostic(Section::Losses, Metric::LearningRate, "learning rate"),
+    diagnostic(Section::Losses, Metric::Epsilon, "probability of a random action"),
+    diagnostic(Section::Speed, Metric::Sps, "steps per second"),
+    diagnostic(Section::Speed, Metric::ActingTime, "seconds of acting between points"),
+    diagnostic(Section::Speed, Metric::EnvironmentTime, "seconds in environments between points"),
+    diagnostic(Section::Speed, Metric::LearningTime, "seconds of learning between points"),
 ];
 
-const fn of(section: Section, metric: Metric, title: &'static str) -> Diagnostic {
+const fn diagnostic(section: Section, metric: Metric, title: &'static str) -> Diagnostic {
     Diagnostic { metric, title, section }
 }

@@ -25,12 +25,13 @@ impl Group {
 
     /// Returns the games in which no run has completed an episode of training.
     pub(super) fn games_without_episodes(&self) -> BTreeSet<&str> {
-        let has_curve = |game: &&str| {
-            self.runs
-                .iter()
-                .any(|run| run.games.get(*game).is_some_and(|history| history.curve.last().is_some()))
-        };
-        self.games().into_iter().filter(|game| !has_curve(game)).collect()
+        self.games().into_iter().filter(|game| !self.has_curve(game)).collect()
+    }
+
+    /// Returns true if some run has completed an episode of training in a game.
+    fn has_curve(&self, game: &str) -> bool {
+        let mut histories = self.runs.iter().filter_map(|run| run.games.get(game));
+        histories.any(|history| history.curve.last().is_some())
     }
 
     /// Returns the scores in a game of all runs that have one.

@@ -14,8 +14,8 @@ const INCIDENTAL: [&str; 6] = [
     "distributed.report_ranks",
 ];
 
-/// The games of a run. They do not change the experiment of runs with a single game, such as those of a benchmark that trains
-/// an agent for each game.
+/// The games of a run. They do not change the experiment of runs with a single game, such as those of a benchmark that
+/// trains an agent for each game.
 const GAMES: &str = "environments.games";
 
 /// Groups runs by their settings, in the given order.
@@ -23,17 +23,17 @@ pub(super) fn grouped(runs: Vec<RunHistory>) -> Vec<Group> {
     labelled(unlabelled(runs))
 }
 
-/// Groups runs by their settings, and the groups into parts that have no game in common, those with the most games first.
-/// Labels tell the groups of a part apart.
+/// Groups runs by their settings, and the groups into parts that have no game in common, those with the most games
+/// first. Labels tell the groups of a part apart.
 pub(super) fn parts(runs: Vec<RunHistory>) -> Vec<Vec<Group>> {
     let mut parts: Vec<Vec<Group>> = Vec::new();
     for group in unlabelled(runs) {
         let shares_a_game = |part: &Vec<Group>| !games(part).is_disjoint(&group.games());
-        let place = parts.iter().position(shares_a_game).unwrap_or(parts.len());
+        let index = parts.iter().position(shares_a_game).unwrap_or(parts.len());
         let (mut same, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(shares_a_game);
         same.push(vec![group]);
         parts = others;
-        parts.insert(place, same.into_iter().flatten().collect());
+        parts.insert(index, same.into_iter().flatten().collect());
     }
     parts.sort_by_key(|part| Reverse(games(part).len()));
     parts.into_iter().map(labelled).collect()
@@ -60,12 +60,13 @@ fn labelled(mut groups: Vec<Group>) -> Vec<Group> {
 
 /// Returns the settings without incidental ones.
 fn shared(run: &RunHistory) -> Settings {
-    let is_incidental = |key: &str| {
-        INCIDENTAL.iter().any(|other| key == *other || key.starts_with(&format!("{other}.")))
-            || key == GAMES && run.games.len() == 1
-    };
-    let shared = run.settings.iter().filter(|(key, _)| !is_incidental(key));
-    shared.map(|(key, value)| (key.clone(), value.clone())).collect()
+    let mut shared = run.settings.clone();
+    shared.retain(|key, _| !is_incidental(key) && (key != GAMES || run.games.len() > 1));
+    shared
+}
+
+fn is_incidental(key: &str) -> bool {
+    INCIDENTAL.iter().any(|other| key == *other || key.starts_with(&format!("{other}.")))
 }
 
 #[cfg(test)]
@@ -89,6 +90,11 @@ mod tests {
         assert_eq!(games(&groups).into_iter().collect::<Vec<_>>(), ["harvest"]);
     }
 
+    fn label_and_runs(group: &Group) -> String {
+        let names: Vec<&str> = group.runs.iter().map(|run| run.name.as_str()).collect();
+        format!("{}: {}", group.label, names.join(" "))
+    }
+
     #[test]
     fn runs_that_differ_in_their_only_game_form_one_group_and_groups_without_a_common_game_are_apart() {
         let config = |games: &str, more: &str| format!("{more}\n[environments]\ngames = [{games}]");
@@ -101,11 +107,8 @@ mod tests {
             ("both", config("'qbert', 'hero'", "")),
         ];
         let parts = parts(runs.iter().map(|(name, config)| run(name, config)).collect());
-        let shown = |group: &Group| {
-            let names: Vec<&str> = group.runs.iter().map(|run| run.name.as_str()).collect();
-            format!("{}: {}", group.label, names.join(" "))
-        };
-        let shown: Vec<Vec<String>> = parts.iter().map(|part| part.iter().map(shown).collect()).collect();
+        let shown: Vec<Vec<String>> =
+            parts.iter().map(|part| part.iter().map(label_and_runs).collect()).collect();
         assert_eq!(
             shown,
             [

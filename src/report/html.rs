@@ -28,18 +28,20 @@ impl Table {
 
     /// Returns the table in an element that scrolls if the window is narrower.
     pub(super) fn html(&self) -> String {
-        let cells = |tag: &str, cells: &[String]| -> String {
-            let cell = |(column, text): (usize, &String)| {
-                let class = if column < self.left { " class=\"left\"" } else { "" };
-                format!("<{tag}{class}>{text}</{tag}>")
-            };
-            format!("<tr>{}</tr>\n", cells.iter().enumerate().map(cell).collect::<String>())
-        };
-        let rows: String = self.rows.iter().map(|row| cells("td", row)).collect();
+        let rows: String = self.rows.iter().map(|row| self.row("td", row)).collect();
         format!(
             "<div class=\"wide\"><table>\n<thead>{}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
-            cells("th", &self.headings).trim_end()
+            self.row("th", &self.headings).trim_end()
         )
+    }
+
+    /// Returns a row of cells in elements with the given tag.
+    fn row(&self, tag: &str, cells: &[String]) -> String {
+        let cells = cells.iter().enumerate().map(|(column, text)| {
+            let class = if column < self.left { " class=\"left\"" } else { "" };
+            format!("<{tag}{class}>{text}</{tag}>")
+        });
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
     }
 }
 
@@ -68,7 +70,7 @@ pub(super) fn unbroken(text: &str) -> String {
 }
 
 /// Formats a score or a count: one decimal below a hundred, none and thousands separators above, a dash for `None`.
-pub(super) fn number(value: Option<f64>) -> String {
+pub(super) fn format_number(value: Option<f64>) -> String {
     let Some(value) = value else { return "-".to_owned() };
     if value.abs() < 100.0 {
         return format!("{value:.1}");
@@ -134,10 +136,10 @@ mod tests {
 
     #[test]
     fn numbers_have_decimals_only_below_a_hundred() {
-        let shown =
-            [0.04, -18.26, 99.94, 100.4, -999.6, 12_345.6, 3_778_458.33].map(|value| number(Some(value)));
+        let shown = [0.04, -18.26, 99.94, 100.4, -999.6, 12_345.6, 3_778_458.33]
+            .map(|value| format_number(Some(value)));
         assert_eq!(shown, ["0.0", "-18.3", "99.9", "100", "-1,000", "12,346", "3,778,458"]);
-        assert_eq!(number(None), "-");
+        assert_eq!(format_number(None), "-");
     }
 
     #[test]

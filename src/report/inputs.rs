@@ -9,8 +9,8 @@ use super::runs::RunHistory;
 use crate::failure::sentence;
 use crate::runs::runs_below;
 
-/// Reads every run that the arguments name, each once. Calls `note` for each file or directory without runs, and `warn` for
-/// each run that cannot be read; they are skipped.
+/// Reads every run that the arguments name, each once. Calls `note` for each file or directory without runs, and `warn`
+/// for each run that cannot be read; they are skipped.
 pub(super) fn read(
     arguments: &[PathBuf],
     note: impl Fn(&str),
@@ -18,8 +18,8 @@ pub(super) fn read(
 ) -> Result<Vec<RunHistory>> {
     let mut runs = Vec::new();
     let mut seen = HashSet::new();
-    for found in arguments.iter().map(|argument| find(argument, arguments)).collect::<Result<Vec<_>>>()? {
-        let Found { directories, skipped, is_explicit } = found;
+    let matches = arguments.iter().map(|argument| find(argument, arguments)).collect::<Result<Vec<_>>>()?;
+    for Matches { directories, skipped, is_explicit } in matches {
         for path in skipped {
             note(&format!("skipped {}: it contains no run", path.display()));
         }
@@ -35,14 +35,16 @@ pub(super) fn read(
             }
         }
     }
-    let all = || arguments.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    ensure!(!runs.is_empty(), "no run found in {}", all());
+    if runs.is_empty() {
+        let arguments: Vec<String> = arguments.iter().map(|path| path.display().to_string()).collect();
+        bail!("no run found in {}", arguments.join(", "));
+    }
     Ok(runs)
 }
 
-/// The meaning of an argument.
+/// The runs that an argument names.
 #[derive(Debug)]
-struct Found {
+struct Matches {
     directories: Vec<PathBuf>,
     /// Files and directories without runs.
     skipped: Vec<PathBuf>,
@@ -50,7 +52,7 @@ struct Found {
     is_explicit: bool,
 }
 
-fn find(argument: &Path, arguments: &[PathBuf]) -> Result<Found> {
+fn find(argument: &Path, arguments: &[PathBuf]) -> Result<Matches> {
     if argument.exists() {
         let directories = below(argument);
         ensure!(
@@ -60,16 +62,16 @@ fn find(argument: &Path, arguments: &[PathBuf]) -> Result<Found> {
         );
         let skipped = if directories.is_empty() { vec![argument.to_owned()] } else { Vec::new() };
         let is_explicit = directories == [argument];
-        return Ok(Found { directories, skipped, is_explicit });
+        return Ok(Matches { directories, skipped, is_explicit });
     }
-    let mut found = Found { directories: Vec::new(), skipped: Vec::new(), is_explicit: false };
-    for path in matches(argument)? {
+    let mut matches = Matches { directories: Vec::new(), skipped: Vec::new(), is_explicit: false };
+    for path in expand(argument)? {
         match below(&path) {
-            directories if directories.is_empty() => found.skipped.push(path),
-            directories => found.directories.extend(directories),
+            directories if directories.is_empty() => matches.skipped.push(path),
+            directories => matches.directories.extend(directories),
         }
     }
-    Ok(found)
+    Ok(matches)
 }
 
 /// Returns true if a shell may have made an argument from a pattern such as `checkpoints/*`: another argument is in the
@@ -79,7 +81,7 @@ fn is_from_pattern(argument: &Path, arguments: &[PathBuf]) -> bool {
 }
 
 /// Returns the paths that a pattern matches, for shells that do not expand it and for quoted ones.
-fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
+fn expand(pattern: &Path) -> Result<Vec<PathBuf>> {
     let shown = pattern.display();
     let text = pattern.to_str().filter(|text| text.contains(['*', '?', '[']));
     let Some(text) = text else { bail!("{shown} does not exist") };
@@ -122,7 +124,7 @@ mod tests {
     }
 
     /// Returns the names of the runs and the notes, with paths relative to the directory.
-    fn found(temp: &TempDir, arguments: &[&str]) -> Result<(Vec<String>, Vec<String>), String> {
+    fn read_relative(temp: &TempDir, arguments: &[&str]) -> Result<(Vec<String>, Vec<String>), String> {
         let notes = RefCell::new(Vec::new());
         let paths: Vec<PathBuf> = arguments.iter().map(|argument| temp.path().join(argument)).collect();
         let root = format!("{}/", temp.path().display());
@@ -138,14 +140,18 @@ mod tests {
         let temp = checkpoints();
         // A run that has only just started has no curves.
         fs::remove_file(temp.path().join("alone").join(METRICS_FILE)).unwrap();
-        let all = ["alone", "seed=1", "seed=2"].map(str::to_owned).to_vec();
-        assert_eq!(found(&temp, &["sweep"]).unwrap(), (all[1..].to_vec(), vec![]));
-        assert_eq!(found(&temp, &["sweep/seed=2"]).unwrap(), (all[2..].to_vec(), vec![]));
+        let names = ["alone", "seed=1", "seed=2"].map(str::to_owned).to_vec();
+        assert_eq!(read_relative(&temp, &["sweep"]).unwrap(), (names[1..].to_vec(), vec![]));
+        assert_eq!(read_relative(&temp, &["sweep/seed=2"]).unwrap(), (names[2..].to_vec(), vec![]));
         let skipped = vec!["skipped README.md: it contains no run".to_owned()];
         // Quoted, and as the shell expands it.
-        assert_eq!(found(&temp, &["*"]).unwrap(), (all.clone(), skipped.clone()));
-        assert_eq!(found(&temp, &["README.md", "alone", "sweep", "alone"]).unwrap(), (all, skipped));
-        let (runs, notes) = found(&temp, &["sweep/settings", "sweep/seed=1", "sweep/seed=2"]).unwrap();
+        assert_eq!(read_relative(&temp, &["*"]).unwrap(), (names.clone(), skipped.clone()));
+        assert_eq!(
+            read_relative(&temp, &["README.md", "alone", "sweep", "alone"]).unwrap(),
+            (names, skipped)
+        );
+        let (runs, notes) =
+            read_relative(&temp, &["sweep/settings", "sweep/seed=1", "sweep/seed=2"]).unwrap();
         assert_eq!((runs.len(), notes.len()), (2, 1));
     }
 
@@ -163,7 +169,7 @@ mod tests {
     #[test]
     fn paths_without_runs_are_errors() {
         let temp = checkpoints();
-        let error = |arguments: &[&str]| found(&temp, arguments).unwrap_err();
+        let error = |arguments: &[&str]| read_relative(&temp, arguments).unwrap_err();
         assert_eq!(error(&["README.md"]), "README.md is not the directory of a run and contains no run");
         assert_eq!(
             error(&["alone", "sweep/settings"]),

@@ -16,7 +16,8 @@ const WIDTH: usize = 32;
 /// Sections of keys, the most informative first. The sections of algorithms precede them.
 const SECTIONS: [&str; 4] = ["policy", "environments", "experiment", "evaluation"];
 
-/// Returns a label for each group. A single run is called by its name, and so are all groups if their settings are too long.
+/// Returns a label for each group. A single run is called by its name, and so are all groups if their settings are too
+/// long.
 pub(super) fn labels(groups: &[Group]) -> Vec<String> {
     if let [Group { runs, .. }] = groups
         && let [run] = runs.as_slice()
@@ -30,15 +31,17 @@ pub(super) fn labels(groups: &[Group]) -> Vec<String> {
             return names;
         }
     }
-    let complete = |(label, group): (&String, &Group)| {
-        // Groups that differ in more keys than a label shows.
-        if labels.iter().filter(|other| *other == label).count() > 1 {
-            format!("{label} ({})", group.runs[0].name)
-        } else {
-            label.clone()
-        }
-    };
-    labels.iter().zip(groups).map(complete).collect()
+    labels.iter().zip(groups).map(|(label, group)| unique_label(label, group, &labels)).collect()
+}
+
+/// Returns the label of a group, with the name of a run if another group has the same label: the groups differ in more
+/// keys than a label shows.
+fn unique_label(label: &str, group: &Group, labels: &[String]) -> String {
+    if labels.iter().filter(|other| *other == label).count() > 1 {
+        format!("{label} ({})", group.runs[0].name)
+    } else {
+        label.to_owned()
+    }
 }
 
 /// Returns the name of the first run, and the number of the others.
@@ -54,7 +57,7 @@ fn label(group: &Group, groups: &[Group]) -> String {
     let games = group.games();
     let is_rival = |other: &&Group| other.algorithm() == group.algorithm() && other.games() == games;
     let rivals: Vec<&Settings> = groups.iter().filter(is_rival).map(|other| &other.settings).collect();
-    let keys = telling(differing(&rivals), &rivals);
+    let keys = distinguishing(differing(&rivals), &rivals);
     let of_games = groups.iter().any(|other| other.games() != games).then(|| named(&games, group));
     let parts = keys.iter().map(|key| {
         let value = group.settings.get(key).map_or_else(|| "unset".to_owned(), |value| short(&shown(value)));
@@ -81,26 +84,31 @@ pub(super) fn differing(settings: &[&Settings]) -> Vec<String> {
 }
 
 /// Returns all keys if they are few, or else the few keys that distinguish most of the settings.
-fn telling(mut keys: Vec<String>, settings: &[&Settings]) -> Vec<String> {
+fn distinguishing(mut keys: Vec<String>, settings: &[&Settings]) -> Vec<String> {
     keys.sort_by_key(|key| rank(key));
     if keys.len() <= KEYS {
         return keys;
     }
-    let kinds = |keys: &[String]| {
-        let values = |settings: &&Settings| -> Vec<String> {
-            keys.iter().map(|key| settings.get(key).map(Value::to_string).unwrap_or_default()).collect()
-        };
-        settings.iter().map(values).collect::<BTreeSet<_>>().len()
-    };
     let mut chosen: Vec<String> = Vec::new();
-    while chosen.len() < KEYS && kinds(&chosen) < settings.len() {
-        let with = |key: &String| kinds(&[chosen.as_slice(), std::slice::from_ref(key)].concat());
+    while chosen.len() < KEYS && count_distinct(settings, &chosen) < settings.len() {
         // Of equally good keys, the first.
-        let Some(best) = keys.iter().rev().max_by_key(|key| with(key)).cloned() else { break };
+        let best = keys.iter().rev().max_by_key(|key| {
+            let extended = [chosen.as_slice(), std::slice::from_ref(*key)].concat();
+            count_distinct(settings, &extended)
+        });
+        let Some(best) = best.cloned() else { break };
         keys.retain(|key| *key != best);
         chosen.push(best);
     }
     chosen
+}
+
+/// Returns the number of settings that differ in the values of these keys.
+fn count_distinct(settings: &[&Settings], keys: &[String]) -> usize {
+    let values = settings.iter().map(|settings| -> Vec<String> {
+        keys.iter().map(|key| settings.get(key).map(Value::to_string).unwrap_or_default()).collect()
+    });
+    values.collect::<BTreeSet<_>>().len()
 }
 
 /// Returns the rank of a key in a label: the keys of the algorithm come first.
@@ -108,7 +116,7 @@ fn rank(key: &str) -> usize {
     let section = key.split('.').next().unwrap_or(key);
     match SECTIONS.iter().position(|known| *known == section) {
         None => 0,
-        Some(place) => 1 + place,
+        Some(index) => 1 + index,
     }
 }
 
@@ -178,9 +186,8 @@ mod tests {
 
     #[test]
     fn groups_whose_settings_are_long_are_named_by_their_runs() {
-        let many = |games: &str, more: &str| {
-            format!("{more}\n[environments]\ngames = [{games}, 'boxing', 'breakout', 'freeway']")
-        };
+        const OTHERS: &str = "'boxing', 'breakout', 'freeway'";
+        let many = |game: &str, more: &str| format!("{more}\n[environments]\ngames = [{game}, {OTHERS}]");
         let scaled = "[policy]\nvalue_scale = 'popart'\n[experiment]\nseed = ";
         let configs = [
             ("transfer", many("'pong'", "")),
@@ -200,12 +207,9 @@ mod tests {
 
     #[test]
     fn groups_that_differ_in_many_keys_are_named_by_few() {
-        let many = |rate: &str, gamma: &str| {
-            format!(
-                "[ppo]\nlearning_rate = {rate}\ngamma = {gamma}\nnum_steps = 32\nnum_minibatches = 2\n[policy]\nlayer_norm = true"
-            )
-        };
-        let configs = [("a", String::new()), ("b", many("1e-3", "0.9")), ("c", many("1e-3", "0.8"))];
+        const COMMON: &str = "num_steps = 32\nnum_minibatches = 2\n[policy]\nlayer_norm = true";
+        let with_gamma = |gamma: &str| format!("[ppo]\nlearning_rate = 1e-3\ngamma = {gamma}\n{COMMON}");
+        let configs = [("a", String::new()), ("b", with_gamma("0.9")), ("c", with_gamma("0.8"))];
         let configs: Vec<(&str, &str)> =
             configs.iter().map(|(name, config)| (*name, config.as_str())).collect();
         assert_eq!(labels(&configs), ["PPO, gamma 0.99", "PPO, gamma 0.9", "PPO, gamma 0.8"]);

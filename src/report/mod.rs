@@ -32,13 +32,13 @@ pub(crate) use runs::RunHistory;
 
 /// Reads the runs and writes the page or the plot.
 pub(crate) fn run(args: &ReportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let format = FORMATS.of(&args.out)?;
+    let format = FORMATS.choose(&args.out)?;
     let printer = Printer::new(global.quiet);
     let runs = inputs::read(&args.runs, |note| printer.say(note), |warning| printer.warn(warning))?;
     let count = runs.len();
     match format {
         Format::Html => durable::write(&args.out, page::html(&groups::parts(runs))?.as_bytes())?,
-        Format::Plot => PlotFile::new(&args.out)?.draw(&Figure::of(&groups::grouped(runs)))?,
+        Format::Plot => PlotFile::new(&args.out)?.draw(&Figure::new(&groups::grouped(runs)))?,
     }
     writeln!(out, "{count} run{} in {}", if count == 1 { "" } else { "s" }, args.out.display())?;
     Ok(())

@@ -27,11 +27,13 @@ pub(super) struct Column {
     id: String,
     pub(super) name: String,
     pub(super) protocol: String,
-    pub(super) found: String,
+    /// Where the scores were found.
+    #[serde(rename = "found")]
+    pub(super) source: String,
 }
 
-/// Returns the game whose published scores apply to a [label](crate::config::Games::label). The label of a game in another
-/// mode is not the id of a game.
+/// Returns the game whose published scores apply to a [label](crate::config::Games::label). The label of a game in
+/// another mode is not the id of a game.
 pub(super) fn published(label: &str) -> Option<&'static ale::Game> {
     ale::game(label).ok()
 }
@@ -81,7 +83,7 @@ mod tests {
                 _ => 49,
             };
             assert!(
-                count >= expected && !column.protocol.is_empty() && !column.found.is_empty(),
+                count >= expected && !column.protocol.is_empty() && !column.source.is_empty(),
                 "{}",
                 column.name
             );
@@ -91,12 +93,14 @@ mod tests {
         }
     }
 
+    /// Returns the names of the columns with a score in any of the games.
+    fn names(games: &[&str]) -> Vec<&'static str> {
+        let games = games.iter().copied().collect();
+        PUBLISHED.columns(&games).iter().map(|column| column.name.as_str()).collect()
+    }
+
     #[test]
     fn columns_without_scores_are_hidden() {
-        let names = |games: &[&str]| -> Vec<&str> {
-            let games = games.iter().copied().collect();
-            PUBLISHED.columns(&games).iter().map(|column| column.name.as_str()).collect()
-        };
         assert_eq!(names(&["pong", "harvest"]).len(), 8);
         assert_eq!(
             names(&["surround"]),

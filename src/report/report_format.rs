@@ -29,10 +29,10 @@ mod tests {
     #[test]
     fn the_extension_chooses_the_format() {
         for (file, format) in [("a.html", Format::Html), ("b.HTM", Format::Html), ("c.svg", Format::Plot)] {
-            assert_eq!(FORMATS.of(Path::new(file)).unwrap(), format);
+            assert_eq!(FORMATS.choose(Path::new(file)).unwrap(), format);
         }
         for file in ["x.pdf", "report", ".html", "x.html.gz"] {
-            let error = FORMATS.of(Path::new(file)).unwrap_err().to_string();
+            let error = FORMATS.choose(Path::new(file)).unwrap_err().to_string();
             assert!(error.contains(file) && error.contains(".html for the page"), "{error}");
         }
     }

@@ -125,24 +125,24 @@ impl RunHistory {
 
     fn add(&mut self, record: &Map<String, Value>) {
         let is_possible = |value: &f64| value.abs() <= LARGEST;
-        let number = |tag: &str| record.get(tag).and_then(Value::as_f64).filter(is_possible);
+        let value = |tag: &str| record.get(tag).and_then(Value::as_f64).filter(is_possible);
         let single = self.games.len() == 1;
-        let frames = number("frames").unwrap_or(0.0);
+        let frames = value("frames").unwrap_or(0.0);
         self.reached = Moment::of_line(record).map_or(self.reached, |moment| self.reached.later(moment));
-        self.seconds = self.seconds.max(number("seconds").unwrap_or(0.0));
+        self.seconds = self.seconds.max(value("seconds").unwrap_or(0.0));
         for history in self.games.values_mut() {
             let task = (!single).then_some(history.id);
-            if let Some(value) = number(&Metric::RecentReturn.tag(task)) {
+            if let Some(value) = value(&Metric::RecentReturn.tag(task)) {
                 history.curve.push(frames, value);
             }
-            history.evaluation = number(&Metric::EvaluationReturn.tag(task)).or(history.evaluation);
+            history.evaluation = value(&Metric::EvaluationReturn.tag(task)).or(history.evaluation);
         }
         for tag in DIAGNOSTICS.iter().map(|diagnostic| diagnostic.metric.tag(None)) {
-            if let Some(value) = number(&tag) {
+            if let Some(value) = value(&tag) {
                 self.diagnostics.entry(tag).or_default().push(frames, value);
             }
         }
-        self.sps = number(&Metric::Sps.tag(None)).or(self.sps);
+        self.sps = value(&Metric::Sps.tag(None)).or(self.sps);
     }
 }
 

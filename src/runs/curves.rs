@@ -25,10 +25,9 @@ impl Curves {
         };
         // The first line may begin before the tail, and the last line of a running run may be incomplete.
         let records = text.lines().filter_map(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
-        let is_before = |record: &Map<String, Value>| {
-            Moment::of_line(record).is_some_and(|moment| moment.frames <= frames)
-        };
-        Ok(Self(records.filter(is_before).collect()))
+        let early =
+            records.filter(|record| Moment::of_line(record).is_some_and(|moment| moment.frames <= frames));
+        Ok(Self(early.collect()))
     }
 
     /// Returns the point of the run at the end.
@@ -38,13 +37,17 @@ impl Curves {
 
     /// Returns the newest value of a metric for each game, if all games have one.
     pub(super) fn newest(&self, metric: Metric, games: &[&str]) -> Option<Vec<f64>> {
-        let of_game = |game: &&str| {
+        let values = games.iter().map(|game| {
             let tags = [metric.tag(Some(game)), metric.tag(None)];
-            let tags = if games.len() == 1 { &tags[..] } else { &tags[..1] };
-            let value = |record: &Map<String, Value>| tags.iter().find_map(|tag| record.get(tag)?.as_f64());
-            self.0.iter().rev().find_map(value)
-        };
-        games.iter().map(of_game).collect()
+            self.newest_value(if games.len() == 1 { &tags } else { &tags[..1] })
+        });
+        values.collect()
+    }
+
+    /// Returns the newest value with one of the tags.
+    fn newest_value(&self, tags: &[String]) -> Option<f64> {
+        let mut newest_first = self.0.iter().rev();
+        newest_first.find_map(|record| tags.iter().find_map(|tag| record.get(tag)?.as_f64()))
     }
 }
 
@@ -65,13 +68,11 @@ mod tests {
     #[test]
     fn the_newest_values_are_found_at_the_end_of_a_long_file() {
         let temp = TempDir::new().unwrap();
-        let record = |frames: u64, value: f64| {
-            format!(
-                "{{\"frames\":{frames},\"charts/recent_return/pong\":{value},\"x\":\"{}\"}}\n",
-                "y".repeat(1000)
-            )
-        };
-        let mut text: String = (0..2000).map(|index| record(index, index as f64)).collect();
+        let padding = "y".repeat(1000);
+        let records = (0..2000).map(|frames| {
+            format!("{{\"frames\":{frames},\"charts/recent_return/pong\":{frames}.0,\"x\":\"{padding}\"}}\n")
+        });
+        let mut text: String = records.collect();
         text += "{\"frames\":5000,\"charts/recent_return/qbert\":7.5}\n{\"frames\":5001,\"charts/rec";
         fs::write(temp.path().join(METRICS_FILE), text).unwrap();
         let curves = Curves::up_to(temp.path(), u64::MAX).unwrap();

@@ -13,7 +13,7 @@ pub(super) struct DiskUse {
 
 impl DiskUse {
     /// Measures a directory. Files that disappear meanwhile, such as those of an old checkpoint, do not count.
-    pub(super) fn of(directory: &Path) -> Self {
+    pub(super) fn measure(directory: &Path) -> Self {
         let mut disk = Self { bytes: 0, changed: SystemTime::UNIX_EPOCH };
         let mut pending = vec![directory.to_owned()];
         while let Some(directory) = pending.pop() {

@@ -38,16 +38,17 @@ mod tests {
 
     use super::*;
 
+    fn create_directory(directory: &Path, files: &[&str]) {
+        fs::create_dir_all(directory).unwrap();
+        for file in files {
+            fs::write(directory.join(file), "x").unwrap();
+        }
+    }
+
     #[test]
     fn finds_nested_runs_among_other_files() {
         let temp = TempDir::new().unwrap();
-        let create = |name: &str, files: &[&str]| {
-            let directory = temp.path().join(name);
-            fs::create_dir_all(&directory).unwrap();
-            for file in files {
-                fs::write(directory.join(file), "x").unwrap();
-            }
-        };
+        let create = |name: &str, files: &[&str]| create_directory(&temp.path().join(name), files);
         create("plain", &[CONFIG, PROVENANCE]);
         create("sweep/gamma/seed1", &[CONFIG, PROVENANCE]);
         create("lost/checkpoints", &[]);

@@ -25,23 +25,23 @@ pub(super) fn print_json(runs: &[RunStatus], out: &mut impl Write) -> Result<()>
 
 fn object(run: &RunStatus) -> Value {
     let training = run.training.as_ref();
-    let of = |value: fn(&Training) -> Value| training.map_or(Value::Null, value);
+    let value_of = |value: fn(&Training) -> Value| training.map_or(Value::Null, value);
     json!({
         "path": run.path.to_string_lossy(),
-        "algorithm": of(|training| json!(training.experiment.run.algorithm)),
-        "games": of(|training| json!(training.experiment.games.names())),
-        "labels": of(|training| json!(training.experiment.games.labels())),
-        "seed": of(|training| json!(training.experiment.run.seed)),
+        "algorithm": value_of(|training| json!(training.experiment.run.algorithm)),
+        "games": value_of(|training| json!(training.experiment.games.names())),
+        "labels": value_of(|training| json!(training.experiment.games.labels())),
+        "seed": value_of(|training| json!(training.experiment.run.seed)),
         "state": run.state.name(),
         "problem": match &run.state {
             State::Damaged(problem) => Some(problem),
             _ => None,
         },
-        "frames": of(|training| json!(training.reached.frames)),
-        "total_frames": of(|training| json!(training.experiment.total_frames())),
-        "final_frames": of(|training| json!(training.experiment.final_frames())),
-        "percent_done": of(|training| json!(training.percent_done())),
-        "score": of(|training| json!(training.score)),
+        "frames": value_of(|training| json!(training.reached.frames)),
+        "total_frames": value_of(|training| json!(training.experiment.total_frames())),
+        "final_frames": value_of(|training| json!(training.experiment.final_frames())),
+        "percent_done": value_of(|training| json!(training.percent_done())),
+        "score": value_of(|training| json!(training.score)),
         "bytes": run.disk.bytes,
         "changed": run.disk.changed.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
     })
@@ -71,16 +71,16 @@ pub(super) fn print_table(
 
 fn row(run: &RunStatus, directory: &Path, now: SystemTime) -> Vec<String> {
     let training = run.training.as_ref();
-    let of = |text: fn(&Training) -> String| training.map_or_else(|| "-".to_owned(), text);
+    let text_of = |text: fn(&Training) -> String| training.map_or_else(|| "-".to_owned(), text);
     let age = now.duration_since(run.disk.changed).unwrap_or_default();
     vec![
         name(run, directory),
-        of(|training| training.experiment.run.algorithm.to_string()),
-        of(|training| games(&training.experiment.games.labels())),
+        text_of(|training| training.experiment.run.algorithm.to_string()),
+        text_of(|training| games(&training.experiment.games.labels())),
         run.state.name().to_owned(),
-        of(|training| quantity(training.experiment.total_frames() as f64)),
-        of(|training| format!("{}%", training.percent_done())),
-        of(|training| training.score.map_or_else(|| "-".to_owned(), |own| score(own, training))),
+        text_of(|training| quantity(training.experiment.total_frames() as f64)),
+        text_of(|training| format!("{}%", training.percent_done())),
+        text_of(|training| training.score.map_or_else(|| "-".to_owned(), |value| score(value, training))),
         quantity(run.disk.bytes as f64),
         short_age(age),
     ]
@@ -103,14 +103,15 @@ fn games(labels: &[String]) -> String {
 /// Formats a score, with the number of games if some have no part in it: `-20.9`, `43%*`, `43%* of 5`.
 fn score(Score { value, origin, human_normalised, games }: Score, training: &Training) -> String {
     let star = if origin == Origin::Evaluation { "*" } else { "" };
-    let value = if human_normalised { format!("{:.0}%", 100.0 * value) } else { number(value) };
-    let is_of_all = games == training.experiment.games.names().len();
-    let of = if is_of_all { String::new() } else { format!(" of {games}") };
-    format!("{value}{star}{of}")
+    let value =
+        if human_normalised { format!("{:.0}%", 100.0 * value) } else { return_in_six_characters(value) };
+    let has_all_games = games == training.experiment.games.names().len();
+    let of_games = if has_all_games { String::new() } else { format!(" of {games}") };
+    format!("{value}{star}{of_games}")
 }
 
 /// Formats a return in at most six characters.
-fn number(value: f64) -> String {
+fn return_in_six_characters(value: f64) -> String {
     if value.abs() >= 10_000.0 {
         quantity(value)
     } else if value.abs() >= 1000.0 {
@@ -251,7 +252,7 @@ mod tests {
         let quantities = [0.0, 512.0, 999.0, 9600.0, 40e6, 123.4e6, 999.6e6, 1.25e9, 2e12, -864_000.0];
         let texts = ["0", "512", "999", "9.6k", "40M", "123M", "1G", "1.2G", "2T", "-864k"];
         assert_eq!(quantities.map(quantity), texts);
-        assert_eq!([-20.94, 1234.5, 15_000.0].map(number), ["-20.9", "1234", "15k"]);
+        assert_eq!([-20.94, 1234.5, 15_000.0].map(return_in_six_characters), ["-20.9", "1234", "15k"]);
         let ages = [0, 59, 60, 3599, 3600, 86_399, 86_400 * 40];
         assert_eq!(
             ages.map(|age| short_age(Duration::from_secs(age))),

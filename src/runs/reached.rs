@@ -1,8 +1,8 @@
 use crate::telemetry::Moment;
 
-/// Returns the point that the training of a run has reached. A stopped run continues from its newest checkpoint and repeats
-/// the steps after it, so that is the point; while a process writes to the run, or without a checkpoint, it is the end of
-/// the curves.
+/// Returns the point that the training of a run has reached. For a stopped run it is the newest checkpoint, because the
+/// run continues from there and repeats the steps after it. While a process writes to the run, or without a checkpoint,
+/// it is the end of the curves.
 pub(crate) fn reached(saved: Option<Moment>, end_of_curves: Option<Moment>, is_running: bool) -> Moment {
     match (saved, end_of_curves) {
         (Some(saved), Some(end)) if is_running => saved.later(end),

@@ -31,27 +31,24 @@ impl Score {
     /// Returns the score of the newest evaluation or, without one, that of the last episodes.
     pub(super) fn newest(games: &Games, curves: &Curves, progress: Option<&Progress>) -> Option<Self> {
         let names = games.names();
-        let of = |origin, returns: Vec<f64>| Self::of(games, origin, &returns);
-        let evaluated = curves.newest(Metric::EvaluationReturn, &names);
-        let recent = || {
-            let means: Option<Vec<f64>> = progress?.recent_returns.iter().map(RecentReturns::mean).collect();
-            means.filter(|means| means.len() == names.len())
-        };
+        if let Some(returns) = curves.newest(Metric::EvaluationReturn, &names) {
+            return Some(Self::new(games, Origin::Evaluation, &returns));
+        }
         // The end of long curves may lie after the newest evaluation.
-        let saved = || Self::saved(games, progress?.evaluation.as_ref()?);
-        evaluated.map(|returns| of(Origin::Evaluation, returns)).or_else(saved).or_else(|| {
-            curves
-                .newest(Metric::RecentReturn, &names)
-                .or_else(recent)
-                .map(|returns| of(Origin::Training, returns))
-        })
+        let evaluation = progress.and_then(|progress| progress.evaluation.as_ref());
+        if let Some(score) = evaluation.and_then(|evaluation| Self::saved(games, evaluation)) {
+            return Some(score);
+        }
+        let recent = curves.newest(Metric::RecentReturn, &names);
+        let recent = recent.or_else(|| recent_returns(progress?, names.len()))?;
+        Some(Self::new(games, Origin::Training, &recent))
     }
 
     /// Returns the score of an evaluation in a checkpoint.
     fn saved(games: &Games, evaluated: &Evaluated) -> Option<Self> {
         let (names, origin) = (games.names(), Origin::Evaluation);
         if evaluated.returns.len() == names.len() {
-            return Some(Self::of(games, origin, &evaluated.returns));
+            return Some(Self::new(games, origin, &evaluated.returns));
         }
         // An older checkpoint, whose score of some games may be normalised in another way.
         let normalised = games.normalised(names.iter().map(|&name| (name, 0.0))).len();
@@ -60,16 +57,22 @@ impl Score {
         is_known.then_some(Self { value: evaluated.score, origin, human_normalised, games: names.len() })
     }
 
-    fn of(games: &Games, origin: Origin, returns: &[f64]) -> Self {
+    fn new(games: &Games, origin: Origin, returns: &[f64]) -> Self {
         let names = games.names();
         if let [value] = *returns {
             return Self { value, origin, human_normalised: false, games: 1 };
         }
         let pairs = || names.iter().copied().zip(returns.iter().copied());
         let normalised = games.normalised(pairs()).len();
-        let of = if normalised == 0 { names.len() } else { normalised };
-        Self { value: games.score(pairs()), origin, human_normalised: normalised > 0, games: of }
+        let count = if normalised == 0 { names.len() } else { normalised };
+        Self { value: games.score(pairs()), origin, human_normalised: normalised > 0, games: count }
     }
+}
+
+/// Returns the mean recent return of each game in a checkpoint, if each of `games` games has one.
+fn recent_returns(progress: &Progress, games: usize) -> Option<Vec<f64>> {
+    let means: Option<Vec<f64>> = progress.recent_returns.iter().map(RecentReturns::mean).collect();
+    means.filter(|means| means.len() == games)
 }
 
 #[cfg(test)]
@@ -77,16 +80,18 @@ mod tests {
     use super::*;
     use crate::config;
 
+    /// Returns games, with Breakout in another mode.
+    fn games(names: &str) -> Games {
+        let text = format!("[environments]\ngames = [{names}]\n[environments.game.breakout]\nmode = 12");
+        config::from_toml(&text).unwrap().resolve().unwrap().games
+    }
+
     #[test]
     fn games_in_other_modes_have_no_part_in_a_human_normalised_score() {
-        let games = |names: &str| {
-            let text = format!("[environments]\ngames = [{names}]\n[environments.game.breakout]\nmode = 12");
-            config::from_toml(&text).unwrap().resolve().unwrap().games
-        };
         let human = ale::game("pong").unwrap().human_score.unwrap();
-        let score = Score::of(&games("'pong', 'breakout'"), Origin::Training, &[human, 800.0]);
+        let score = Score::new(&games("'pong', 'breakout'"), Origin::Training, &[human, 800.0]);
         assert_eq!((score.value, score.human_normalised, score.games), (1.0, true, 1));
-        let alone = Score::of(&games("'breakout'"), Origin::Training, &[800.0]);
+        let alone = Score::new(&games("'breakout'"), Origin::Training, &[800.0]);
         assert_eq!((alone.value, alone.human_normalised, alone.games), (800.0, false, 1));
         // A score of an earlier version, which may be normalised.
         let evaluation = Some(Evaluated { frames: 8, score: 27.0, returns: Vec::new() });

@@ -78,7 +78,7 @@ impl RunStatus {
             }
             _ => State::Stopped,
         };
-        Self { path: run_dir.to_owned(), state, disk: DiskUse::of(run_dir), training: training.ok() }
+        Self { path: run_dir.to_owned(), state, disk: DiskUse::measure(run_dir), training: training.ok() }
     }
 }
 

@@ -37,15 +37,12 @@ impl FinalScores {
 
     /// Returns true if there are episodes of exactly these games.
     pub(crate) fn are_of(&self, games: &[&str]) -> bool {
-        let is_complete = |scores: &Vec<Scores>| {
-            let is_of = |(of_game, game): (&Scores, &&str)| of_game.task == **game && of_game.is_intact();
-            scores.len() == games.len() && scores.iter().zip(games).all(is_of)
-        };
-        is_complete(&self.agent) && self.random.as_ref().is_none_or(is_complete)
+        are_complete(&self.agent, games)
+            && self.random.as_ref().is_none_or(|random| are_complete(random, games))
     }
 
-    /// Removes the scores of a run if they were reached after `frames` frames or later. Fails if the file cannot be read: it
-    /// could not be written at the end either.
+    /// Removes the scores of a run if they were reached after `frames` frames or later. Fails if the file cannot be
+    /// read: it could not be written at the end either.
     pub(crate) fn remove_from(run_dir: &Path, frames: u64) -> Result<()> {
         let path = run_dir.join(Self::FILE);
         let text = match Self::text(run_dir) {
@@ -68,13 +65,19 @@ impl FinalScores {
     }
 }
 
+/// Returns true if there is a score for each of exactly these games, in order.
+fn are_complete(scores: &[Scores], games: &[&str]) -> bool {
+    scores.len() == games.len()
+        && scores.iter().zip(games).all(|(scores, game)| scores.task == *game && scores.is_intact())
+}
+
 #[cfg(test)]
 mod tests {
     use tempfile::TempDir;
 
     use super::*;
 
-    fn of(task: &str, returns: &[f64]) -> Scores {
+    fn scores(task: &str, returns: &[f64]) -> Scores {
         Scores { task: task.to_owned(), returns: returns.to_vec(), lengths: vec![9; returns.len()] }
     }
 
@@ -82,7 +85,7 @@ mod tests {
     fn scores_of_another_length_of_training_are_not_read() {
         let run = TempDir::new().unwrap();
         let read = |frames| FinalScores::read(run.path(), frames, &["pong"]);
-        let scores = FinalScores { frames: 8, agent: vec![of("pong", &[1.0])], random: None };
+        let scores = FinalScores { frames: 8, agent: vec![scores("pong", &[1.0])], random: None };
         assert_eq!(read(8), None);
         scores.write(run.path()).unwrap();
         assert_eq!((read(8), read(9)), (Some(scores), None));
@@ -98,16 +101,16 @@ mod tests {
     #[test]
     fn incomplete_scores_are_not_read() {
         let run = TempDir::new().unwrap();
-        let pong = of("pong", &[1.0]);
+        let pong = scores("pong", &[1.0]);
         let without_lengths = Scores { lengths: Vec::new(), ..pong.clone() };
         for (agent, random) in [
             (vec![], None),
-            (vec![of("pong", &[])], None),
-            (vec![of("breakout", &[1.0])], None),
-            (vec![pong.clone(), of("breakout", &[1.0])], None),
+            (vec![scores("pong", &[])], None),
+            (vec![scores("breakout", &[1.0])], None),
+            (vec![pong.clone(), scores("breakout", &[1.0])], None),
             (vec![without_lengths], None),
             (vec![pong.clone()], Some(vec![])),
-            (vec![pong.clone()], Some(vec![of("pong", &[])])),
+            (vec![pong.clone()], Some(vec![scores("pong", &[])])),
         ] {
             let scores = FinalScores { frames: 8, agent, random };
             scores.write(run.path()).unwrap();

@@ -44,8 +44,8 @@ impl Scores {
         (self.returns.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
     }
 
-    /// Returns the mean return on a scale from 0 for a random to 1 for a human player, if the scores of both are published
-    /// for the flavour of the game.
+    /// Returns the mean return on a scale from 0 for a random to 1 for a human player. There is none unless the scores
+    /// of both are published for the flavour of the game.
     pub(crate) fn human_normalised(&self, games: &Games) -> Option<f64> {
         games.human_normalised(&self.task, self.mean())
     }

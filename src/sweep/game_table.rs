@@ -17,14 +17,15 @@ struct GameScores<'a> {
     game: String,
     /// The mean return of each completed run.
     returns: Vec<f64>,
-    /// The mean over the runs on a scale from 0 for a random to 1 for a human player, if the scores of both are published.
+    /// The mean over the runs on a scale from 0 for a random to 1 for a human player, if the scores of both are
+    /// published.
     normalised: Option<f64>,
     /// The published scores of a random and of a human player.
     published: [Option<f64>; 2],
 }
 
 impl<'a> GameScores<'a> {
-    fn of(results: &'a SettingRuns) -> Self {
+    fn new(results: &'a SettingRuns) -> Self {
         let SettingRuns { setting, game, runs } = results;
         let game = game.unwrap_or_default();
         let scores = runs.iter().filter_map(RunHistory::scores);
@@ -51,18 +52,19 @@ impl<'a> GameScores<'a> {
     }
 
     /// Returns the lowest or the highest of several runs.
-    fn end(&self, pick: fn(f64, f64) -> f64) -> Option<f64> {
+    fn extreme(&self, pick: fn(f64, f64) -> f64) -> Option<f64> {
         self.returns.iter().copied().reduce(pick).filter(|_| self.returns.len() > 1)
     }
 }
 
-fn number(value: Option<f64>) -> String {
+/// Returns a value with one digit after the decimal point.
+fn one_digit(value: Option<f64>) -> String {
     value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.1}"))
 }
 
 /// Prints the scores in each game, and the aggregates of each setting over the games, best first.
 pub(super) fn print(results: &[SettingRuns], out: &mut impl Write) -> Result<()> {
-    print_scores(results.iter().map(GameScores::of).collect(), out)
+    print_scores(results.iter().map(GameScores::new).collect(), out)
 }
 
 fn print_scores(mut scores: Vec<GameScores<'_>>, out: &mut impl Write) -> Result<()> {
@@ -76,11 +78,11 @@ fn print_scores(mut scores: Vec<GameScores<'_>>, out: &mut impl Write) -> Result
         (("game", "game"), column(&|score| score.game.clone())),
         (("setting", "setting"), column(&setting)),
         (("seeds", "seeds"), column(&|score| score.returns.len().to_string())),
-        (("mean return", "mean"), column(&|score| number(score.mean()))),
-        (("lowest", "low"), column(&|score| number(score.end(f64::min)))),
-        (("highest", "high"), column(&|score| number(score.end(f64::max)))),
-        (("random player", "random"), column(&|score| number(score.published[0]))),
-        (("human player", "human"), column(&|score| number(score.published[1]))),
+        (("mean return", "mean"), column(&|score| one_digit(score.mean()))),
+        (("lowest", "low"), column(&|score| one_digit(score.extreme(f64::min)))),
+        (("highest", "high"), column(&|score| one_digit(score.extreme(f64::max)))),
+        (("random player", "random"), column(&|score| one_digit(score.published[0]))),
+        (("human player", "human"), column(&|score| one_digit(score.published[1]))),
         (
             ("human-normalised", "normalised"),
             column(&|score| score.normalised.map_or_else(|| ABSENT.to_owned(), share)),
@@ -105,16 +107,19 @@ fn print_aggregates(scores: &[GameScores<'_>], out: &mut impl Write) -> Result<(
     if settings.is_empty() {
         return Ok(());
     }
-    let row = |(setting, values): &(&str, Vec<f64>)| {
-        let aggregates =
-            [median(values.clone()), interquartile_mean(values.clone()), mean(values.iter().copied())];
-        let cells = aggregates.map(|aggregate| format!("{aggregate:.3}"));
-        [(*setting).to_owned(), values.len().to_string()].into_iter().chain(cells).collect()
-    };
     writeln!(out, "\nhuman-normalised scores over the games")?;
-    let rows: Vec<Vec<String>> = settings.iter().map(row).collect();
+    let rows: Vec<Vec<String>> =
+        settings.iter().map(|(setting, values)| aggregate_row(setting, values)).collect();
     let headings = ["setting", "games", "median", "interquartile mean", "mean"];
     table::print(&headings, &rows, out)
+}
+
+/// Returns the aggregates of a setting over its scores in the games.
+fn aggregate_row(setting: &str, values: &[f64]) -> Vec<String> {
+    let aggregates =
+        [median(values.to_vec()), interquartile_mean(values.to_vec()), mean(values.iter().copied())];
+    let cells = aggregates.map(|aggregate| format!("{aggregate:.3}"));
+    [setting.to_owned(), values.len().to_string()].into_iter().chain(cells).collect()
 }
 
 #[cfg(test)]
@@ -137,21 +142,17 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
+    /// Returns the scores of a setting in four games, whose human-normalised scores are shifted.
+    fn four_games(setting: &'static str, shift: f64) -> [GameScores<'static>; 4] {
+        [("qbert", 0.0), ("pong", 0.1), ("alien", 0.2), ("hero", 0.9)]
+            .map(|(game, share)| scores(setting, game, &[2.0, 4.0], Some(share + shift)))
+    }
+
     #[test]
     fn every_game_has_a_row_and_every_setting_its_aggregates() {
-        let of = |setting, shift: f64| {
-            let normalised =
-                |game: &'static str, share: f64| scores(setting, game, &[2.0, 4.0], Some(share + shift));
-            [
-                normalised("qbert", 0.0),
-                normalised("pong", 0.1),
-                normalised("alien", 0.2),
-                normalised("hero", 0.9),
-            ]
-        };
         let unpublished = vec![scores("as given", "adventure", &[], None)];
         assert_eq!(
-            table([of("as given", 0.0).into(), unpublished].concat()),
+            table([four_games("as given", 0.0).into(), unpublished].concat()),
             "game       seeds  mean  low  high  random  human  normalised\n\
              adventure      0     -    -     -       -      -           -\n\
              alien          2   3.0  2.0   4.0     1.7   30.5       0.200\n\
@@ -163,7 +164,7 @@ mod tests {
              setting   games  median  interquartile mean   mean\n\
              as given      4   0.150               0.150  0.300\n"
         );
-        let shown = table([of("ppo.gamma=0.9", 0.0), of("ppo.gamma=0.99", 0.1)].concat());
+        let shown = table([four_games("ppo.gamma=0.9", 0.0), four_games("ppo.gamma=0.99", 0.1)].concat());
         let (games, aggregates) = shown.split_once("\n\n").unwrap();
         assert_eq!(games.lines().filter(|row| row.starts_with("hero")).count(), 2, "{games}");
         assert_eq!(

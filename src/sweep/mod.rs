@@ -1,7 +1,7 @@
 //! `ale-train sweep`: one experiment with several values of its keys, several seeds, or a separate agent for each game.
 //!
-//! Every run is a separate process. The directory of the sweep records the completed runs, so the same command continues an
-//! interrupted sweep.
+//! Every run is a separate process. The directory of the sweep records the completed runs, so the same command
+//! continues an interrupted sweep.
 
 mod game_table;
 mod ranking;
@@ -22,7 +22,7 @@ use crate::cli::{ExperimentArgs, Global, Launcher, SweepArgs};
 use crate::config::{self, Config, RunSettings};
 use crate::durable;
 use crate::enclosure;
-use crate::failure::{AtWork, Interrupted};
+use crate::failure::{Interrupted, RuntimeFailure};
 use crate::files::limit;
 use crate::interrupt::Interrupt;
 use crate::learner::Algorithm;
@@ -44,7 +44,8 @@ const STOPPING: &str =
 const COMPLETE: &str = "complete";
 /// The key that --games-each sets.
 const GAMES: &str = "environments.games";
-/// Keys that may differ when a sweep is continued: the seed is part of the name of a run, and threads do not affect results.
+/// Keys that may differ when a sweep is continued: the seed is part of the name of a run, and threads do not affect
+/// results.
 const INCIDENTAL: [&str; 2] = ["experiment.seed", "experiment.num_threads"];
 
 /// Trains every run that is not complete, then prints the table.
@@ -74,14 +75,14 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
         .iter()
         .filter(|(_, (variant, seed))| !variant.run_dir(&args.run_dir, *seed).join(COMPLETE).exists());
     let total = numbered.len();
-    let interrupt = Interrupt::to_be_asked(Printer::new(global.quiet), STOPPING);
+    let interrupt = Interrupt::on_first_signal(Printer::new(global.quiet), STOPPING);
     let failed = Mutex::new(Vec::new());
-    run_parallel(args.jobs, missing, |&(number, (variant, seed))| {
+    run_parallel(args.jobs, missing, |&(index, (variant, seed))| {
         if let Some(signal) = interrupt.signal() {
             return Err(stopped(signal));
         }
         if !global.quiet {
-            notice(format_args!("run {number} of {total}: {}", variant.run_name(seed)));
+            notice(format_args!("run {index} of {total}: {}", variant.run_name(seed)));
         }
         if !train_run(args, variant, seed, global, &interrupt)? {
             failed.lock().expect("no thread panics while it holds the lock").push(variant.run_name(seed));
@@ -93,7 +94,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     if failed.is_empty() {
         return Ok(());
     }
-    let error = anyhow!(AtWork { doing: "run the same command again to repeat only the failed runs" });
+    let error = anyhow!(RuntimeFailure("run the same command again to repeat only the failed runs"));
     Err(error.context(format!("{} of {total} runs failed ({})", failed.len(), failed.join(", "))))
 }
 
@@ -117,9 +118,10 @@ fn check_flags(args: &SweepArgs, setting: &Setting) -> Result<()> {
         if let Some(flag) = config::flag_of(key, &args.experiment.layers()) {
             bail!("--vary {key} cannot be used with {flag}, which sets the same key");
         }
-        let sets =
-            |assignment: &&String| assignment.split_once('=').is_some_and(|(own, _)| own.trim() == key);
-        if let Some(assignment) = args.experiment.set.iter().find(sets) {
+        let mut assignments = args.experiment.set.iter();
+        let same = assignments
+            .find(|assignment| assignment.split_once('=').is_some_and(|(set, _)| set.trim() == key));
+        if let Some(assignment) = same {
             bail!("--vary {key} cannot be used with --set {assignment}, which sets the same key");
         }
     }
@@ -162,26 +164,38 @@ fn run_parallel<T: Send>(
     act: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
     let (items, failure) = (Mutex::new(items), Mutex::new(None));
-    let next = || {
-        let has_failed = failure.lock().expect("no thread panics while it holds the lock").is_some();
-        if has_failed { None } else { items.lock().expect("no thread panics while it holds the lock").next() }
-    };
-    let work = || {
-        while let Some(item) = next() {
-            if let Err(error) = act(item) {
-                failure.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
-            }
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| act_on_each(&items, &act, &failure));
         }
-    };
-    thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
+    });
     failure.into_inner().expect("no thread panics while it holds the lock").map_or(Ok(()), Err)
 }
 
-fn stopped(signal: Signal) -> anyhow::Error {
-    Interrupted { signal, again: Some("the same command".to_owned()) }.into()
+/// Calls `act` with one item after the other, until there are none or a thread has failed.
+fn act_on_each<T>(
+    items: &Mutex<impl Iterator<Item = T>>,
+    act: &impl Fn(T) -> Result<()>,
+    failure: &Mutex<Option<anyhow::Error>>,
+) {
+    loop {
+        if failure.lock().expect("no thread panics while it holds the lock").is_some() {
+            return;
+        }
+        let item = items.lock().expect("no thread panics while it holds the lock").next();
+        let Some(item) = item else { return };
+        if let Err(error) = act(item) {
+            failure.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
+        }
+    }
 }
 
-/// The experiment of a setting. Its preset is the one that fits the setting, which may change the algorithm or the games.
+fn stopped(signal: Signal) -> anyhow::Error {
+    Interrupted { signal, resume_command: Some("the same command".to_owned()) }.into()
+}
+
+/// The experiment of a setting. Its preset is the one that fits the setting, which may change the algorithm or the
+/// games.
 struct Variant<'a> {
     setting: &'a Setting,
     /// The only game, if each game is trained separately.
@@ -217,8 +231,8 @@ impl<'a> Variant<'a> {
 
     /// Returns the seeds to train the setting with: those of the sweep, or else the seed of the experiment.
     fn seeds<'b>(&self, args: &'b SweepArgs) -> impl Iterator<Item = u64> + use<'b> {
-        let own = args.seeds.is_none().then_some(self.seed);
-        args.seeds.iter().flat_map(|seeds| seeds.0.iter().copied()).chain(own)
+        let default = args.seeds.is_none().then_some(self.seed);
+        args.seeds.iter().flat_map(|seeds| seeds.0.iter().copied()).chain(default)
     }
 
     fn run_dir(&self, sweep: &Path, seed: u64) -> PathBuf {
@@ -236,17 +250,13 @@ impl<'a> Variant<'a> {
     /// Writes the experiment into the directory of a sweep.
     fn create(&self, sweep: &Path) -> Result<()> {
         let directory = sweep.join(SETTINGS);
-        let create = || {
-            fs::create_dir_all(sweep)?;
-            enclosure::check(sweep, &directory)?;
-            fs::create_dir_all(&directory)
-        };
-        create().with_context(|| format!("cannot write the directory {}", directory.display()))?;
+        create_directory(sweep, &directory)
+            .with_context(|| format!("cannot write the directory {}", directory.display()))?;
         durable::write_inside(sweep, &self.file(sweep), self.experiment.as_bytes())
     }
 
-    /// Returns true if the directory of a sweep has no file for this setting. If it has one, checks that it describes the
-    /// same experiment: names contain only the last parts of keys, so they may be ambiguous.
+    /// Returns true if the directory of a sweep has no file for this setting. If it has one, checks that it describes
+    /// the same experiment: names contain only the last parts of keys, so they may be ambiguous.
     fn is_new(&self, sweep: &Path) -> Result<bool> {
         let file = self.file(sweep);
         let before = match enclosure::read_text(sweep, &file, limit::EXPERIMENT) {
@@ -264,6 +274,13 @@ impl<'a> Variant<'a> {
         );
         Ok(false)
     }
+}
+
+/// Creates a directory in the directory of a sweep.
+fn create_directory(sweep: &Path, directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(sweep)?;
+    enclosure::check(sweep, directory)?;
+    fs::create_dir_all(directory)
 }
 
 /// Returns the warnings that all variants have.
@@ -335,7 +352,8 @@ fn train_run(
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let cannot = || format!("cannot start a run with {}", command_name(args));
-    // A launcher such as srun reads standard input. From a terminal, that would stop a background process group for ever.
+    // A launcher such as srun reads standard input. From a terminal, that would stop a background process group for
+    // ever.
     command.stdin(Stdio::null());
     let mut child = command.stdout(Stdio::null()).spawn().with_context(cannot)?;
     let status = interrupt.wait_for(&mut child).context("cannot wait for a run")?;
@@ -344,7 +362,7 @@ fn train_run(
     }
     // If this process was asked to stop, the exit status is ignored: the signal may have arrived before the run handled
     // signals.
-    match interrupt.signal().or_else(|| status.code().and_then(Signal::of_exit_status)) {
+    match interrupt.signal().or_else(|| status.code().and_then(Signal::from_exit_status)) {
         Some(signal) => Err(stopped(signal)),
         // The run has already reported the error.
         None => Ok(false),
@@ -365,18 +383,8 @@ fn threads(args: &SweepArgs) -> Option<usize> {
 
 /// Prints the games that are trained separately, and the settings, best first.
 fn print(args: &SweepArgs, variants: &[Variant<'_>], out: &mut impl Write) -> Result<()> {
-    let completed = |variant: &Variant<'_>| -> Result<Vec<RunHistory>> {
-        // A failed run has no final score, only one of unfinished training.
-        let runs = variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed));
-        runs.filter(|run| run.join(COMPLETE).exists()).map(|run| RunHistory::read(&run)).collect()
-    };
-    let results = variants
-        .iter()
-        .map(|variant| {
-            let setting = label(variant.setting);
-            Ok(SettingRuns { setting, game: variant.game, runs: completed(variant)? })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let results = variants.iter().map(|variant| SettingRuns::read(args, variant));
+    let results = results.collect::<Result<Vec<_>>>()?;
     if args.games_each.is_empty() { ranking::print(&results, out) } else { game_table::print(&results, out) }
 }
 
@@ -386,6 +394,16 @@ struct SettingRuns {
     /// The only game, if each game is trained separately.
     game: Option<&'static str>,
     runs: Vec<RunHistory>,
+}
+
+impl SettingRuns {
+    fn read(args: &SweepArgs, variant: &Variant<'_>) -> Result<Self> {
+        // A failed run has no final score, only one of unfinished training.
+        let runs = variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed));
+        let completed = runs.filter(|run| run.join(COMPLETE).exists());
+        let runs = completed.map(|run| RunHistory::read(&run)).collect::<Result<_>>()?;
+        Ok(Self { setting: label(variant.setting), game: variant.game, runs })
+    }
 }
 
 #[cfg(test)]

@@ -21,13 +21,9 @@ enum Scale {
 }
 
 impl Scale {
-    /// Returns the scale on which all runs can be compared: human-normalised if every run has such a score of each of its
-    /// games, or if all runs have one of the same games.
-    fn of(runs: &[&Games]) -> Self {
-        let normalised = |games: &Games| -> BTreeSet<&'static str> {
-            let names = games.names().into_iter();
-            names.filter(|name| games.human_normalised(name, 0.0).is_some()).collect()
-        };
+    /// Returns the scale on which all runs can be compared. It is human-normalised if every run has such a score of
+    /// each of its games, or if all runs have one of the same games.
+    fn common(runs: &[&Games]) -> Self {
         let sets: BTreeSet<_> = runs.iter().map(|games| normalised(games)).collect();
         let is_complete = |games: &&Games| normalised(games).len() == games.names().len();
         match sets.first() {
@@ -57,27 +53,39 @@ impl Scale {
     }
 }
 
+/// Returns the games of a run that have human-normalised scores.
+fn normalised(games: &Games) -> BTreeSet<&'static str> {
+    let names = games.names().into_iter();
+    names.filter(|name| games.human_normalised(name, 0.0).is_some()).collect()
+}
+
 /// Prints settings with their completed runs, best first. Settings without a score come last.
 pub(super) fn print(settings: &[SettingRuns], out: &mut impl Write) -> Result<()> {
     let games: Vec<&Games> =
         settings.iter().flat_map(|setting| &setting.runs).map(RunHistory::games).collect();
-    let scale = Scale::of(&games);
+    let scale = Scale::common(&games);
     let scores = |runs: &[RunHistory]| runs.iter().filter_map(|run| scale.score(run)).collect();
     let mut rows: Vec<(&String, Vec<f64>)> =
         settings.iter().map(|SettingRuns { setting, runs, .. }| (setting, scores(runs))).collect();
-    let key =
-        |scores: &[f64]| if scores.is_empty() { f64::NEG_INFINITY } else { mean(scores.iter().copied()) };
-    rows.sort_by(|(_, a), (_, b)| key(b).total_cmp(&key(a)));
+    rows.sort_by(|(_, a), (_, b)| sort_key(b).total_cmp(&sort_key(a)));
     let cells: Vec<Vec<String>> = rows.iter().map(|(label, scores)| row(label, scores)).collect();
     table::print(&["setting", "seeds", &scale.heading(), "lowest", "highest"], &cells, out)
 }
 
+/// Returns the mean score, below all others if there is none.
+fn sort_key(scores: &[f64]) -> f64 {
+    if scores.is_empty() { f64::NEG_INFINITY } else { mean(scores.iter().copied()) }
+}
+
 fn row(label: &str, scores: &[f64]) -> Vec<String> {
-    let end = |pick: fn(f64, f64) -> f64| scores.iter().copied().reduce(pick);
+    let extreme = |pick: fn(f64, f64) -> f64| scores.iter().copied().reduce(pick);
     let mean = (!scores.is_empty()).then(|| mean(scores.iter().copied()));
-    let numbers = [mean, end(f64::min), end(f64::max)];
-    let cell = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| format!("{number:.3}"));
-    [label.to_owned(), scores.len().to_string()].into_iter().chain(numbers.map(cell)).collect()
+    let values = [mean, extreme(f64::min), extreme(f64::max)];
+    [label.to_owned(), scores.len().to_string()].into_iter().chain(values.map(cell)).collect()
+}
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
 }
 
 #[cfg(test)]
@@ -94,12 +102,13 @@ mod tests {
     fn settings_are_ranked_on_a_scale_that_all_of_them_have() {
         let both = |mode| games("'pong', 'breakout'", mode);
         let other = "[environments.game.breakout]\nmode = 12";
-        let (all, one) = (both(""), both(other));
+        let (default_modes, other_mode) = (both(""), both(other));
         let (pong, cart_pole) = (games("'pong'", ""), games("'CartPole-v1'", ""));
-        assert_eq!(Scale::of(&[&all, &pong]), Scale::HumanNormalised { games: None });
-        assert_eq!(Scale::of(&[&one, &one]), Scale::HumanNormalised { games: Some(1) });
-        for mixed in [&[&all, &one][..], &[&games("'breakout'", other)], &[&cart_pole], &[]] {
-            assert_eq!(Scale::of(mixed), Scale::Return, "{mixed:?}");
+        assert_eq!(Scale::common(&[&default_modes, &pong]), Scale::HumanNormalised { games: None });
+        assert_eq!(Scale::common(&[&other_mode, &other_mode]), Scale::HumanNormalised { games: Some(1) });
+        for mixed in [&[&default_modes, &other_mode][..], &[&games("'breakout'", other)], &[&cart_pole], &[]]
+        {
+            assert_eq!(Scale::common(mixed), Scale::Return, "{mixed:?}");
         }
     }
 }

@@ -126,17 +126,12 @@ impl<'a> Varied<'a> {
 impl Range {
     fn parse(key: &str, low: &str, high: &str) -> Result<Self> {
         let (is_log, low) = low.strip_prefix("log:").map_or((false, low), |low| (true, low));
-        let whole = |text: &str| whole_number(text.trim()).and_then(|number| i64::try_from(number).ok());
-        let number = |text: &str| {
-            let number = whole(text).map(|number| number as f64).or_else(|| text.trim().parse().ok());
-            number.filter(|number| number.is_finite()).with_context(|| format!("'{text}' is not a number"))
-        };
-        let (from, to) = (number(low)?, number(high)?);
+        let (from, to) = (float(low)?, float(high)?);
         ensure!(from < to, "the low end must be less than the high end");
         ensure!((to - from).is_finite(), "the range is too wide");
         ensure!(!is_log || from > 0.0, "a logarithmic range must start above 0");
         let is_whole = config::field(key).is_some_and(|field| field.whole_numbers().is_some());
-        Ok(match (whole(low), whole(high)) {
+        Ok(match (integer(low), integer(high)) {
             (Some(from), Some(to)) if !is_log => Self::Integer(from, to),
             (None, _) | (_, None) if is_whole => bail!("both ends must be whole numbers, like {key}"),
             _ if is_log => Self::Log { from, to, is_whole },
@@ -155,6 +150,15 @@ impl Range {
             }
         }
     }
+}
+
+fn integer(text: &str) -> Option<i64> {
+    whole_number(text.trim()).and_then(|integer| i64::try_from(integer).ok())
+}
+
+fn float(text: &str) -> Result<f64> {
+    let float = integer(text).map(|integer| integer as f64).or_else(|| text.trim().parse().ok());
+    float.filter(|float| float.is_finite()).with_context(|| format!("'{text}' is not a number"))
 }
 
 /// Returns `value`, which is in the range, rounded to three digits, or more if the range is narrow: at least about a
@@ -192,10 +196,13 @@ fn combination(keys: &[Varied<'_>], mut index: usize) -> Setting {
 
 /// Returns a sample of the combinations, in their order.
 fn sampled(keys: &[Varied<'_>], count: usize, mut rng: ChaCha8Rng) -> Result<Vec<Setting>> {
-    let all =
+    let combinations =
         number_of_combinations(keys).context("--random is not possible: there are too many combinations")?;
-    ensure!((1..=all).contains(&count), "--random {count} is not possible: there are {all} combinations");
-    let mut indices = index::sample(&mut rng, all, count).into_vec();
+    ensure!(
+        (1..=combinations).contains(&count),
+        "--random {count} is not possible: there are {combinations} combinations"
+    );
+    let mut indices = index::sample(&mut rng, combinations, count).into_vec();
     indices.sort_unstable();
     Ok(indices.into_iter().map(|index| combination(keys, index)).collect())
 }
@@ -231,13 +238,16 @@ mod tests {
     #[test]
     fn returns_all_combinations_or_a_sample() {
         let vary = ["ppo.gamma=0.9,0.99", "ppo.num_steps=8,16,32"];
-        let all = settings(&vary, None).unwrap();
-        assert_eq!((all.len(), all[0].join(" ")), (6, "ppo.gamma=0.9 ppo.num_steps=8".to_owned()));
+        let combinations = settings(&vary, None).unwrap();
+        assert_eq!(
+            (combinations.len(), combinations[0].join(" ")),
+            (6, "ppo.gamma=0.9 ppo.num_steps=8".to_owned())
+        );
         let some = settings(&vary, Some(4)).unwrap();
-        assert!(some.len() == 4 && some.iter().all(|setting| all.contains(setting)));
+        assert!(some.len() == 4 && some.iter().all(|setting| combinations.contains(setting)));
         assert!(complaint(&vary, Some(7)).contains("there are 6 combinations"));
         assert!(complaint(&["nonsense"], None).contains("expected KEY=VALUE,VALUE"));
-        assert_eq!(settings(&vary, Some(6)).unwrap(), all);
+        assert_eq!(settings(&vary, Some(6)).unwrap(), combinations);
     }
 
     #[test]
@@ -263,6 +273,11 @@ mod tests {
         assert!(complaint(&vary, None).contains("there are more than 10000 combinations"));
     }
 
+    /// Returns the number that a setting assigns to a key.
+    fn value(setting: &Setting, key: usize) -> f64 {
+        setting[key].split_once('=').unwrap().1.parse().unwrap()
+    }
+
     #[test]
     fn draws_within_ranges_and_more_draws_extend_fewer() {
         let vary = [
@@ -274,9 +289,6 @@ mod tests {
         let few = settings(&vary, Some(5)).unwrap();
         let many = settings(&vary, Some(300)).unwrap();
         assert_eq!(few, many[..5]);
-        let value = |setting: &Setting, key: usize| -> f64 {
-            setting[key].split_once('=').unwrap().1.parse().unwrap()
-        };
         for (key, ends) in [(0, 1e-5..=1e-2), (1, 0.9..=0.99), (2, 8.0..=64.0), (3, 0.1..=0.2)] {
             assert!(many.iter().all(|setting| ends.contains(&value(setting, key))), "{}", vary[key]);
         }

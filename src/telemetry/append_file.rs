@@ -16,7 +16,8 @@ pub(super) struct AppendFile {
 }
 
 impl AppendFile {
-    /// Opens or creates a file of a run and truncates it to `length` bytes. Fails if a symbolic link leads out of the run.
+    /// Opens or creates a file of a run and truncates it to `length` bytes. Fails if a symbolic link leads out of the
+    /// run.
     pub(super) fn open(run_dir: &Path, name: &str, length: u64) -> io::Result<Self> {
         let path = run_dir.join(name);
         let opened = enclosure::check(run_dir, &path).and_then(|()| files::open_or_create(&path));

@@ -13,12 +13,13 @@ impl Heartbeat {
     /// Starts the thread. If the system cannot start one, the function is never called.
     pub(super) fn start(period: Duration, mut beat: impl FnMut() + Send + 'static) -> Self {
         let (stop, stopped) = mpsc::channel();
-        let run = move || {
+        let builder = thread::Builder::new().name("progress".to_owned());
+        let thread = builder.spawn(move || {
             while stopped.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
                 beat();
             }
-        };
-        let thread = thread::Builder::new().name("progress".to_owned()).spawn(run).ok();
+        });
+        let thread = thread.ok();
         Self { stop: Some(stop), thread }
     }
 }

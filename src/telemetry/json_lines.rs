@@ -71,19 +71,20 @@ impl Sink for JsonStdout {
 /// `{"updates":1,"steps":128,"frames":512,"seconds":0.5,"charts/SPS":256.0}`.
 fn write(record: &Record, out: &mut impl Write) -> io::Result<()> {
     let moment = serde_json::to_value(record.moment)?.as_object().cloned().unwrap_or_default();
-    let mut line = |object: &Map<String, Value>| {
-        serde_json::to_writer(&mut *out, object)?;
-        out.write_all(b"\n")
-    };
     let mut object = moment.clone();
     for sample in &record.samples {
         let tag = sample.tag();
         // Two episodes that end in the same step have the same tags.
         if object.contains_key(&tag) {
-            line(&std::mem::replace(&mut object, moment.clone()))?;
+            write_line(&std::mem::replace(&mut object, moment.clone()), out)?;
         }
         // JSON cannot represent NaN and infinities: they become null.
         object.insert(tag, json!(sample.value));
     }
-    line(&object)
+    write_line(&object, out)
+}
+
+fn write_line(object: &Map<String, Value>, out: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, object)?;
+    out.write_all(b"\n")
 }

@@ -106,8 +106,8 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    /// Returns the tag in TensorBoard and JSON Lines, and the name on the progress line, which is empty for metrics that it
-    /// does not show. Tags follow `CleanRL`, so that curves can be compared.
+    /// Returns the tag in TensorBoard and JSON Lines, and the name on the progress line, which is empty for metrics
+    /// that it does not show. Tags follow `CleanRL`, so that curves can be compared.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::EpisodicReturn => ("charts/episodic_return", ""),

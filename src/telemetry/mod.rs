@@ -1,9 +1,10 @@
 //! Metrics of a run in progress, and the files and streams that receive them.
 //!
-//! The training loop produces [`Record`]s; every [`Sink`] writes them in its format. The x axis is [`Moment::steps`], agent
-//! decisions over all environments, like CleanRL's `global_step`; records also hold the emulated frames.
+//! The training loop produces [`Record`]s; every [`Sink`] writes them in its format. The x axis is [`Moment::steps`],
+//! agent decisions over all environments, like CleanRL's `global_step`; records also hold the emulated frames.
 
 mod append_file;
+mod game_table;
 mod heartbeat;
 mod hparams;
 mod json_lines;
@@ -45,8 +46,8 @@ use tensorboard::TensorBoard;
 /// The name of the JSON Lines file of a run.
 pub(crate) const METRICS_FILE: &str = JsonLines::FILE;
 
-/// The length of each telemetry file at a checkpoint. A resumed run truncates the files to these lengths, which discards
-/// records of the lost part of the run.
+/// The length of each telemetry file at a checkpoint. A resumed run truncates the files to these lengths, which
+/// discards records of the lost part of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct FilePositions(BTreeMap<String, u64>);
@@ -57,7 +58,7 @@ impl FilePositions {
         Self(Telemetry::FILES.iter().map(|&file| (file.to_owned(), u64::MAX)).collect())
     }
 
-    fn of(&self, file: &str) -> u64 {
+    fn length(&self, file: &str) -> u64 {
         self.0.get(file).copied().unwrap_or(0)
     }
 }
@@ -79,8 +80,8 @@ impl Telemetry {
     /// The files in the directory of a run.
     pub(crate) const FILES: [&str; 2] = [JsonLines::FILE, TensorBoard::FILE];
 
-    /// Opens the files of the run of these games in `run_dir`, truncated to `positions`. With `json`, records also go to
-    /// standard output.
+    /// Opens the files of the run of these games in `run_dir`, truncated to `positions`. With `json`, records also go
+    /// to standard output.
     pub(crate) fn open(
         run_dir: &Path,
         positions: &FilePositions,
@@ -90,8 +91,8 @@ impl Telemetry {
     ) -> Result<Self> {
         let context = || format!("cannot write telemetry to {}", run_dir.display());
         let tensorboard =
-            TensorBoard::open(run_dir, positions.of(TensorBoard::FILE), games).with_context(context)?;
-        let json_lines = JsonLines::open(run_dir, positions.of(JsonLines::FILE)).with_context(context)?;
+            TensorBoard::open(run_dir, positions.length(TensorBoard::FILE), games).with_context(context)?;
+        let json_lines = JsonLines::open(run_dir, positions.length(JsonLines::FILE)).with_context(context)?;
         let (printer, status) = (progress_line.printer(), progress_line.status());
         let mut sinks: Vec<Box<dyn Sink>> =
             vec![Box::new(tensorboard), Box::new(json_lines), Box::new(progress_line)];
@@ -107,8 +108,8 @@ impl Telemetry {
         &self.status
     }
 
-    /// Passes a record to every sink. A sink that fails, for example on a full disk, pauses with a warning until the next
-    /// checkpoint: losing curves must not stop a run.
+    /// Passes a record to every sink. A sink that fails, for example on a full disk, pauses with a warning until the
+    /// next checkpoint: losing curves must not stop a run.
     pub(crate) fn record(&mut self, record: &Record) {
         self.each(|sink| sink.record(record));
     }

@@ -20,14 +20,15 @@ impl Forecast {
     }
 }
 
-/// The number of seconds of training that a measurement before it is worth.
+/// The weight of a measurement before training: that of this many seconds of training.
 const MEASUREMENT: f64 = 3.0;
-/// The number of seconds of training after which a cycle has lost two thirds of its weight. Much less would make the time
-/// left swing with the load of the machine; much more would be slow to notice a lasting change.
+/// The number of seconds of training after which a cycle has lost two thirds of its weight. Much less would make the
+/// time left swing with the load of the machine; much more would be slow to notice a lasting change.
 const SPAN: f64 = 120.0;
 
-/// The remaining time of a run, from the speeds of its cycles of collection and update so far. Recent cycles count most. The
-/// number of cycles does not matter, only their duration: an update takes milliseconds in one run and minutes in another.
+/// The remaining time of a run, from the speeds of its cycles of collection and update so far. Recent cycles count
+/// most. The number of cycles does not matter, only their duration: an update takes milliseconds in one run and minutes
+/// in another.
 #[derive(Debug)]
 pub(super) struct Pace {
     learning_starts: u64,
@@ -64,11 +65,10 @@ impl Work {
     }
 
     fn add(&mut self, other: &Self, weight_of_self: f64) {
-        let sum = |own: &mut f64, other: f64| *own = *own * weight_of_self + other;
-        sum(&mut self.played, other.played);
-        sum(&mut self.playing, other.playing);
-        sum(&mut self.learned, other.learned);
-        sum(&mut self.learning, other.learning);
+        self.played = self.played * weight_of_self + other.played;
+        self.playing = self.playing * weight_of_self + other.playing;
+        self.learned = self.learned * weight_of_self + other.learned;
+        self.learning = self.learning * weight_of_self + other.learning;
     }
 }
 
@@ -91,14 +91,14 @@ impl Pace {
         }
     }
 
-    /// Counts an update after `frames` frames and `seconds` of training, of which `learning` were spent on learning since the
-    /// last call.
+    /// Counts an update after `frames` frames and `seconds` of training, of which `learning` were spent on learning
+    /// since the last call.
     pub(super) fn update(&mut self, frames: u64, seconds: f64, learning: f64) {
-        let (before, last) = std::mem::replace(&mut self.last_update, (frames, seconds));
+        let (last_frames, last_seconds) = std::mem::replace(&mut self.last_update, (frames, seconds));
         let cycle = Work {
-            played: frames.saturating_sub(before) as f64,
-            playing: (seconds - last - learning).max(0.0),
-            learned: frames.saturating_sub(before.max(self.learning_starts)) as f64,
+            played: frames.saturating_sub(last_frames) as f64,
+            playing: (seconds - last_seconds - learning).max(0.0),
+            learned: frames.saturating_sub(last_frames.max(self.learning_starts)) as f64,
             learning,
         };
         if cycle.played == 0.0 {
@@ -110,7 +110,7 @@ impl Pace {
             return;
         }
         self.first = None;
-        self.average.add(&cycle, (-(seconds - last) / SPAN).exp());
+        self.average.add(&cycle, (-(seconds - last_seconds) / SPAN).exp());
     }
 
     /// Returns the remaining seconds of training after `frames` frames, if they can be known.
@@ -142,9 +142,9 @@ mod tests {
     /// A replay that learns from the thousandth frame on, four times as slowly as it plays.
     const MEASURED: Forecast = Forecast { playing: 0.001, learning: 0.004, learning_starts: 1000 };
 
-    fn assert_near(found: Option<f64>, expected: f64) {
-        let found = found.expect("a known time");
-        assert!((found / expected - 1.0).abs() < 1e-6, "{found} instead of {expected}");
+    fn assert_near(actual: Option<f64>, expected: f64) {
+        let actual = actual.expect("a known time");
+        assert!((actual / expected - 1.0).abs() < 1e-6, "{actual} instead of {expected}");
     }
 
     #[test]
@@ -207,9 +207,9 @@ mod tests {
                 lefts.push(left / (16_000_000 - 8192 * cycle) as f64);
             }
         }
-        let (least, most) =
-            lefts.iter().fold((f64::MAX, 0.0f64), |(least, most), &left| (least.min(left), most.max(left)));
-        assert!(most / least < 1.25, "between {least} and {most} seconds a frame");
+        let shortest = lefts.iter().copied().fold(f64::MAX, f64::min);
+        let longest = lefts.iter().copied().fold(0.0, f64::max);
+        assert!(longest / shortest < 1.25, "between {shortest} and {longest} seconds a frame");
     }
 
     #[test]

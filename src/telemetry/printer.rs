@@ -17,8 +17,8 @@ pub(crate) enum Printer {
 }
 
 impl Printer {
-    /// Creates a printer, with a progress bar if standard error is a terminal that can draw one (not if `TERM` is `dumb` or not set). Of
-    /// several processes, only the leader prints.
+    /// Creates a printer, with a progress bar if standard error is a terminal that can draw one (not if `TERM` is
+    /// `dumb` or not set). Of several processes, only the leader prints.
     pub(crate) fn new(quiet: bool) -> Self {
         if cluster::is_follower() {
             Self::Silent

@@ -1,6 +1,9 @@
+//! The progress of a run, as text.
+
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::game_table::{self, GameRow};
 use super::metric::Metric;
 use super::pace::{Forecast, Pace};
 use super::record::{Moment, Record, Sample};
@@ -12,13 +15,7 @@ use crate::statistics::{mean, median};
 /// The largest number of games whose returns fit the line.
 const GAMES_IN_LINE: usize = 6;
 /// The weight of the newest episode in the mean length of a game's episodes.
-const NEWEST: f64 = 0.1;
-/// The smallest width of the name of a game in the table, and the width of its values.
-const NAME: usize = 18;
-const VALUES: usize = 24;
-/// The space between two columns of games.
-const GAP: usize = 3;
-
+const NEWEST_WEIGHT: f64 = 0.1;
 /// The extent of a run, for its progress.
 #[derive(Default)]
 pub(crate) struct Extent {
@@ -53,26 +50,9 @@ pub(super) struct Progress {
     activity: Option<(String, Instant)>,
 }
 
-struct GameRow {
-    game: TrackedGame,
-    frames: f64,
-    /// The mean return of the last episodes, once one has ended.
-    recent: Option<f64>,
-    /// The mean length of the last episodes in steps, once one has ended.
-    length: Option<f64>,
-}
-
-impl GameRow {
-    fn human_normalised(&self) -> Option<f64> {
-        self.game.human_normalised(self.recent?)
-    }
-}
-
 impl Progress {
     pub(super) fn new(extent: Extent) -> Self {
         let beginning = extent.beginning;
-        let row =
-            |game: &TrackedGame| GameRow { game: game.clone(), frames: 0.0, recent: None, length: None };
         Self {
             started: Instant::now(),
             moment: beginning,
@@ -83,7 +63,7 @@ impl Progress {
                 (beginning.frames, beginning.seconds),
             ),
             latest: BTreeMap::new(),
-            games: extent.games.iter().map(row).collect(),
+            games: extent.games.iter().map(GameRow::new).collect(),
             evaluation: None,
             environments: 1.0,
             activity: None,
@@ -117,15 +97,11 @@ impl Progress {
 
     pub(super) fn record(&mut self, record: &Record) {
         let Record { moment, samples } = record;
-        let value = |metric: Metric| {
-            let found = samples.iter().find(|sample| sample.metric == metric && sample.task.is_none());
-            found.map(|sample| sample.value)
-        };
         // Only records of updates have a speed.
-        if value(Metric::Sps).is_some() {
+        if value_of(samples, Metric::Sps).is_some() {
             let [acting, environments, learning] =
                 [Metric::ActingTime, Metric::EnvironmentTime, Metric::LearningTime]
-                    .map(|metric| value(metric).unwrap_or(0.0));
+                    .map(|metric| value_of(samples, metric).unwrap_or(0.0));
             self.pace.update(moment.frames, moment.seconds, learning);
             if acting + environments > 0.0 {
                 self.environments = environments / (acting + environments);
@@ -133,11 +109,11 @@ impl Progress {
         }
         self.moment = *moment;
         for sample in samples {
-            self.note(sample);
+            self.record_sample(sample);
         }
     }
 
-    fn note(&mut self, sample: &Sample) {
+    fn record_sample(&mut self, sample: &Sample) {
         let game = match &sample.task {
             Some(task) => self.games.iter_mut().find(|row| row.game.id == *task),
             None if self.games.len() == 1 => self.games.first_mut(),
@@ -148,7 +124,7 @@ impl Progress {
             (Metric::Frames, Some(game)) => game.frames = sample.value,
             (Metric::EpisodicLength, Some(game)) => {
                 let mean = game.length.unwrap_or(sample.value);
-                game.length = Some(mean + NEWEST * (sample.value - mean));
+                game.length = Some(mean + NEWEST_WEIGHT * (sample.value - mean));
             }
             (Metric::EvaluationTime, _) => self.evaluation = Some(sample.value),
             _ => {}
@@ -241,8 +217,8 @@ impl Progress {
         Some(episodes * mean(lengths) * frames_per_step * self.pace.playing()?)
     }
 
-    /// Returns the recent return of a single game, or an aggregate over the games that have completed an episode and, if
-    /// there are few, the return of each.
+    /// Returns the recent return of a single game, or an aggregate over the games that have completed an episode and,
+    /// if there are few, the return of each.
     fn scores(&self) -> Vec<String> {
         let returns: Vec<f64> = self.games.iter().filter_map(|game| game.recent).collect();
         if returns.is_empty() {
@@ -262,51 +238,26 @@ impl Progress {
             scores.push(format!("mean return {} of {count}/{total} games", short(mean(returns))));
         }
         if total <= GAMES_IN_LINE {
-            let of_game = |game: &GameRow| Some(format!("{} {}", game.game.label, short(game.recent?)));
-            scores.extend(self.games.iter().filter_map(of_game));
+            scores.extend(self.games.iter().filter_map(GameRow::score));
         }
         scores
     }
 
-    /// Returns the number of lines of the table for a width in characters; none for a single game.
+    /// Returns the number of lines of the table of games for a width in characters; none for a single game.
     pub(super) fn table_height(&self, width: usize) -> Option<usize> {
-        let columns = self.columns(width);
-        (self.games.len() > 1).then(|| self.games.len().div_ceil(columns) + 1)
+        (self.games.len() > 1).then(|| game_table::height(&self.games, width))
     }
 
-    /// Returns the width of the longest name.
-    fn name_width(&self) -> usize {
-        self.games.iter().map(|row| row.game.label.chars().count()).fold(NAME, usize::max)
-    }
-
-    /// Returns the number of games side by side.
-    fn columns(&self, width: usize) -> usize {
-        ((width + GAP) / (self.name_width() + VALUES + GAP)).max(1)
-    }
-
-    /// Returns a table of the games in at most `height` lines of at most `width` characters: the frames, the recent return,
-    /// and the same human-normalised.
+    /// Returns the table of games in at most `height` lines of at most `width` characters.
     pub(super) fn table(&self, width: usize, height: usize) -> String {
-        let columns = self.columns(width).min(self.games.len().max(1));
-        let rows = self.games.len().div_ceil(columns);
-        let name = self.name_width().min(width.saturating_sub(VALUES)).max(NAME);
-        let heading = format!("{:name$} {:>7} {:>8} {:>6}", "game", "frames", "return", "human");
-        let mut lines = vec![vec![heading; columns].join(&" ".repeat(GAP))];
-        for row in 0..rows {
-            let in_row = (0..columns).filter_map(|column| self.games.get(column * rows + row));
-            lines.push(in_row.map(|game| cells(game, name)).collect::<Vec<_>>().join(&" ".repeat(GAP)));
-        }
-        lines.truncate(height.max(1));
-        lines.join("\n")
+        game_table::table(&self.games, width, height)
     }
 }
 
-/// Returns the values of a game after its name, which is cut to a width.
-fn cells(game: &GameRow, name: usize) -> String {
-    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    let recent = or_dash(game.recent.map(short));
-    let human = or_dash(game.human_normalised().map(|score| format!("{score:.3}")));
-    format!("{:name$.name$} {:>7} {recent:>8} {human:>6}", game.game.label, short(game.frames))
+/// Returns the value of a metric that is not that of a single game.
+fn value_of(samples: &[Sample], metric: Metric) -> Option<f64> {
+    let sample = samples.iter().find(|sample| sample.metric == metric && sample.task.is_none());
+    sample.map(|sample| sample.value)
 }
 
 #[cfg(test)]

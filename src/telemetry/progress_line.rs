@@ -23,8 +23,9 @@ const BAR_INTERVAL: Duration = Duration::from_millis(200);
 /// The number of lines of a terminal that the table of games leaves for messages and the bar.
 const RESERVED_LINES: usize = 6;
 
-/// The progress of a run: a bar on a terminal that can draw one, with a table of the games if the terminal is tall enough; a line every
-/// ten seconds elsewhere. A thread redraws it, so that it keeps moving during long updates and evaluations.
+/// The progress of a run. A terminal that can draw it shows a bar, with a table of the games if the terminal is tall
+/// enough. Elsewhere there is a line every ten seconds. A thread redraws it, so that it keeps moving during long
+/// updates and evaluations.
 pub(crate) struct ProgressLine {
     status: Status,
     /// Stopped before the line is cleared.

@@ -25,8 +25,8 @@ const BUCKETS: usize = 30;
 
 /// A TensorBoard event file.
 ///
-/// tensorboard-rs encodes the records but does not write the file: its writer uses a new name each time and panics if the
-/// disk is full.
+/// tensorboard-rs encodes the records but does not write the file: its writer uses a new name each time and panics if
+/// the disk is full.
 pub(super) struct TensorBoard {
     file: AppendFile,
     games: Vec<TrackedGame>,
@@ -118,13 +118,13 @@ fn scalar(sample: &Sample, description: Option<String>) -> Summary {
     })
 }
 
-/// Returns the description of a curve, which TensorBoard shows beside it: the game, if its mode or difficulty is not the
-/// default, or the games of an aggregate that lacks some of them. Tags do not contain them, so that a run that is resumed
-/// keeps its tags.
+/// Returns the description of a curve, which TensorBoard shows beside it. It names the game, if its mode or difficulty
+/// is not the default, or the number of games of an aggregate that lacks some. Tags do not contain either, so that a
+/// run that is resumed keeps its tags.
 fn description(sample: &Sample, games: &[TrackedGame]) -> Option<String> {
     if sample.metric.is_of_normalised_games() {
-        let of = games.iter().filter(|game| game.human_normalised(0.0).is_some()).count();
-        return (of < games.len()).then(|| format!("{of} of {} games", games.len()));
+        let count = games.iter().filter(|game| game.human_normalised(0.0).is_some()).count();
+        return (count < games.len()).then(|| format!("{count} of {} games", games.len()));
     }
     let game = match &sample.task {
         Some(task) => games.iter().find(|game| game.id == *task),
@@ -175,9 +175,10 @@ fn encoded_image(tag: &str, image: &RgbImage) -> io::Result<Summary> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, image.width as u32, image.height as u32);
     encoder.set_color(png::ColorType::Rgb);
-    let write =
-        |encoder: png::Encoder<'_, &mut Vec<u8>>| encoder.write_header()?.write_image_data(&image.pixels);
-    write(encoder).map_err(io::Error::other)?;
+    encoder
+        .write_header()
+        .and_then(|mut writer| writer.write_image_data(&image.pixels))
+        .map_err(io::Error::other)?;
     let mut encoded = Summary_Image::new();
     encoded.set_width(image.width as i32);
     encoded.set_height(image.height as i32);

@@ -46,11 +46,11 @@ fn events(run_dir: &Path) -> Vec<Event> {
 fn scalars(run_dir: &Path) -> Vec<(String, i64, f32)> {
     let events = events(run_dir);
     assert_eq!(events[0].get_file_version(), "brain.Event:2");
-    let scalar = |event: &Event| {
+    let scalars = events[1..].iter().map(|event| {
         let value = &event.get_summary().value[0];
         (value.tag.clone(), event.step, value.get_simple_value())
-    };
-    events[1..].iter().map(scalar).collect()
+    });
+    scalars.collect()
 }
 
 #[test]
@@ -65,18 +65,20 @@ fn descriptions_name_the_mode_of_a_game_and_the_games_of_an_aggregate() {
     ];
     telemetry.record(&Record { moment: Moment::default(), samples });
     telemetry.flush();
-    let described = |event: &Event| {
-        let value = &event.get_summary().value[0];
-        (value.tag.clone(), value.get_metadata().get_summary_description().to_owned())
-    };
-    let found: Vec<_> = events(run.path())[1..].iter().map(described).collect();
+    let descriptions: Vec<_> = events(run.path())[1..].iter().map(description).collect();
     let expected = [
         ("charts/episodic_return/pong", "pong (mode 1)"),
         ("charts/episodic_return/boxing", ""),
         ("evaluation/human_normalised_median", "1 of 2 games"),
         ("losses/value_loss", ""),
     ];
-    assert_eq!(found, expected.map(|(tag, text)| (tag.to_owned(), text.to_owned())));
+    assert_eq!(descriptions, expected.map(|(tag, text)| (tag.to_owned(), text.to_owned())));
+}
+
+/// Returns the tag and the description of an event.
+fn description(event: &Event) -> (String, String) {
+    let value = &event.get_summary().value[0];
+    (value.tag.clone(), value.get_metadata().get_summary_description().to_owned())
 }
 
 #[test]
@@ -156,8 +158,8 @@ fn a_resumed_run_has_its_hyperparameters_once() {
     let plugin = value(2).get_metadata().get_plugin_data().clone();
     assert_eq!(plugin.plugin_name, "hparams");
     // Field 3 holds the session, whose field 1 is an entry of a map: the key, and a value with a double in field 2.
-    let number = 0.25f64.to_le_bytes();
-    let entry = [&b"\x0a\x09ppo.gamma\x12\x09\x11"[..], &number].concat();
+    let gamma = 0.25f64.to_le_bytes();
+    let entry = [&b"\x0a\x09ppo.gamma\x12\x09\x11"[..], &gamma].concat();
     let entry = [&[0x0a, entry.len() as u8][..], &entry].concat();
     assert!(
         plugin.content.starts_with(&[0x1a]) && plugin.content[2..].starts_with(&entry),
@@ -225,8 +227,8 @@ fn a_failing_sink_pauses_until_a_checkpoint_and_the_others_continue() {
     for steps in 1..=2 {
         telemetry.record(&record(steps, 1.0));
     }
-    assert_eq!(telemetry.positions().of("records"), 1);
+    assert_eq!(telemetry.positions().length("records"), 1);
     telemetry.record(&record(3, 1.0));
-    assert_eq!(telemetry.positions().of("records"), 2);
+    assert_eq!(telemetry.positions().length("records"), 2);
     assert_eq!(scalars(run.path()).len(), 6);
 }

@@ -30,21 +30,21 @@ pub(super) fn amend(agent: &mut StoredAgent, args: &ResumeArgs, printer: &Printe
             total >= trained || total == agent.experiment.run.total_frames,
             "experiment.total_frames = {total} is not possible: the run has been trained for {trained} frames already"
         );
-        warn_of(&agent.experiment, &experiment, printer);
+        print_new_warnings(&agent.experiment, &experiment, printer);
         agent.experiment = experiment;
     }
     Ok(changes)
 }
 
 /// Returns true if a change affects the scores of the same agent.
-pub(super) fn is_of_evaluation(change: &Change) -> bool {
+pub(super) fn affects_evaluation(change: &Change) -> bool {
     change.key.starts_with("evaluation.")
 }
 
-/// Fails unless the changes of a finished run concern only its evaluation and its checkpoints. Others would be recorded as
-/// settings with which nothing was trained.
+/// Fails unless the changes of a finished run concern only its evaluation and its checkpoints. Others would be recorded
+/// as settings with which nothing was trained.
 pub(super) fn check_finished(run_dir: &Path, changes: &[Change]) -> Result<()> {
-    let has_effect = |change: &&Change| is_of_evaluation(change) || change.key.starts_with("checkpoints.");
+    let has_effect = |change: &&Change| affects_evaluation(change) || change.key.starts_with("checkpoints.");
     match changes.iter().find(|change| !has_effect(change)) {
         None => Ok(()),
         Some(change) => bail!(
@@ -67,15 +67,15 @@ pub(super) fn configured(
     let before = config::from_toml(&text).and_then(Config::resolve).with_context(unusable)?;
     let (config, changes) = config::amended(&text, &args.set, args.total_frames)?;
     let experiment = config.resolve()?;
-    warn_of(&before, &experiment, printer);
+    print_new_warnings(&before, &experiment, printer);
     Ok((experiment, changes))
 }
 
 /// Prints the warnings that a change of settings adds to those of the experiment.
-fn warn_of(before: &Experiment, after: &Experiment, printer: &Printer) {
+fn print_new_warnings(before: &Experiment, after: &Experiment, printer: &Printer) {
     let known = before.warnings();
-    let found = after.warnings().into_iter().chain(after.unused_precision());
-    found.filter(|line| !known.contains(line)).for_each(|line| printer.warn(&line));
+    let warnings = after.warnings().into_iter().chain(after.unused_precision());
+    warnings.filter(|line| !known.contains(line)).for_each(|line| printer.warn(&line));
 }
 
 impl Run {

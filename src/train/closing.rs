@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::run::{OutputOptions, Run};
 use crate::evaluation;
-use crate::failure::{AtWork, sentence};
+use crate::failure::{RuntimeFailure, sentence};
 use crate::interrupt::Interrupt;
 use crate::output::quoted;
 use crate::scores::{FinalScores, Scores};
@@ -68,7 +68,7 @@ impl Run {
         if scores.random.is_none() {
             let stop = || interrupt.is_requested();
             let report = |text| status.show_activity(text);
-            scores.random = evaluation::of_random_player(&self.builder, &self.plan(&stop, &report))?;
+            scores.random = evaluation::evaluate_random_player(&self.builder, &self.plan(&stop, &report))?;
             status.resume_training();
             self.keep(scores, printer);
         }
@@ -83,8 +83,8 @@ impl Run {
         }
     }
 
-    /// Removes final scores that this process is about to replace: of later training, which is repeated, or of an evaluation
-    /// that is repeated.
+    /// Removes the final scores if the run will produce new ones, because it repeats the training or the evaluation
+    /// that they come from.
     pub(super) fn discard_stale_scores(&self) -> Result<()> {
         if self.learner.is_complete() && self.experiment.evaluation.episodes == 0 {
             return Ok(());
@@ -117,7 +117,7 @@ impl Run {
         let activity = || ProgressLine::of_activity(printer.clone());
         if !scores.agent.is_empty() {
             self.compare(&mut scores, interrupt, printer, &activity().status(), &mut table)
-                .context(AtWork { doing: "evaluation failed" })?;
+                .context(RuntimeFailure("evaluation failed"))?;
         }
         if !is_closed && scores.random.is_some() {
             let (ends, games) = (FilePositions::ends(), self.experiment.games.tracked());

@@ -37,11 +37,10 @@ pub(super) fn cause_of(failure: &Error) -> Option<LearnerError> {
 fn save(divergence: Divergence, run_dir: &Path) -> String {
     let path = run_dir.join(FILE);
     let texts = HashMap::from([("about".to_owned(), divergence.to_string())]);
-    let write = || {
-        enclosure::check_file(run_dir, &path)?;
-        tensors::write(&path, divergence.batch, Precision::F32, texts)
-    };
-    match write() {
+    let written = enclosure::check_file(run_dir, &path)
+        .map_err(Error::from)
+        .and_then(|()| tensors::write(&path, divergence.batch, Precision::F32, texts));
+    match written {
         Ok(()) => format!("the batch is in {}", path.display()),
         Err(error) => format!("the batch could not be saved: {}", sentence(&error)),
     }

@@ -21,8 +21,8 @@ impl Run {
         Interval::new(if settings.episodes > 0 { settings.interval_frames } else { 0 }, evaluated)
     }
 
-    /// Evaluates the agent if an evaluation is due, also at the end of a training with regular evaluations. Returns true if it
-    /// was evaluated.
+    /// Evaluates the agent if an evaluation is due, also at the end of a training with regular evaluations. Returns
+    /// true if it was evaluated.
     pub(super) fn evaluate_if_due(
         &mut self,
         evaluations: &mut Interval,
@@ -52,8 +52,8 @@ impl Run {
         self.progress.evaluation.as_ref().is_some_and(|evaluation| evaluation.frames == frames)
     }
 
-    /// Returns true if only the closing scores are left: the budget is used up, and the last of the regular evaluations is
-    /// complete.
+    /// Returns true if only the closing scores are left: the budget is used up, and the last of the regular evaluations
+    /// is complete.
     pub(super) fn is_finished(&self) -> bool {
         let is_evaluated = !self.evaluations().is_used() || self.is_evaluated(self.progress.moment.frames);
         self.learner.is_complete() && is_evaluated
@@ -89,7 +89,7 @@ impl Run {
     ) -> Result<Option<Vec<Scores>>> {
         let agent = Agent { learner: self.learner.as_ref(), greedy: self.experiment.evaluation.greedy };
         let report = |text| telemetry.status().show_activity(text);
-        let scores = evaluation::of_agent(&self.builder, &agent, &self.plan(stop, &report), spectator);
+        let scores = evaluation::evaluate_agent(&self.builder, &agent, &self.plan(stop, &report), spectator);
         telemetry.status().resume_training();
         scores
     }

@@ -58,18 +58,20 @@ pub(super) fn session(experiment: &Experiment) -> Result<Media> {
 
 /// Returns the keys that influence learning, with their values.
 fn influential(experiment: &Experiment) -> Result<Vec<(String, Hyperparameter)>> {
-    let influences = |key: &str| {
-        let is_in = |other: &str| key == other || key.starts_with(&format!("{other}."));
-        !WITHOUT_INFLUENCE.iter().any(|other| is_in(other))
-    };
     let values = config::values(&experiment.to_toml()?)?.into_iter().filter(|(key, _)| influences(key));
     Ok(values.map(|(key, value)| (key, hyperparameter(&value))).collect())
 }
 
+/// Returns true if a key influences what is learned.
+fn influences(key: &str) -> bool {
+    let is_in = |other: &str| key == other || key.starts_with(&format!("{other}."));
+    !WITHOUT_INFLUENCE.iter().any(|other| is_in(other))
+}
+
 fn hyperparameter(value: &Value) -> Hyperparameter {
     match value {
-        Value::Integer(number) => Hyperparameter::Number(*number as f64),
-        Value::Float(number) => Hyperparameter::Number(*number),
+        Value::Integer(integer) => Hyperparameter::Number(*integer as f64),
+        Value::Float(float) => Hyperparameter::Number(*float),
         Value::Boolean(truth) => Hyperparameter::Truth(*truth),
         Value::String(text) => Hyperparameter::Text(text.clone()),
         Value::Array(values) if values.iter().all(Value::is_str) => {
@@ -110,13 +112,15 @@ mod tests {
         }
     }
 
+    fn keys(values: &[(String, Hyperparameter)]) -> Vec<String> {
+        values.iter().map(|(key, _)| key.clone()).collect()
+    }
+
     #[test]
     fn columns_are_those_of_all_algorithms_and_values_those_of_the_run() {
         let Media::SessionStart(session) = session(&experiment("[ppo]\ngamma = 0.9")).unwrap() else {
             unreachable!()
         };
-        let keys =
-            |of: &[(String, Hyperparameter)]| of.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
         let columns = keys(&session.columns);
         assert!(session.first.iter().all(|key| columns.contains(key)), "{:?}", session.first);
         assert!(columns.contains(&"dqn.buffer_size".to_owned()) && columns.contains(&"ppo.gamma".to_owned()));

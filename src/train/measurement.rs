@@ -24,9 +24,9 @@ pub(super) struct Speed {
     pub(super) learning: f64,
 }
 
-/// Trains a throw-away learner for a few cycles of collection and update. Resets the environments first and leaves them in an
-/// arbitrary state. `samples` is the number of samples that an update learns from, `max_steps` the number of steps after
-/// which no cycle starts. Returns nothing if `stop` ends the measurement.
+/// Trains a throw-away learner for a few cycles of collection and update. Resets the environments first and leaves them
+/// in an arbitrary state. `samples` is the number of samples that an update learns from, `max_steps` the number of
+/// steps after which no cycle starts. Returns nothing if `stop` ends the measurement.
 pub(super) fn measure(
     environments: &mut dyn Environments,
     learner: &mut dyn Learner,
@@ -77,11 +77,11 @@ impl Cycle {
     }
 
     fn speed(&self) -> Speed {
-        let of = |phase: Duration, count: u64| phase.as_secs_f64() / count.max(1) as f64;
+        let per_item = |phase: Duration, count: u64| phase.as_secs_f64() / count.max(1) as f64;
         Speed {
-            acting: of(self.phases.acting, self.steps),
-            environments: of(self.phases.environments, self.steps),
-            learning: of(self.phases.learning, self.samples),
+            acting: per_item(self.phases.acting, self.steps),
+            environments: per_item(self.phases.environments, self.steps),
+            learning: per_item(self.phases.learning, self.samples),
         }
     }
 }

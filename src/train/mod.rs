@@ -152,7 +152,8 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     Run { lock, ..run }.execute(&output, out)
 }
 
-/// Returns the run that continues from a checkpoint with the changes of `args`, on `device` or else the device of the run.
+/// Returns the run that continues from a checkpoint with the changes of `args`, on `device` or else the device of the
+/// run.
 fn restored(
     mut agent: StoredAgent,
     args: &ResumeArgs,
@@ -181,7 +182,7 @@ fn restored(
         if was_complete {
             amended_run::check_finished(&run_dir, &changes)?;
         }
-        if changes.iter().any(amended_run::is_of_evaluation) {
+        if changes.iter().any(amended_run::affects_evaluation) {
             // It is repeated with the new settings, also by a process that resumes after an interruption.
             checkpoint.progress.evaluation = None;
         }

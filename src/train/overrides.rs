@@ -13,8 +13,8 @@ const INDENT: usize = 16;
 /// The largest number of lines.
 const LINES: usize = 10;
 
-/// Returns the lines about games with overrides. Games with the same overrides share a line, which is broken if it is too
-/// long.
+/// Returns the lines about games with overrides. Games with the same overrides share a line, which is broken if it is
+/// too long.
 pub(super) fn lines(experiment: &Experiment) -> Result<Vec<String>> {
     let mut games: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in experiment.games.names() {
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::config;
 
-    fn of(games: &[&str], overrides: impl Fn(usize, &str) -> String) -> Vec<String> {
+    fn lines_for(games: &[&str], overrides: impl Fn(usize, &str) -> String) -> Vec<String> {
         let sections = games
             .iter()
             .enumerate()
@@ -53,13 +53,13 @@ mod tests {
 
     #[test]
     fn games_with_the_same_overrides_share_a_line() {
-        let found = of(&["pong", "breakout", "boxing", "qbert"], |_, game| match game {
+        let lines = lines_for(&["pong", "breakout", "boxing", "qbert"], |_, game| match game {
             "breakout" => "mode = 12\ndifficulty = 1".to_owned(),
             "qbert" => String::new(),
             _ => "num_envs = 2".to_owned(),
         });
         assert_eq!(
-            found,
+            lines,
             [
                 "  overrides     difficulty = 1, mode = 12: breakout",
                 "                num_envs = 2: pong, boxing"
@@ -69,9 +69,10 @@ mod tests {
 
     #[test]
     fn overrides_of_57_games_fit_a_terminal() {
-        let all: Vec<&str> = ale::games().iter().filter(|game| game.atari57).map(|game| game.id).collect();
-        let same = of(&all, |_, _| "num_envs = 3".to_owned());
-        let different = of(&all, |index, _| format!("num_envs = {}", index + 1));
+        let atari57: Vec<&str> =
+            ale::games().iter().filter(|game| game.atari57).map(|game| game.id).collect();
+        let same = lines_for(&atari57, |_, _| "num_envs = 3".to_owned());
+        let different = lines_for(&atari57, |index, _| format!("num_envs = {}", index + 1));
         for lines in [&same, &different] {
             assert!(lines.len() <= LINES && lines.iter().all(|line| line.len() <= WIDTH), "{lines:#?}");
         }

@@ -46,8 +46,8 @@ struct Memory {
 impl Subject<'_> {
     /// Prints the plan. Returns the forecast of the duration, if the run is long enough for a measurement.
     ///
-    /// The measurement uses the environments, which are reset or restored afterwards, and a learner of its own. It does not
-    /// change the run.
+    /// The measurement uses the environments, which are reset or restored afterwards, and a learner of its own. It does
+    /// not change the run.
     pub(super) fn present(
         &self,
         environments: &mut dyn Environments,
@@ -142,11 +142,11 @@ impl Subject<'_> {
         measure(environments, learner.as_mut(), trial.samples, max_steps, stop)
     }
 
-    /// Returns the memory that the run needs, from the memory before and after a trial and the size of a checkpoint without
-    /// experience.
+    /// Returns the memory that the run needs, from the memory before and after a trial and the size of a checkpoint
+    /// without experience.
     ///
-    /// The peak of the trial has environments, networks, the optimiser and the activations of a minibatch. The experience
-    /// is still to come. Evaluations and checkpoints take memory when the activations have been freed.
+    /// The peak of the trial has environments, networks, the optimiser and the activations of a minibatch. The
+    /// experience is still to come. Evaluations and checkpoints take memory when the activations have been freed.
     fn memory(
         &self,
         workload: &Workload,

@@ -14,12 +14,12 @@ pub(crate) fn settle_shards(experiment: &mut Experiment) {
     }
 }
 
-/// Decides in which order the CPUs of a new run sum products of 16-bit numbers, unless this is configured: that of the faster
-/// instructions of the leader's processor.
+/// Decides in which order the CPUs of a new run sum products of 16-bit numbers, unless this is configured: that of the
+/// faster instructions of the leader's processor.
 pub(crate) fn settle_bf16_arithmetic(experiment: &mut Experiment) -> Result<()> {
     if experiment.has_16_bit_products() && experiment.policy.bf16_arithmetic.is_none() {
         experiment.policy.bf16_arithmetic =
-            Some(cluster::choice_of_leader(Bf16Arithmetic::here(), Bf16Arithmetic::ALL)?);
+            Some(cluster::leader_choice(Bf16Arithmetic::here(), Bf16Arithmetic::ALL)?);
     }
     Ok(())
 }
@@ -27,5 +27,5 @@ pub(crate) fn settle_bf16_arithmetic(experiment: &mut Experiment) -> Result<()> 
 /// Returns the cluster that trains an experiment.
 pub(crate) fn cluster_of(experiment: &Experiment) -> Result<Cluster> {
     let settings = &experiment.distributed;
-    cluster::of(settings.exact.then_some(settings.shards), experiment.num_envs())
+    cluster::connect(settings.exact.then_some(settings.shards), experiment.num_envs())
 }

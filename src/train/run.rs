@@ -14,7 +14,7 @@ use crate::checkpoint::{self, CheckpointWriter, Progress};
 use crate::cluster;
 use crate::config::{Change, Experiment};
 use crate::environments::{Builder, Environments};
-use crate::failure::{AtWork, Interrupted};
+use crate::failure::{Interrupted, RuntimeFailure};
 use crate::interrupt::Interrupt;
 use crate::learner::Learner;
 use crate::output::quoted;
@@ -84,24 +84,24 @@ impl Run {
             return self.follow();
         }
         let printer = Printer::new(output.quiet);
-        let interrupt = Interrupt::to_be_asked(printer.clone(), STOPPING);
+        let interrupt = Interrupt::on_first_signal(printer.clone(), STOPPING);
         let mut writer = self.checkpoint_writer()?;
         if let InitialState::Restored { .. } = self.initial_state
             && self.is_finished()
             && self.changes.is_empty()
             && let Some(scores) = self.known_scores()
         {
-            self.publish_changes().context(AtWork { doing: "the run cannot continue" })?;
-            Interrupt::end_at_once(self.again());
+            self.publish_changes().context(RuntimeFailure("the run cannot continue"))?;
+            Interrupt::exit_on_next_signal(self.resume_command());
             return self.repeat_scores(scores, &interrupt, &printer, output, out);
         }
         self.announce(&printer);
         let forecast =
-            self.present(&printer, &interrupt).context(AtWork { doing: "the measurement failed" })?;
+            self.present(&printer, &interrupt).context(RuntimeFailure("the measurement failed"))?;
         let progress_line = ProgressLine::new(printer.clone(), self.extent(forecast)?, output.per_game);
         self.abandon_newer_checkpoints(&writer, &printer)
             .and_then(|()| self.discard_stale_scores())
-            .context(AtWork { doing: "the run cannot continue" })?;
+            .context(RuntimeFailure("the run cannot continue"))?;
         let mut telemetry = Telemetry::open(
             &self.directory,
             &self.progress.telemetry,
@@ -110,20 +110,24 @@ impl Run {
             output.json,
         )?;
         self.record_changes(&mut telemetry, &mut writer, &printer)
-            .context(AtWork { doing: "the run cannot continue" })?;
+            .context(RuntimeFailure("the run cannot continue"))?;
         writer.remember_files();
         let team = Team::new(&interrupt);
-        let agreed = team.interrupt().clone();
-        let services =
-            Services { telemetry: &mut telemetry, writer: &mut writer, heard: &interrupt, printer: &printer };
-        self.train(team, services).context(AtWork { doing: "training failed" })?;
-        self.fail_if_stopped(&agreed)?;
+        let team_interrupt = team.interrupt().clone();
+        let services = Services {
+            telemetry: &mut telemetry,
+            writer: &mut writer,
+            local_interrupt: &interrupt,
+            printer: &printer,
+        };
+        self.train(team, services).context(RuntimeFailure("training failed"))?;
+        self.fail_if_stopped(&team_interrupt)?;
         let mut table = Vec::new();
         if self.learner.is_complete() {
             // The checkpoint is written, and a resumed run repeats the evaluation.
-            Interrupt::end_at_once(self.again());
+            Interrupt::exit_on_next_signal(self.resume_command());
             self.close(&mut telemetry, &interrupt, &printer, &mut table)
-                .context(AtWork { doing: "evaluation failed" })?;
+                .context(RuntimeFailure("evaluation failed"))?;
             if !interrupt.is_requested() {
                 telemetry.show(&self.progress.moment, &Media::SessionEnd);
             }
@@ -206,11 +210,11 @@ impl Run {
 
     pub(super) fn fail_if_stopped(&self, interrupt: &Interrupt) -> Result<()> {
         let Some(signal) = interrupt.signal() else { return Ok(()) };
-        Err(Interrupted { signal, again: Some(self.again()) }.into())
+        Err(Interrupted { signal, resume_command: Some(self.resume_command()) }.into())
     }
 
     /// Returns the command that continues the run.
-    fn again(&self) -> String {
+    fn resume_command(&self) -> String {
         format!("`ale-train resume {}`", quoted(&self.directory))
     }
 }

@@ -14,8 +14,8 @@ use crate::failure::sentence;
 use crate::telemetry::{Media, Moment, Telemetry};
 
 impl Run {
-    /// Returns true if a checkpoint is due, also because `ale-train checkpoint` requests it or the directory of the run was
-    /// lost.
+    /// Returns true if a checkpoint is due, also because `ale-train checkpoint` requests it or the directory of the run
+    /// was lost.
     pub(super) fn is_checkpoint_due(&self, training: &mut Training<'_>, has_updated: bool) -> Result<bool> {
         let was_lost = has_updated && self.restore_directory(&mut training.services)?;
         let Training { clock, workload, services: Services { writer, .. }, .. } = training;
@@ -77,7 +77,7 @@ impl Run {
         // The other processes write the learner in any case, so this one must take part even after a failure such as a
         // full disk.
         if !team.is_alone() {
-            learner.take_part()?;
+            learner.contribute()?;
         }
         saved
     }
@@ -99,8 +99,8 @@ impl Run {
         };
     }
 
-    /// Fails if the outputs of the network for the current observations are not finite, which finite weights do not rule
-    /// out. Such an agent is not saved.
+    /// Fails if the outputs of the network for the current observations are not finite, which finite weights do not
+    /// rule out. Such an agent is not saved.
     pub(super) fn check_agent(&self) -> Result<()> {
         let player = self.learner.player(self.learner.spec(), true, self.experiment.run.seed)?;
         match player.readings(self.environments.batch()) {
@@ -109,8 +109,8 @@ impl Run {
         }
     }
 
-    /// Creates the directory of the run again if it was deleted; curves keep their contents. Returns true if so. Fails if
-    /// another run has taken its place.
+    /// Creates the directory of the run again if it was deleted; curves keep their contents. Returns true if so. Fails
+    /// if another run has taken its place.
     fn restore_directory(&self, services: &mut Services<'_>) -> Result<bool> {
         let directory = self.directory.display();
         match services.writer.presence() {

@@ -7,6 +7,6 @@ pub(super) struct Services<'a> {
     pub(super) telemetry: &'a mut Telemetry,
     pub(super) writer: &'a mut CheckpointWriter,
     /// The request to stop that this process received; the processes of a team stop together.
-    pub(super) heard: &'a Interrupt,
+    pub(super) local_interrupt: &'a Interrupt,
     pub(super) printer: &'a Printer,
 }

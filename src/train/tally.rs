@@ -46,14 +46,13 @@ impl Tally {
         for (&env, steps) in &log.steps {
             self.steps[self.task_ids[env]] += steps;
         }
-        let ended = |ended: &Ended| self.end_episode(ended);
-        let samples = log.episodes.iter().flat_map(ended).collect();
+        let samples = log.episodes.iter().flat_map(|ended| self.end_episode(ended)).collect();
         (log.steps(), samples)
     }
 
     fn end_episode(&mut self, &Ended { env, ref episode, .. }: &Ended) -> Vec<Sample> {
         let task = self.task_ids[env];
-        let num_envs = self.task_ids.iter().filter(|&&of| of == task).count();
+        let num_envs = self.task_ids.iter().filter(|&&id| id == task).count();
         self.recent[task].push(env, episode.total_reward, num_envs);
         let values =
             [(Metric::EpisodicReturn, episode.total_reward), (Metric::EpisodicLength, episode.length as f64)];
@@ -62,10 +61,10 @@ impl Tally {
 
     /// Returns the mean return of the last episodes of each task that has completed any.
     pub(super) fn recent_samples(&self, games: &Games) -> Vec<Sample> {
-        let of_task = |(task, recent): (usize, &RecentReturns)| {
-            Some(self.sample(Metric::RecentReturn, task, recent.mean()?))
-        };
-        self.recent.iter().enumerate().filter_map(of_task).chain(self.aggregates(games)).collect()
+        let recent = self.recent.iter().enumerate();
+        let samples =
+            recent.filter_map(|(task, recent)| Some(self.sample(Metric::RecentReturn, task, recent.mean()?)));
+        samples.chain(self.aggregates(games)).collect()
     }
 
     /// Returns the emulated frames of each task, if there are several.
@@ -106,8 +105,8 @@ impl Tally {
         Some(games.score(means.collect::<Option<Vec<_>>>()?))
     }
 
-    /// Returns a sample of a task. Returns and lengths of different games cannot be compared, so several games never share
-    /// a tag.
+    /// Returns a sample of a task. Returns and lengths of different games cannot be compared, so several games never
+    /// share a tag.
     fn sample(&self, metric: Metric, task: usize, value: f64) -> Sample {
         match self.tasks.len() {
             1 => Sample::new(metric, value),
@@ -166,14 +165,14 @@ impl Log {
     /// Joins the logs of several processes whose environments stepped together, as if a single process had kept the
     /// log.
     pub(super) fn join(logs: impl Iterator<Item = Self>) -> Self {
-        let mut all = Self::default();
+        let mut joined = Self::default();
         for log in logs {
-            all.batches = log.batches;
-            all.steps.extend(log.steps);
-            all.episodes.extend(log.episodes);
+            joined.batches = log.batches;
+            joined.steps.extend(log.steps);
+            joined.episodes.extend(log.episodes);
         }
-        all.episodes.sort_by_key(|ended| (ended.batch, ended.env));
-        all
+        joined.episodes.sort_by_key(|ended| (ended.batch, ended.env));
+        joined
     }
 }
 
@@ -183,9 +182,15 @@ mod tests {
     use crate::config;
 
     fn batch(episodes: [Option<f64>; 2]) -> Batch {
-        let mut batch = Batch::new(2, 0, false);
+        batch_of(&[0, 1], &episodes)
+    }
+
+    /// Returns a batch of environments, some of whose episodes have ended with these returns.
+    fn batch_of(envs: &[usize], episodes: &[Option<f64>]) -> Batch {
+        let mut batch = Batch::new(envs.len(), 0, false);
+        batch.env_ids = envs.to_vec();
         let ended = |total_reward| EpisodeStats { total_reward, length: 7 };
-        batch.episodes = episodes.map(|total| total.map(ended)).to_vec();
+        batch.episodes = episodes.iter().map(|total| total.map(ended)).collect();
         batch
     }
 
@@ -218,19 +223,12 @@ mod tests {
 
     #[test]
     fn the_logs_of_several_processes_join_to_that_of_one() {
-        let rows = |envs: &[usize], episodes: &[Option<f64>]| {
-            let mut batch = Batch::new(envs.len(), 0, false);
-            batch.env_ids = envs.to_vec();
-            let ended = |total_reward| EpisodeStats { total_reward, length: 7 };
-            batch.episodes = episodes.iter().map(|total| total.map(ended)).collect();
-            batch
-        };
         let ends = [[Some(1.0), None, Some(2.0)], [None, Some(3.0), Some(4.0)]];
         let [mut one, mut first, mut second] = [(); 3].map(|()| Log::default());
         for ends in ends {
-            one.add(&rows(&[0, 1, 2], &ends));
-            first.add(&rows(&[0], &ends[..1]));
-            second.add(&rows(&[1, 2], &ends[1..]));
+            one.add(&batch_of(&[0, 1, 2], &ends));
+            first.add(&batch_of(&[0], &ends[..1]));
+            second.add(&batch_of(&[1, 2], &ends[1..]));
         }
         assert_eq!(Log::join([first, second].into_iter()), one);
     }

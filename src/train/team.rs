@@ -1,5 +1,5 @@
-//! Coordinates the processes that train a run together: they meet before every update, so that all of them stop, write
-//! checkpoints and count episodes at the same point.
+//! Coordinates the processes that train a run together. They synchronize before every update, so that all of them stop,
+//! write checkpoints and count episodes at the same point.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -19,36 +19,36 @@ use crate::learner::Learner;
 use crate::signal::Signal;
 use crate::telemetry::{Metric, Sample};
 
-/// The number of batches between two meetings before learning starts.
-const PATIENCE: u64 = 100;
+/// The number of batches between two synchronization points before learning starts.
+const BATCHES_BETWEEN_SYNC_POINTS: u64 = 100;
 
 /// This process among those that train a run.
 pub(super) struct Team {
     /// `None` if this process trains alone.
     peers: Option<&'static dyn Peers>,
-    /// The batches since the last meeting.
+    /// The batches since the last synchronization point.
     log: Log,
     /// The time spent collecting them.
     collecting: Duration,
     /// For each process, its steps since the last report and the time in which it collected them.
     speeds: Vec<(u64, Duration)>,
     /// The request to stop that all processes agree on.
-    agreed: Interrupt,
-    /// False until the first meeting.
-    has_met: bool,
+    interrupt: Interrupt,
+    /// False until the first synchronization point.
+    has_synced: bool,
 }
 
-/// The report of a process at a meeting, which covers the time since the last meeting.
+/// The report of a process at a synchronization point, which covers the time since the last one.
 #[derive(Serialize, Deserialize)]
-struct News {
+struct RankReport {
     log: Log,
     /// The time for which its environments stepped and its learner acted.
     collecting: Duration,
-    /// The number of the signal that it received.
+    /// The number of the signal that it received, if any.
     signal: Option<u8>,
 }
 
-/// The decision of the leader at a meeting.
+/// The decision of the leader at a synchronization point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Decision {
     /// True if a checkpoint is written now.
@@ -58,12 +58,12 @@ pub(super) struct Decision {
 }
 
 impl Team {
-    /// Returns the team of this process. A process that trains alone uses `heard` as its request to stop.
-    pub(super) fn new(heard: &Interrupt) -> Self {
+    /// Returns the team of this process. A process that trains alone stops on `local_interrupt`.
+    pub(super) fn new(local_interrupt: &Interrupt) -> Self {
         let peers = cluster::peers();
-        let agreed = if peers.is_some() { Interrupt::default() } else { heard.clone() };
+        let interrupt = if peers.is_some() { Interrupt::default() } else { local_interrupt.clone() };
         let (log, collecting) = (Log::default(), Duration::ZERO);
-        Self { peers, log, collecting, speeds: Vec::new(), agreed, has_met: false }
+        Self { peers, log, collecting, speeds: Vec::new(), interrupt, has_synced: false }
     }
 
     pub(super) fn is_alone(&self) -> bool {
@@ -72,11 +72,11 @@ impl Team {
 
     /// Returns the request to stop that this process has to follow.
     pub(super) fn interrupt(&self) -> &Interrupt {
-        &self.agreed
+        &self.interrupt
     }
 
-    /// Records a batch of this process's environments, and the time in which it was collected, for the next meeting.
-    pub(super) fn note(&mut self, batch: &Batch, collecting: Duration) {
+    /// Records a batch of this process's environments, and the time in which it was collected, for the next report.
+    pub(super) fn record_batch(&mut self, batch: &Batch, collecting: Duration) {
         self.log.add(batch);
         self.collecting += collecting;
     }
@@ -84,57 +84,65 @@ impl Team {
     /// Returns the speed of each process since the last call; nothing if this process trains alone.
     pub(super) fn take_speeds(&mut self) -> Vec<Sample> {
         let speeds = mem::take(&mut self.speeds).into_iter().enumerate();
-        let sample = |(rank, (steps, time)): (usize, (u64, Duration))| {
-            let speed = steps as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);
-            Sample::of_task(Metric::RankSps, &rank.to_string(), speed)
+        speeds.map(|(rank, (steps, time))| speed_sample(rank, steps, time)).collect()
+    }
+
+    /// Returns true if the processes synchronize now: they [exchange](Self::exchange) reports, update the learner if it
+    /// is ready, and receive the decision of the leader. All of them get the same answer. They synchronize before the
+    /// first step too, because a resumed run may begin with an evaluation that a signal interrupts.
+    pub(super) fn is_sync_point(&self, learner: &dyn Learner) -> bool {
+        let is_due = !self.has_synced || self.log.batches() >= BATCHES_BETWEEN_SYNC_POINTS;
+        let syncs_while_idle = learner.is_idle() && is_due;
+        !self.is_alone() && (learner.is_ready() || learner.is_complete() || syncs_while_idle)
+    }
+
+    /// Exchanges the reports since the last synchronization point, with the signal of `local_interrupt`. Returns the
+    /// log of all processes.
+    pub(super) fn exchange(&mut self, local_interrupt: &Interrupt) -> Result<Log> {
+        self.has_synced = true;
+        let report = RankReport {
+            log: mem::take(&mut self.log),
+            collecting: mem::take(&mut self.collecting),
+            signal: local_interrupt.signal().map(|signal| signal as u8),
         };
-        speeds.map(sample).collect()
-    }
-
-    /// Returns true if the processes meet now: they [exchange](Self::exchange) news, update the learner if it is ready, and
-    /// learn the decision of the leader. All of them get the same answer. They meet before the first step too, because a
-    /// resumed run may begin with an evaluation that a signal interrupts.
-    pub(super) fn meets(&self, learner: &dyn Learner) -> bool {
-        let is_time = learner.is_idle() && (!self.has_met || self.log.batches() >= PATIENCE);
-        !self.is_alone() && (learner.is_ready() || learner.is_complete() || is_time)
-    }
-
-    /// Exchanges the news since the last meeting, with the signal that this process `heard`. Returns the log of all processes.
-    pub(super) fn exchange(&mut self, heard: &Interrupt) -> Result<Log> {
-        self.has_met = true;
-        let signal = heard.signal().map(|signal| signal as u8);
-        let own = News { log: mem::take(&mut self.log), collecting: mem::take(&mut self.collecting), signal };
-        let Some(peers) = self.peers else { return Ok(own.log) };
-        let news = peers.gather(&postcard::to_stdvec(&own)?)?;
-        let news: Vec<News> = news.iter().map(|news| postcard::from_bytes(news)).collect::<Result<_, _>>()?;
-        self.speeds.resize(news.len(), (0, Duration::ZERO));
-        for ((steps, time), news) in self.speeds.iter_mut().zip(&news) {
-            *steps += news.log.steps();
-            *time += news.collecting;
+        let Some(peers) = self.peers else { return Ok(report.log) };
+        let reports = peers.gather(&postcard::to_stdvec(&report)?)?;
+        let reports: Vec<RankReport> =
+            reports.iter().map(|report| postcard::from_bytes(report)).collect::<Result<_, _>>()?;
+        self.speeds.resize(reports.len(), (0, Duration::ZERO));
+        for ((steps, time), report) in self.speeds.iter_mut().zip(&reports) {
+            *steps += report.log.steps();
+            *time += report.collecting;
         }
-        let signals = news.iter().filter_map(|news| Signal::of_number(news.signal?.into()));
-        signals.take(1).for_each(|signal| self.agreed.request(signal));
-        Ok(Log::join(news.into_iter().map(|news| news.log)))
+        let signals = reports.iter().filter_map(|report| Signal::from_number(report.signal?.into()));
+        signals.take(1).for_each(|signal| self.interrupt.request(signal));
+        Ok(Log::join(reports.into_iter().map(|report| report.log)))
     }
 
-    /// Tells the followers what the leader has decided.
-    pub(super) fn tell(&self, decision: Decision) -> Result<()> {
+    /// Sends the decision of the leader to the followers.
+    pub(super) fn broadcast(&self, decision: Decision) -> Result<()> {
         let Some(peers) = self.peers else { return Ok(()) };
-        Ok(peers.tell(&postcard::to_stdvec(&decision)?)?)
+        Ok(peers.broadcast(&postcard::to_stdvec(&decision)?)?)
     }
 
     /// Waits for the decision of the leader.
-    pub(super) fn listen(&self) -> Result<Decision> {
+    pub(super) fn receive_broadcast(&self) -> Result<Decision> {
         let Some(peers) = self.peers else { return Ok(Decision { saves: false, ends: false }) };
-        Ok(postcard::from_bytes(&peers.listen()?)?)
+        Ok(postcard::from_bytes(&peers.receive_broadcast()?)?)
     }
 
     /// Returns the snapshot of the environments of all processes, each of which calls this.
-    pub(super) fn snapshot(&self, own: &dyn Environments) -> Result<Vec<u8>> {
-        let own = own.snapshot()?;
-        let Some(peers) = self.peers else { return Ok(own) };
-        Ok(vector::join_snapshots(&peers.gather(&own)?)?)
+    pub(super) fn snapshot(&self, local: &dyn Environments) -> Result<Vec<u8>> {
+        let local = local.snapshot()?;
+        let Some(peers) = self.peers else { return Ok(local) };
+        Ok(vector::join_snapshots(&peers.gather(&local)?)?)
     }
+}
+
+/// Returns the speed of a process that collected some steps in a time.
+fn speed_sample(rank: usize, steps: u64, time: Duration) -> Sample {
+    let speed = steps as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);
+    Sample::of_task(Metric::RankSps, &rank.to_string(), speed)
 }
 
 /// The learner's state in a checkpoint. All processes write it together, although only the leader has the file.
@@ -148,8 +156,8 @@ impl<'a> SharedState<'a> {
         Self { learner, is_written: Cell::new(false) }
     }
 
-    /// Takes part in writing the state, unless this process already has.
-    pub(super) fn take_part(&self) -> Result<()> {
+    /// Contributes to writing the state, unless this process already has.
+    pub(super) fn contribute(&self) -> Result<()> {
         if self.is_written.get() { Ok(()) } else { self.write(&mut io::sink()) }
     }
 }

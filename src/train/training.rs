@@ -44,7 +44,7 @@ impl Training<'_> {
 
     /// Returns true if this process, or the team, was asked to stop.
     fn is_stopping(&self) -> bool {
-        self.services.heard.is_requested() || self.team.interrupt().is_requested()
+        self.services.local_interrupt.is_requested() || self.team.interrupt().is_requested()
     }
 }
 
@@ -86,12 +86,12 @@ impl Run {
         Ok(training)
     }
 
-    /// Prepares a step with what is due before it: a meeting of the team, updates, an evaluation and a checkpoint.
-    /// Returns false if training is over.
+    /// Prepares a step with what is due before it: a synchronization of the team, updates, an evaluation and a
+    /// checkpoint. Returns false if training is over.
     fn prepare_step(&mut self, training: &mut Training<'_>) -> Result<bool> {
-        let meets = training.team.meets(self.learner.as_ref());
-        if meets {
-            let log = training.team.exchange(training.services.heard)?;
+        let is_sync_point = training.team.is_sync_point(self.learner.as_ref());
+        if is_sync_point {
+            let log = training.team.exchange(training.services.local_interrupt)?;
             let samples = training.clock.count_log(&mut training.tally, &log);
             training.record_episodes(samples);
         }
@@ -106,7 +106,7 @@ impl Run {
         if self.learner.is_idle() && !training.is_stopping() {
             let Training { evaluations, clock, services, .. } = training;
             let has_evaluated =
-                self.evaluate_if_due(evaluations, clock, services.telemetry, services.heard)?;
+                self.evaluate_if_due(evaluations, clock, services.telemetry, services.local_interrupt)?;
             // If a signal interrupted this evaluation before, the checkpoint of this moment lacks its score.
             lacks_score = has_evaluated && services.writer.has(&clock.moment);
             if lacks_score {
@@ -115,18 +115,18 @@ impl Run {
         }
         // The leader alone decides when a team stops. It stops here, so that a resumed run repeats an evaluation that
         // the signal interrupted with the same agent.
-        if meets && let Some(signal) = training.services.heard.signal() {
+        if is_sync_point && let Some(signal) = training.services.local_interrupt.signal() {
             training.team.interrupt().request(signal);
         }
         let is_stopped = training.team.interrupt().is_requested() && training.collection.is_at_rest();
         let is_over = self.learner.is_complete() || is_stopped;
-        let may_save = !is_over && (meets || training.team.is_alone());
+        let may_save = !is_over && (is_sync_point || training.team.is_alone());
         // An agent with non-finite outputs fails in its next step, with a more detailed error.
         let is_due = may_save && (self.is_checkpoint_due(training, has_updated)? || lacks_score);
         let saves = is_due && self.check_agent().is_ok();
-        if meets {
+        if is_sync_point {
             let saves = saves || (is_over && !training.services.writer.has(&training.clock.moment));
-            training.team.tell(Decision { saves, ends: is_over })?;
+            training.team.broadcast(Decision { saves, ends: is_over })?;
         }
         if saves {
             self.save_if_possible(training)?;
@@ -183,7 +183,7 @@ impl Run {
                 let samples = clock.count(tally, batch);
                 training.record_episodes(samples);
             }
-            Some(batch) => team.note(batch, began.elapsed()),
+            Some(batch) => team.record_batch(batch, began.elapsed()),
         }
         Ok(())
     }
@@ -193,7 +193,8 @@ impl Run {
     fn update(&mut self, training: &mut Training<'_>) -> Result<bool> {
         let Training { team, clock, tally, health, services, .. } = training;
         let began = Instant::now();
-        let samples = self.learner.update_unless(&|| team.is_alone() && services.heard.is_requested());
+        let samples =
+            self.learner.update_unless(&|| team.is_alone() && services.local_interrupt.is_requested());
         let samples = samples.map_err(|error| divergence::report(error, &self.directory))?;
         let Some(mut samples) = samples else { return Ok(false) };
         clock.phases.learning += began.elapsed();

@@ -40,8 +40,8 @@ fn saves_the_batch_and_names_the_tasks_and_weights() {
     }
 }
 
-/// The first gradient step, after 1000 frames, leaves weights that are huge but finite, and the run is saved. The second
-/// fails.
+/// The first gradient step, after 1000 frames, leaves weights that are huge but finite, and the run is saved. The
+/// second fails.
 #[test]
 fn names_the_last_checkpoint_which_can_be_evaluated_and_resumed() {
     let directory = TempDir::new().expect("a directory");

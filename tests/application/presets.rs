@@ -44,8 +44,8 @@ fn has_mujoco() -> bool {
         || mujoco::Installation::locate(None).is_ok_and(|installation| installation.check().is_ok())
 }
 
-/// Returns the games of a preset. A set of games, games without ROMs and tasks without MuJoCo are replaced by the built-in
-/// game, or by a task with continuous actions.
+/// Returns the games of a preset. A set of games, games without ROMs and tasks without MuJoCo are replaced by the
+/// built-in game, or by a task with continuous actions.
 fn games(preset: &Path) -> String {
     let shown = run("config --config").arg(preset).stdout();
     let experiment: toml::Table = shown.parse().expect("TOML");

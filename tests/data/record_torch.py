@@ -1,4 +1,4 @@
-"""Records the outputs of exported agents in PyTorch, with which tests/application/export.rs compares those of the Rust networks.
+"""Records the outputs of exported agents in PyTorch. tests/application/export.rs compares those of the Rust networks.
 
     cargo build
     pip install torch safetensors

@@ -60,13 +60,13 @@ impl Env for Riddle {
 
     fn observe(&self, observation: &mut [u8]) {
         let leaves = self.observation_space.leaves();
-        let number = if leaves.len() > 1 { self.answer / 2 } else { self.answer };
+        let discrete = if leaves.len() > 1 { self.answer / 2 } else { self.answer };
         for leaf in leaves {
             let row = &mut observation[leaf.offset..leaf.offset + leaf.byte_len()];
             if leaf.dtype == Dtype::F32 {
                 row.copy_from_slice(&(f32::from(self.answer % 2 == 1) - 0.5).to_ne_bytes());
             } else {
-                row.copy_from_slice(&i64::from(number).to_ne_bytes());
+                row.copy_from_slice(&i64::from(discrete).to_ne_bytes());
             }
         }
     }

@@ -90,8 +90,8 @@ fn solve_probes<P: Fn(&Batch) -> (Vec<f32>, Vec<i32>)>(gamma: f32, train: impl F
     }
 }
 
-/// Fails unless the policies that `train` returns take the right combination of options in `MultiDiscrete` environments, with
-/// each of three seeds. `train` is given the environments, their specification and the seed.
+/// Fails unless the policies that `train` returns take the right combination of options in `MultiDiscrete`
+/// environments, with each of three seeds. `train` is given the environments, their specification and the seed.
 fn solve_combinations<P: FnMut(&Batch) -> Vec<i32>>(
     train: impl Fn(&mut dyn VectorEnv, VectorSpec, u64) -> P,
 ) {

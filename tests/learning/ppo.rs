@@ -86,17 +86,23 @@ fn ppo_solves_every_probe_in_every_value_scale() {
     }
 }
 
+/// Trains for the tests with several choices. Returns the greedy policy.
+fn train_choices(
+    envs: &mut dyn VectorEnv,
+    spec: VectorSpec,
+    seed: u64,
+) -> impl FnMut(&Batch) -> Vec<i32> + use<> {
+    let config =
+        PpoConfig { total_steps: 16_384, num_steps: 32, learning_rate: 3e-3, ..PpoConfig::default() };
+    let ppo = train_spec(envs, spec, config, PolicyConfig::default(), seed);
+    let policy = ppo.policy(ppo.spec()).unwrap();
+    move |batch: &Batch| greedy(&policy, batch)
+}
+
 #[test]
 fn ppo_learns_several_choices() {
-    let train = |envs: &mut dyn VectorEnv, spec: VectorSpec, seed| {
-        let config =
-            PpoConfig { total_steps: 16_384, num_steps: 32, learning_rate: 3e-3, ..PpoConfig::default() };
-        let ppo = train_spec(envs, spec, config, PolicyConfig::default(), seed);
-        let policy = ppo.policy(ppo.spec()).unwrap();
-        move |batch: &Batch| greedy(&policy, batch)
-    };
-    solve_combinations(train);
-    solve_factored_actions(train);
+    solve_combinations(train_choices);
+    solve_factored_actions(train_choices);
 }
 
 /// Returns the mean return of the probe that asks for the observation of two steps ago, with an LSTM of size `lstm`, or

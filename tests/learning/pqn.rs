@@ -73,22 +73,28 @@ fn pqn_solves_every_probe_in_every_value_scale() {
     }
 }
 
+/// Trains for the tests with several choices. Returns the greedy policy.
+fn train_choices(
+    envs: &mut dyn VectorEnv,
+    spec: VectorSpec,
+    seed: u64,
+) -> impl FnMut(&Batch) -> Vec<i32> + use<> {
+    let config = PqnConfig {
+        total_steps: 16_384,
+        num_steps: 32,
+        learning_rate: 3e-3,
+        exploration_fraction: 0.5,
+        ..PqnConfig::default()
+    };
+    let pqn = train_spec(envs, spec, config, PolicyConfig::default(), seed);
+    let policy = pqn.policy(pqn.spec()).unwrap();
+    move |batch: &Batch| policy.greedy(batch).unwrap()
+}
+
 #[test]
 fn pqn_learns_several_choices() {
-    let train = |envs: &mut dyn VectorEnv, spec: VectorSpec, seed| {
-        let config = PqnConfig {
-            total_steps: 16_384,
-            num_steps: 32,
-            learning_rate: 3e-3,
-            exploration_fraction: 0.5,
-            ..PqnConfig::default()
-        };
-        let pqn = train_spec(envs, spec, config, PolicyConfig::default(), seed);
-        let policy = pqn.policy(pqn.spec()).unwrap();
-        move |batch: &Batch| policy.greedy(batch).unwrap()
-    };
-    solve_combinations(train);
-    solve_factored_actions(train);
+    solve_combinations(train_choices);
+    solve_factored_actions(train_choices);
 }
 
 /// The hyperparameters of `configs/cartpole-pqn.toml`.

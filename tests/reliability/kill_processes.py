@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Kills random processes of a multi-process run with SIGKILL at random moments, resumes the run with a random number of
-processes, and compares its result with that of an undisturbed run.
+"""Kills random processes of a multi-process run with SIGKILL at random moments, and resumes it with a random number of
+processes. Compares the result with that of an undisturbed run.
 
 Needs Linux, Open MPI's `mpirun` on the path and a program with the feature `mpi`."""
 
@@ -45,7 +45,7 @@ class Job(Run):
         )
 
     def kill_one(self, draw):
-        """Kills a process of the job. Returns the seconds until the whole job has ended; `None` if there is none to kill."""
+        """Kills a process of the job. Returns the seconds until the whole job has ended, or None without a process."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         if not children:
             return None

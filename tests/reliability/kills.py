@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills training with SIGKILL at random moments, resumes it, and compares its result with that of an undisturbed run."""
+"""Kills training with SIGKILL at random moments, resumes it, and compares the result with an undisturbed run."""
 
 import random
 import sys

@@ -125,7 +125,7 @@ def undisturbed(program, directory, experiment):
 
 
 def report(rows, path):
-    """Prints rows, which are dictionaries with the same keys, as a table; writes them as JSON to `path` if it is given."""
+    """Prints rows, dictionaries with the same keys, as a table. Writes them as JSON to `path` if it is given."""
     headings = list(rows[0])
     cells = [headings, *([str(value) for value in row.values()] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]

@@ -43,13 +43,13 @@ const ALLOWED: [(&str, &[&str]); 14] = [
 fn crate_dependencies_match_the_architecture() {
     let packages = workspace_packages();
     let names: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
-    let found: BTreeMap<&str, BTreeSet<&str>> = packages
+    let actual: BTreeMap<&str, BTreeSet<&str>> = packages
         .iter()
         .map(|package| (package.name.as_str(), normal_dependencies(package, &names)))
         .collect();
     let allowed: BTreeMap<&str, BTreeSet<&str>> =
         ALLOWED.iter().map(|&(name, others)| (name, others.iter().copied().collect())).collect();
-    assert_eq!(found, allowed, "left: Cargo.toml, right: this test and ARCHITECTURE.md; keep them equal");
+    assert_eq!(actual, allowed, "left: Cargo.toml, right: this test and ARCHITECTURE.md; keep them equal");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::contents::{ROOT, tracked_files};
 /// The largest number of test programs in the directories `tests` of all crates.
 const TEST_PROGRAMS: usize = 20;
 
-/// Each test program links hundreds of megabytes. Add a test to an existing program, unless it changes the whole process or
-/// needs a feature.
+/// Each test program links hundreds of megabytes. Add a test to an existing program, unless it changes the whole
+/// process or needs a feature.
 #[test]
 fn crates_have_few_test_programs() {
     let programs: BTreeMap<String, Vec<String>> = workspace_packages()
@@ -32,17 +32,19 @@ fn the_same_dependencies_are_unoptimised_in_development_and_in_releases() {
     let manifest = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).expect("the manifest");
     let manifest: toml::Table = manifest.parse().expect("TOML");
     let members: BTreeSet<String> = workspace_packages().into_iter().map(|package| package.name).collect();
-    let unoptimised = |profile: &str| -> BTreeSet<&String> {
-        let packages = manifest["profile"][profile]["package"].as_table().expect("a table of packages");
-        let levels = packages.iter().filter(|(name, _)| !members.contains(*name));
-        levels
-            .filter(|(_, profile)| profile.get("opt-level").and_then(toml::Value::as_integer) == Some(0))
-            .map(|(name, _)| name)
-            .collect()
-    };
-    let release = unoptimised("release");
+    let release = unoptimised(&manifest["profile"]["release"], &members);
     assert!(release.len() > 10, "{release:?}");
-    assert_eq!(unoptimised("dev"), release);
+    assert_eq!(unoptimised(&manifest["profile"]["dev"], &members), release);
+}
+
+/// Returns the packages without optimisation in a profile, other than `members` of the workspace.
+fn unoptimised<'a>(profile: &'a toml::Value, members: &BTreeSet<String>) -> BTreeSet<&'a String> {
+    let packages = profile["package"].as_table().expect("a table of packages");
+    let levels = packages.iter().filter(|(name, _)| !members.contains(*name));
+    levels
+        .filter(|(_, settings)| settings.get("opt-level").and_then(toml::Value::as_integer) == Some(0))
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// `.ci/run` skips the lints for GPUs unless the crate `kernels` or these files have changed.

@@ -74,23 +74,23 @@ pub(crate) fn tracked_files() -> Vec<PathBuf> {
     names.split_terminator('\0').map(|name| Path::new(ROOT).join(name)).collect()
 }
 
+fn read_table(path: &str) -> toml::Table {
+    let text = fs::read_to_string(Path::new(ROOT).join(path)).expect("a readable file");
+    text.parse().expect("TOML")
+}
+
+/// Returns the strings of a list.
+fn names(list: &toml::Value) -> BTreeSet<String> {
+    let names = list.as_array().expect("a list").iter();
+    names.map(|name| name.as_str().expect("a name").to_owned()).collect()
+}
+
 #[test]
 fn the_licences_of_releases_are_those_that_dependencies_may_have() {
-    let read = |path: &str| -> toml::Table {
-        let text = fs::read_to_string(Path::new(ROOT).join(path)).expect("a readable file");
-        text.parse().expect("TOML")
-    };
-    let names = |list: &toml::Value| -> BTreeSet<String> {
-        list.as_array()
-            .expect("a list")
-            .iter()
-            .map(|name| name.as_str().expect("a name").to_owned())
-            .collect()
-    };
-    let deny = read("deny.toml");
+    let deny = read_table("deny.toml");
     let mut allowed = names(&deny["licenses"]["allow"]);
     for exception in deny["licenses"]["exceptions"].as_array().expect("a list") {
         allowed.extend(names(&exception["allow"]));
     }
-    assert_eq!(names(&read(".ci/licenses.toml")["accepted"]), allowed);
+    assert_eq!(names(&read_table(".ci/licenses.toml")["accepted"]), allowed);
 }

@@ -37,7 +37,7 @@ fn documents() -> Vec<String> {
 }
 
 fn has_extension(name: &str, extension: &str) -> bool {
-    Path::new(name).extension().is_some_and(|found| found == extension)
+    Path::new(name).extension().is_some_and(|other| other == extension)
 }
 
 /// Adds the Markdown files below a directory. Hidden directories contain only what tools install.
@@ -78,16 +78,18 @@ fn inline_code(document: &str) -> Vec<String> {
 fn commands(document: &str) -> Vec<Vec<String>> {
     let text = read(document);
     let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
-    let command = |line: &str| {
-        let arguments = PROGRAM.iter().find_map(|program| line.trim().strip_prefix(program))?;
-        let arguments = arguments.split('#').next().unwrap_or_default();
-        Some(arguments.split_whitespace().map(str::to_owned).collect())
-    };
     blocks.flat_map(str::lines).filter_map(command).collect()
 }
 
+/// Returns the arguments of a command of the program in a line, if there is one.
+fn command(line: &str) -> Option<Vec<String>> {
+    let arguments = PROGRAM.iter().find_map(|program| line.trim().strip_prefix(program))?;
+    let arguments = arguments.split('#').next().unwrap_or_default();
+    Some(arguments.split_whitespace().map(str::to_owned).collect())
+}
+
 /// Returns the command to run in place of a documented one. A training command becomes `config`, which resolves the
-/// experiment without training; an evaluation plays one episode, an extended run makes a few updates; commands that
+/// experiment without training. An evaluation plays one episode, and an extended run makes a few updates. Commands that
 /// need a network connection, an idle machine, hours, a terminal or a run in training only print their help.
 fn runnable(arguments: &[String]) -> Vec<String> {
     let mut arguments = arguments.to_vec();
@@ -179,11 +181,7 @@ fn links_lead_to_files_and_headings() {
                 !document.starts_with(BOOK) || target.starts_with(BOOK),
                 "{document} links to {link}, which the built book does not contain"
             );
-            let has_heading = || {
-                let text = fs::read_to_string(Path::new(ROOT).join(&target)).expect("a document");
-                text.lines().any(|line| line.starts_with('#') && anchor(line) == heading)
-            };
-            assert!(heading.is_empty() || has_heading(), "{document} links to {link}");
+            assert!(heading.is_empty() || has_heading(&target, heading), "{document} links to {link}");
             count += 1;
         }
     }
@@ -194,6 +192,11 @@ fn is_page_of_the_api(target: &Path) -> bool {
     let (directory, script) = API;
     let page = target.strip_prefix(directory).ok().and_then(Path::to_str);
     page.is_some_and(|page| read(script).contains(&format!("\"{page}\",")))
+}
+
+fn has_heading(document: &Path, heading: &str) -> bool {
+    let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("a document");
+    text.lines().any(|line| line.starts_with('#') && anchor(line) == heading)
 }
 
 /// Returns the target of a link, relative to the root.
@@ -229,16 +232,17 @@ fn the_table_of_contents_has_every_page_once() {
     }
 }
 
-/// In the book, a path from the root or a file below `algorithms/src`; in `ARCHITECTURE.md`, a path from the root or from
-/// the directory in the heading of its section. Files that a run or a build makes are not in a clean clone.
+/// Asserts that a file that a document names exists in one of the directories.
+fn assert_exists(document: &str, name: &str, directories: &[&str]) {
+    let exists = directories.iter().any(|directory| Path::new(ROOT).join(directory).join(name).exists());
+    assert!(exists, "{document} names {name}");
+}
+
+/// In the book, a path from the root or a file below `algorithms/src`; in `ARCHITECTURE.md`, a path from the root or
+/// from the directory in the heading of its section. Files that a run or a build makes are not in a clean clone.
 #[test]
 fn files_that_documents_name_exist() {
     let mut count = 0;
-    let mut check = |document: &str, name: &str, directories: &[&str]| {
-        let exists = directories.iter().any(|directory| Path::new(ROOT).join(directory).join(name).exists());
-        assert!(exists, "{document} names {name}");
-        count += 1;
-    };
     let top: BTreeSet<String> = fs::read_dir(ROOT)
         .expect("a directory")
         .map(|entry| format!("{}/", entry.expect("an entry").file_name().to_string_lossy()))
@@ -249,7 +253,8 @@ fn files_that_documents_name_exist() {
             let is_in_tree = top.iter().any(|directory| code.starts_with(directory.as_str()));
             let has_placeholder = code.contains([' ', '*']) || code.chars().any(char::is_uppercase);
             if has_extension(&code, "rs") || is_in_tree && !has_placeholder {
-                check(&page, &code, &["", "algorithms/src"]);
+                assert_exists(&page, &code, &["", "algorithms/src"]);
+                count += 1;
             }
         }
     }
@@ -261,7 +266,8 @@ fn files_that_documents_name_exist() {
         for name in code
             .filter(|code| has_extension(code, "rs") || has_extension(code, "toml") || code.ends_with('/'))
         {
-            check(map, name, &["", directory]);
+            assert_exists(map, name, &["", directory]);
+            count += 1;
         }
     }
     assert!(count > 80, "only {count} files were found");

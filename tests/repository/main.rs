@@ -2,6 +2,7 @@
 
 mod architecture;
 mod checks;
+mod comments;
 mod contents;
 mod documents;
 mod environments;

@@ -3,8 +3,8 @@ use std::thread;
 
 use thiserror::Error;
 
-/// The connection of a process to the others of a cluster. Its methods are collective: they return once every process has
-/// called them, in the same order.
+/// The connection of a process to the others of a cluster. Its methods are collective: they return once every process
+/// has called them, in the same order.
 pub trait Communicator: Send + Sync {
     /// Returns the index of this process, from 0.
     fn rank(&self) -> usize;

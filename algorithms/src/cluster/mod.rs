@@ -176,8 +176,8 @@ impl Cluster {
         parts.filter(|rows| !rows.is_empty()).collect()
     }
 
-    /// Returns true if the backward pass for observations of `layout` [pauses](crate::engine::backward), so that most of the
-    /// gradient is summed over processes during the rest of the pass.
+    /// Returns true if the backward pass for observations of `layout` [pauses](crate::engine::backward), so that most
+    /// of the gradient is summed over processes during the rest of the pass.
     pub(crate) fn pauses(&self, layout: ObservationLayout) -> bool {
         self.num_processes() > 1 && matches!(layout, ObservationLayout::Images { .. })
     }

@@ -78,8 +78,8 @@ settings! {
         /// <https://arxiv.org/abs/1511.06581>).
         pub dueling: bool = false; fixed "the shape of the network depends on it",
         /// True if the layers above the torso have learned noise (Fortunato et al. 2018,
-        /// <https://arxiv.org/abs/1706.10295>). With vector observations the first layer is part of the torso. Combine it
-        /// with `start_e` and `end_e` of 0.
+        /// <https://arxiv.org/abs/1706.10295>). With vector observations the first layer is part of the torso. Combine
+        /// it with `start_e` and `end_e` of 0.
         pub noisy: bool = false; fixed "the shape of the network depends on it",
         /// Initial scale of the noise of noisy layers.
         pub noisy_sigma: f64 = 0.5 => above(0.0); fixed "the network was initialised with it",

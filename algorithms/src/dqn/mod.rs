@@ -1,7 +1,7 @@
-//! DQN (Mnih et al. 2015, "Human-level control through deep reinforcement learning") and, by configuration,
-//! its extensions: double and dueling networks, n-step returns, prioritised replay, distributional values and
-//! noisy layers. All of these together are Rainbow (Hessel et al. 2018, <https://arxiv.org/abs/1710.02298>). Images can be
-//! augmented as in `DrQ` (Kostrikov et al. 2020, <https://arxiv.org/abs/2004.13649>).
+//! DQN (Mnih et al. 2015, "Human-level control through deep reinforcement learning") and, by configuration, its
+//! extensions: double and dueling networks, n-step returns, prioritised replay, distributional values and noisy layers.
+//! All of these together are Rainbow (Hessel et al. 2018, <https://arxiv.org/abs/1710.02298>). Images can be augmented
+//! as in `DrQ` (Kostrikov et al. 2020, <https://arxiv.org/abs/2004.13649>).
 //!
 //! ```
 //! use algorithms::networks::PolicyConfig;

@@ -115,8 +115,8 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         Ok(vector)
     }
 
-    /// Returns the sum of the gradients of all shards. `own` yields those of this process's shards in order, `None` for a
-    /// shard without rows. The upper vectors are summed over processes during the rest of the backward passes.
+    /// Returns the sum of the gradients of all shards. `own` yields those of this process's shards in order, `None` for
+    /// a shard without rows. The upper vectors are summed over processes during the rest of the backward passes.
     pub(crate) fn sum<E: From<LearnerError>>(
         &self,
         cluster: &Cluster,

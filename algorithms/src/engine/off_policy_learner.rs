@@ -24,8 +24,8 @@ use crate::networks::{
 use crate::state_bytes::Header;
 use crate::{ConfigError, LearnerError, SpecError, VectorSpec};
 
-/// An off-policy algorithm: its networks, action selection and gradient steps. [`OffPolicyLearner`] implements everything
-/// else.
+/// An off-policy algorithm: its networks, action selection and gradient steps. [`OffPolicyLearner`] implements
+/// everything else.
 pub trait OffPolicyAlgorithm: Clone {
     /// The hyperparameters.
     type Config: Settings + Clone + Serialize + DeserializeOwned;

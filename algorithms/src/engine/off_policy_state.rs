@@ -74,17 +74,17 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         Self::restored(state, frames, Cluster::default(), ReplayStorage::UNLIMITED, device)
     }
 
-    /// Like [`from_state`](Self::from_state), but leaves the replay buffer empty, for agents that only act: the buffer may be
-    /// larger than the memory.
+    /// Like [`from_state`](Self::from_state), but leaves the replay buffer empty, for agents that only act: the buffer
+    /// may be larger than the memory.
     pub fn from_state_without_replay(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let (state, _) = decode::<A>(bytes)?;
         let state = State { replay: None, ..state };
         Self::restored(state, &[], Cluster::default(), ReplayStorage::UNLIMITED, device)
     }
 
-    /// Like [`from_state`](Self::from_state), but [in a cluster](Self::in_cluster), and with settings that may differ from
-    /// those in the state unless they are [fixed](settings::Field::fixed). Schedules continue as if training had begun with
-    /// these settings.
+    /// Like [`from_state`](Self::from_state), but [in a cluster](Self::in_cluster), and with settings that may differ
+    /// from those in the state unless they are [fixed](settings::Field::fixed). Schedules continue as if training had
+    /// begun with these settings.
     pub fn from_state_with(
         bytes: &[u8],
         config: A::Config,

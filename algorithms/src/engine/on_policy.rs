@@ -245,8 +245,8 @@ impl<N: Module> OnPolicy<N> {
         }
     }
 
-    /// Stores the observations of a batch, before their steps [begin](Rollout::begin_step); those that are `packed` also on
-    /// the device.
+    /// Stores the observations of a batch, before their steps [begin](Rollout::begin_step); those that are `packed`
+    /// also on the device.
     pub(crate) fn store(&mut self, packed: Option<PackedRows>, batch: &Batch) {
         self.rollout.store_observations(batch);
         if let (Some(uploaded), Some(rows)) = (&mut self.uploaded, packed) {

@@ -159,8 +159,8 @@ impl<L: Overlap> Updater<L> {
 
 impl<L: Overlap> Overlapped<L> {
     /// Creates an overlapped learner from two learners in the same state, neither of which has made a step. For PPO,
-    /// [`overlap`](crate::ppo::PpoConfig::overlap) should be set: only then does it correct for rollouts that are one update
-    /// old.
+    /// [`overlap`](crate::ppo::PpoConfig::overlap) should be set: only then does it correct for rollouts that are one
+    /// update old.
     pub fn new(actor: L, learner: L) -> Self {
         Self::restored(actor, learner, None)
     }
@@ -180,8 +180,8 @@ impl<L: Overlap> Overlapped<L> {
         &self.actor
     }
 
-    /// Waits for the update in progress and begins the next one, with the rollout that the actor has collected. If `stop`
-    /// returns true before the end, nothing changes.
+    /// Waits for the update in progress and begins the next one, with the rollout that the actor has collected. If
+    /// `stop` returns true before the end, nothing changes.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Turn<L::Metrics>, LearnerError> {
         in_order(self.is_ready(), "update was called before the rollout was complete")?;
         let updater = self.updater.get_mut().unwrap_or_else(PoisonError::into_inner);

@@ -7,8 +7,9 @@ use burn::tensor::Tensor;
 /// The names of modules whose units are rectified.
 const RECTIFIED: [&str; 3] = ["body", "hidden", "activation"];
 
-/// Returns the gradients of the biases, and of the parameters of normalisations, of each rectified layer. The gradient of a
-/// unit is exactly 0 if no row of the batch activates it. In normalised images, it is the largest of a channel's positions.
+/// Returns the gradients of the biases, and of the parameters of normalisations, of each rectified layer. The gradient
+/// of a unit is exactly 0 if no row of the batch activates it. In normalised images, it is the largest of a channel's
+/// positions.
 pub(crate) fn unit_gradients(module: &impl Module, gradients: &GradientsParams) -> Vec<Tensor<1>> {
     struct Visitor<'a> {
         gradients: &'a GradientsParams,
@@ -46,8 +47,8 @@ pub(crate) fn unit_gradients(module: &impl Module, gradients: &GradientsParams) 
     visitor.layers
 }
 
-/// Returns the share of units without a gradient in the layer with the largest such share. `gradients` holds the units of
-/// all layers, which have the given `sizes`.
+/// Returns the share of units without a gradient in the layer with the largest such share. `gradients` holds the units
+/// of all layers, which have the given `sizes`.
 pub(crate) fn dead_units(mut gradients: &[f32], sizes: &[usize]) -> f32 {
     let mut largest = 0.0;
     for &size in sizes {

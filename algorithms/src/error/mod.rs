@@ -27,8 +27,8 @@ pub enum LearnerError {
     /// The replay buffer cannot be created.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// A value is NaN or infinite. The step that would have used it was not taken, but an earlier step may have made weights
-    /// infinite.
+    /// A value is NaN or infinite. The step that would have used it was not taken, but an earlier step may have made
+    /// weights infinite.
     #[error("{what} is not finite")]
     NonFinite {
         /// The value.

@@ -71,8 +71,8 @@ impl OnDevice {
         Self { tasks, groups: Arc::default() }
     }
 
-    /// Uploads one observation of the given layout for each element of `envs`, and returns their tasks too. `task_ids` holds
-    /// the tasks of all environments.
+    /// Uploads one observation of the given layout for each element of `envs`, and returns their tasks too. `task_ids`
+    /// holds the tasks of all environments.
     fn read(
         &self,
         layout: ObservationLayout,

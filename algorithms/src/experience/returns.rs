@@ -64,8 +64,8 @@ pub fn gae(trajectory: Trajectory<'_>, gamma: f32, lambda: f32, advantages: &mut
 /// A_t     = delta_t + gamma * lambda * min(1, ratio_{t+1}) * A_{t+1} * (1 - terminated_t) * (1 - truncated_t)
 /// ```
 ///
-/// `A_t` does not contain `ratio_t`, which is a factor of the objective. The target of `V(s_t)`, called `v_t` in the paper, is
-/// `V(s_t) + min(1, ratio_t) * A_t`. If all ratios are 1, the advantages are those of [`gae`].
+/// `A_t` does not contain `ratio_t`, which is a factor of the objective. The target of `V(s_t)`, called `v_t` in the
+/// paper, is `V(s_t) + min(1, ratio_t) * A_t`. If all ratios are 1, the advantages are those of [`gae`].
 ///
 /// # Panics
 /// Panics if the slices differ in length.
@@ -205,8 +205,8 @@ mod tests {
 
     #[test]
     fn vtrace_targets_are_those_of_the_paper() {
-        // Equation 1: v_s = V(x_s) + sum over t >= s of gamma^(t-s) * (product over s <= i < t of c_i) * rho_t * delta_t, with
-        // rho_t = min(1, ratio_t) and c_i = lambda * rho_i.
+        // Equation 1: v_s = V(x_s) + sum over t >= s of gamma^(t-s) * (product over s <= i < t of c_i) * rho_t *
+        // delta_t, with rho_t = min(1, ratio_t) and c_i = lambda * rho_i.
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         let mut numbers =
             |low: f32, high: f32| -> Vec<f32> { (0..9).map(|_| rng.random_range(low..high)).collect() };

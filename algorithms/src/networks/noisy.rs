@@ -54,8 +54,9 @@ impl LayerNoise {
 }
 
 impl NoisyLinear {
-    /// Computes `[rows, outputs]` of `[rows, inputs]` in the precision of the input. Without noise, uses the
-    /// mean weights. With `tasks`, the outputs are those of each row's task. Sets negative outputs to 0 if `rectify` is true.
+    /// Computes `[rows, outputs]` of `[rows, inputs]` in the precision of the input. Without noise, uses the mean
+    /// weights. With `tasks`, the outputs are those of each row's task. Sets negative outputs to 0 if `rectify` is
+    /// true.
     pub fn forward(
         &self,
         input: Tensor<2>,
@@ -134,8 +135,8 @@ pub enum Dense {
 }
 
 impl Dense {
-    /// Creates `count` layers of `outputs` outputs side by side: noisy with initial scale `noisy_sigma` if given, else each
-    /// orthogonal with `gain`.
+    /// Creates `count` layers of `outputs` outputs side by side: noisy with initial scale `noisy_sigma` if given, else
+    /// each orthogonal with `gain`.
     pub fn new(
         inputs: usize,
         [outputs, count]: [usize; 2],

@@ -171,8 +171,8 @@ impl TaskStatistics {
             && self.variances.iter().all(|&variance| variance >= 0.0 && variance.is_finite())
     }
 
-    /// Adds the moments of further observations (Chan et al. 1979, "Updating formulae and a pairwise algorithm for computing
-    /// sample variances").
+    /// Adds the moments of further observations (Chan et al. 1979, "Updating formulae and a pairwise algorithm for
+    /// computing sample variances").
     fn add(&mut self, added: &Moments) {
         if added.count == 0.0 {
             return;

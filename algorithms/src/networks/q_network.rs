@@ -71,8 +71,8 @@ impl Noise {
 /// With `dueling` (Wang et al. 2016, <https://arxiv.org/abs/1511.06581>) two heads follow the body, and
 /// `Q(s, a) = V(s) + A(s, a) - mean over legal a' of A(s, a')`; otherwise one.
 ///
-/// If an action is several choices, every option has a value, and the mean is over the legal options of a choice (Tavakoli et
-/// al. 2018, <https://arxiv.org/abs/1711.08946>, equation 1).
+/// If an action is several choices, every option has a value, and the mean is over the legal options of a choice
+/// (Tavakoli et al. 2018, <https://arxiv.org/abs/1711.08946>, equation 1).
 #[derive(Module, Debug)]
 pub struct QNetwork {
     pub(super) body: Body,

@@ -14,10 +14,10 @@ impl ActorCritic {
     /// convolutions, `ppo_atari_lstm.py` for a recurrent network): `network`, optionally an `nn.LSTM` called
     /// `lstm`, and two `nn.Linear`, `actor` and `critic`.
     ///
-    /// With several games, `actor` has the rows of all games, each with as many as the game with the most
-    /// actions needs. A shared head has one row for each action. `critic` has one row for each game. With continuous actions
-    /// `actor` outputs means, and `actor_logstd` has a row for each task, as in `ppo_continuous_action.py`; with deviations that
-    /// depend on the observation it is an `nn.Linear` like `actor`.
+    /// With several games, `actor` has the rows of all games, each with as many as the game with the most actions
+    /// needs. A shared head has one row for each action. `critic` has one row for each game. With continuous actions
+    /// `actor` outputs means, and `actor_logstd` has a row for each task, as in `ppo_continuous_action.py`; with
+    /// deviations that depend on the observation it is an `nn.Linear` like `actor`.
     pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         torch_weights(self)
     }
@@ -83,11 +83,11 @@ impl TorchNames for QNetwork {
 }
 
 impl SoftActorCritic {
-    /// Returns all parameters, with the names of `CleanRL`'s `sac_continuous_action.py`: the layers `fc1`, `fc2`, `fc_mean` and
-    /// `fc_logstd` of `actor`, and `fc1`, `fc2` and `fc3` of `qf1` and `qf2`.
+    /// Returns all parameters, with the names of `CleanRL`'s `sac_continuous_action.py`: the layers `fc1`, `fc2`,
+    /// `fc_mean` and `fc_logstd` of `actor`, and `fc1`, `fc2` and `fc3` of `qf1` and `qf2`.
     ///
-    /// With several tasks, `fc_mean` and `fc_logstd` have the rows of all tasks, each with as many as the task with the most
-    /// components needs, and `fc3` has one row for each task.
+    /// With several tasks, `fc_mean` and `fc_logstd` have the rows of all tasks, each with as many as the task with the
+    /// most components needs, and `fc3` has one row for each task.
     pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
         torch_weights(self)
     }

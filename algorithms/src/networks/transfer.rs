@@ -327,7 +327,8 @@ fn differences(own: &NetworkDescription, from: &NetworkDescription, is_same: boo
     differences
 }
 
-/// Returns true if a network has normalisations: parameters with a value for each channel or pixel, and not for each input.
+/// Returns true if a network has normalisations: parameters with a value for each channel or pixel, and not for each
+/// input.
 fn is_normalised<'a>(mut weights: impl Iterator<Item = &'a NamedWeights>) -> bool {
     weights.any(|weights| weights.name.ends_with(".weight") && [1, 3].contains(&weights.shape.len()))
 }

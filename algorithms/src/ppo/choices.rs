@@ -104,8 +104,8 @@ impl Paths {
         }
     }
 
-    /// Returns the probability that a row's path visits each node, `[rows, nodes]`, from the probabilities of the edges,
-    /// `[rows, nodes, columns]`.
+    /// Returns the probability that a row's path visits each node, `[rows, nodes]`, from the probabilities of the
+    /// edges, `[rows, nodes, columns]`.
     fn reach(&self, probabilities: Tensor<3>) -> Tensor<2> {
         let Some(successors) = &self.successors else { return self.nodes.clone() };
         let moves = (probabilities.unsqueeze_dim::<4>(3) * successors.clone()).sum_dim(2).squeeze_dim::<3>(2);

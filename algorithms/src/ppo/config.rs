@@ -19,8 +19,8 @@ choices! {
 }
 
 settings! {
-    /// Hyperparameters of Proximal Policy Optimization (Schulman et al. 2017, <https://arxiv.org/abs/1707.06347>), named as
-    /// in the literature. The defaults are those of `ppo_atari.py` in CleanRL.
+    /// Hyperparameters of Proximal Policy Optimization (Schulman et al. 2017, <https://arxiv.org/abs/1707.06347>),
+    /// named as in the literature. The defaults are those of `ppo_atari.py` in CleanRL.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PpoConfig {
@@ -36,15 +36,16 @@ settings! {
         pub gamma: f32 = 0.99 => between(0.0, 1.0),
         /// The lambda of generalized advantage estimation: 0 for one-step advantages, 1 for Monte Carlo advantages.
         pub gae_lambda: f32 = 0.95 => between(0.0, 1.0),
-        /// The number of minibatches of a rollout, at most `num_envs * num_steps`. The optimiser takes one step for each.
+        /// The number of minibatches of a rollout, at most `num_envs * num_steps`. The optimiser takes one step for
+        /// each.
         pub num_minibatches: usize = 4 => at_least(1.0),
         /// The number of epochs over each rollout.
         pub update_epochs: usize = 4 => at_least(1.0),
         /// The set of advantages that are normalised to mean 0 and standard deviation 1 together: those of each
         /// minibatch, those of each game within a rollout, or none. `true` stands for `batch`, `false` for `none`.
         pub norm_adv: NormAdv = NormAdv::Batch,
-        /// The least standard deviation by which normalised advantages are divided. Without a floor, the advantages of a
-        /// game that never scores, which are errors of its values, weigh as much as those of any other game.
+        /// The least standard deviation by which normalised advantages are divided. Without a floor, the advantages of
+        /// a game that never scores, which are errors of its values, weigh as much as those of any other game.
         pub norm_adv_floor: f32 = 0.0 => at_least(0.0),
         /// The change of an action's probability ratio at which the surrogate objective is clipped. Also the clipping
         /// range of values with `clip_vloss`.

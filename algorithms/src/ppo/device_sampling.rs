@@ -14,9 +14,9 @@ pub(super) fn threshold(uniform: f64) -> f32 {
 /// Samples an option for each row of `logits`, `[rows, options]`, in which `illegal` options are masked. Returns
 /// `[rows, 3]`: the option, its log-probability, and the sum of the legal logits, which is finite if all of them are.
 ///
-/// Like [`categorical::sample`](crate::tasks::categorical::sample), this chooses the first option whose cumulative probability
-/// exceeds the uniform random number of the row, but in 32 bits instead of 64. `thresholds`, `[rows, 1]`, are the
-/// random numbers. An option of probability 0 is never chosen.
+/// Like [`categorical::sample`](crate::tasks::categorical::sample), this chooses the first option whose cumulative
+/// probability exceeds the uniform random number of the row, but in 32 bits instead of 64. `thresholds`, `[rows, 1]`,
+/// are the random numbers. An option of probability 0 is never chosen.
 pub(super) fn sample(logits: Tensor<2>, illegal: Tensor<2, Bool>, thresholds: Tensor<2>) -> Tensor<2> {
     let [_, options] = logits.dims();
     let sums = logits.clone().mask_fill(illegal, 0.0).sum_dim(1);

@@ -40,8 +40,8 @@ impl GaussianPolicy {
         self.squashes
     }
 
-    /// Samples an action. Returns its components before they are squashed, and its log-density. Draws two random numbers for
-    /// each component.
+    /// Samples an action. Returns its components before they are squashed, and its log-density. Draws two random
+    /// numbers for each component.
     pub(super) fn sample(&self, rng: &mut impl Rng) -> (Vec<f32>, f32) {
         let mut log_prob = 0.0;
         let component = |(&mean, &log_deviation): (&f32, &f32)| {
@@ -64,8 +64,8 @@ impl GaussianPolicy {
     }
 }
 
-/// The continuous actions of the rows of a minibatch, before they are squashed. The tensors are padded to the largest number of
-/// components of any task.
+/// The continuous actions of the rows of a minibatch, before they are squashed. The tensors are padded to the largest
+/// number of components of any task.
 #[derive(Clone, Debug)]
 pub(super) struct Components {
     /// `[rows, components]`.
@@ -75,7 +75,8 @@ pub(super) struct Components {
 }
 
 impl Components {
-    /// Creates the actions of some rows, each with its task and its components, padded to the largest number of any task.
+    /// Creates the actions of some rows, each with its task and its components, padded to the largest number of any
+    /// task.
     pub(super) fn new<'a>(
         actions: impl Iterator<Item = (usize, &'a [f32])>,
         tasks: &[Task],
@@ -222,8 +223,8 @@ mod tests {
             let value = f64::from(host(term.clone())[0]);
             assert!((value - expected).abs() < 1e-6, "{value} {expected}");
         }
-        // d ln(1 - tanh(u)^2) / du is -2 tanh(u) = -1. The mean moves u by 1, the logarithm of the deviation by deviation times
-        // noise = 1; it also adds 1 to the entropy of the normal distribution.
+        // d ln(1 - tanh(u)^2) / du is -2 tanh(u) = -1. The mean moves u by 1, the logarithm of the deviation by
+        // deviation times noise = 1; it also adds 1 to the entropy of the normal distribution.
         let gradients = entropies.sum().backward();
         let host = |tensor: Option<Tensor<2>>| -> Vec<f32> { tensor.unwrap().try_into_vec_as().unwrap() };
         for (gradient, expected) in [(means.grad(&gradients), -1.0), (log_deviations.grad(&gradients), 0.0)] {

@@ -26,9 +26,8 @@ pub struct PpoMetrics {
     pub approx_kl: f32,
     /// The fraction of samples whose probability ratio was clipped, averaged over all minibatches.
     pub clipfrac: f32,
-    /// The fraction of the returns' variance that the values explained before the update: 1 is perfect, 0 is
-    /// as good as a constant, NaN if all returns are equal. Over all tasks together: a task with large returns hides the
-    /// others.
+    /// The fraction of the returns' variance that the values explained before the update: 1 is perfect, 0 is as good as
+    /// a constant, NaN if all returns are equal. Over all tasks together: a task with large returns hides the others.
     pub explained_variance: f32,
     /// The learning rate of this update.
     pub learning_rate: f64,
@@ -59,8 +58,8 @@ pub struct TaskMetrics {
     /// The fraction of the returns' variance that the values explained before the update.
     pub explained_variance: f32,
     /// The task's share of the gradient that reaches the layers that all tasks share: the norms of the gradients of its
-    /// rows' features, divided by those of all rows. The shares add up to 1. NaN if the task has no rows, or if all gradients
-    /// are 0.
+    /// rows' features, divided by those of all rows. The shares add up to 1. NaN if the task has no rows, or if all
+    /// gradients are 0.
     pub gradient_share: f32,
 }
 
@@ -145,8 +144,8 @@ pub(super) struct LearnedRow {
 }
 
 impl LearnedRow {
-    /// Splits the details of a step: log-ratios, entropies and value errors of all transitions, and the gradients of all
-    /// rows. `tasks` holds the task of each row that is a transition. Returns nothing if there are only log-ratios.
+    /// Splits the details of a step: log-ratios, entropies and value errors of all transitions, and the gradients of
+    /// all rows. `tasks` holds the task of each row that is a transition. Returns nothing if there are only log-ratios.
     pub(super) fn split(details: &[f32], tasks: &[Option<usize>]) -> Vec<Self> {
         let transitions = tasks.iter().flatten().count();
         let [log_ratios, entropies, value_errors] =

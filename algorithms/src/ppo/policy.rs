@@ -123,9 +123,9 @@ impl Policy {
         RecurrentState::new(self.reader.num_envs(), self.lstm_size)
     }
 
-    /// Returns an action for each environment of the batch: the most probable one if `greedy` is true, with ties going to the
-    /// first, otherwise a sample. Sampling draws one random number per choice or two per component, in row order. `state` is
-    /// that of all environments; those of the batch change theirs.
+    /// Returns an action for each environment of the batch: the most probable one if `greedy` is true, with ties going
+    /// to the first, otherwise a sample. Sampling draws one random number per choice or two per component, in row
+    /// order. `state` is that of all environments; those of the batch change theirs.
     pub fn act(
         &self,
         batch: &Batch,
@@ -344,8 +344,8 @@ impl Policy {
     }
 }
 
-/// Copies columns of outputs and the next recurrent state to the host, with a single wait for the device. `state` is the
-/// previous one.
+/// Copies columns of outputs and the next recurrent state to the host, with a single wait for the device. `state` is
+/// the previous one.
 fn read(
     mut columns: Vec<Tensor<2>>,
     next: Option<LstmState>,

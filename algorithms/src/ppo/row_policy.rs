@@ -18,8 +18,8 @@ pub(super) enum RowPolicy {
 }
 
 impl RowPolicy {
-    /// Creates the distribution with the given outputs of the network. `log_deviations` is empty for choices. Continuous actions
-    /// are squashed by tanh if `squashes`.
+    /// Creates the distribution with the given outputs of the network. `log_deviations` is empty for choices.
+    /// Continuous actions are squashed by tanh if `squashes`.
     pub(super) fn new(
         actions: &TaskActions,
         outputs: &[f32],
@@ -34,8 +34,8 @@ impl RowPolicy {
         }
     }
 
-    /// Samples an action. Returns it with its log-probability, or its log-density if it is continuous. Draws one random number
-    /// for each choice and two for each component.
+    /// Samples an action. Returns it with its log-probability, or its log-density if it is continuous. Draws one random
+    /// number for each choice and two for each component.
     pub(super) fn sample(&self, actions: &TaskActions, rng: &mut impl Rng) -> (ChosenAction, f32) {
         match self {
             Self::Joint(policy) => {

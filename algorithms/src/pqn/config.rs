@@ -5,8 +5,8 @@ use crate::ConfigError;
 use crate::engine::rollout_plan::RolloutPlan;
 
 settings! {
-    /// Hyperparameters of PQN, the parallelised Q-network (Gallici et al. 2024, <https://arxiv.org/abs/2407.04811>), named as
-    /// in the literature. The defaults are those of `pqn_atari_envpool.py` in CleanRL.
+    /// Hyperparameters of PQN, the parallelised Q-network (Gallici et al. 2024, <https://arxiv.org/abs/2407.04811>),
+    /// named as in the literature. The defaults are those of `pqn_atari_envpool.py` in CleanRL.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PqnConfig {
@@ -30,7 +30,8 @@ settings! {
         pub exploration_fraction: f32 = 0.1 => between(0.0, 1.0),
         /// Probability of a random action in evaluations.
         pub eval_epsilon: f32 = 0.0 => between(0.0, 1.0),
-        /// The number of minibatches of a rollout, at most `num_envs * num_steps`. The optimiser takes one step for each.
+        /// The number of minibatches of a rollout, at most `num_envs * num_steps`. The optimiser takes one step for
+        /// each.
         pub num_minibatches: usize = 4 => at_least(1.0),
         /// The number of epochs over each rollout.
         pub update_epochs: usize = 4 => at_least(1.0),

@@ -5,8 +5,8 @@ use crate::ConfigError;
 use crate::engine::replay_plan::ReplayPlan;
 
 settings! {
-    /// Hyperparameters of Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>), for continuous actions.
-    /// The defaults are those of `sac_continuous_action.py` in CleanRL.
+    /// Hyperparameters of Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>), for continuous
+    /// actions. The defaults are those of `sac_continuous_action.py` in CleanRL.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct SacConfig {

@@ -13,8 +13,8 @@ use crate::experience::batch_reader::{BatchRow, rows};
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{SoftActorCritic, SquashedActor, TwinCritic};
 
-/// A learner that uses Soft Actor-Critic. [`sac`](crate::sac) shows the order of its methods. Its updates are the gradient
-/// steps of the critics.
+/// A learner that uses Soft Actor-Critic. [`sac`](crate::sac) shows the order of its methods. Its updates are the
+/// gradient steps of the critics.
 pub type Sac = OffPolicyLearner<SacAgent>;
 
 /// The networks of SAC.

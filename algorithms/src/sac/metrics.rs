@@ -7,7 +7,8 @@ pub struct SacMetrics {
     pub qf_values: [f32; 2],
     /// Norm of the gradient of both critics together.
     pub grad_norm: f32,
-    /// Share of the ReLU units that no row of a minibatch activated, in the layer of the critics with the largest share.
+    /// Share of the ReLU units that no row of a minibatch activated, in the layer of the critics with the largest
+    /// share.
     pub dead_units: f32,
     /// The temperature after the update, averaged over tasks.
     pub alpha: f32,

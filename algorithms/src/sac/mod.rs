@@ -1,5 +1,5 @@
-//! Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>): learns continuous actions from a replay buffer,
-//! with two critics and a learned temperature.
+//! Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>): learns continuous actions from a
+//! replay buffer, with two critics and a learned temperature.
 //!
 //! ```
 //! use algorithms::networks::PolicyConfig;
@@ -32,9 +32,9 @@
 //! # }
 //! ```
 //!
-//! The policy acts in -1..=1; actions are scaled to the bounds of each task, which must be finite. Observations are vectors.
-//! As in [`dqn`](crate::dqn), any number of environments fills one replay buffer, a terminated step is not bootstrapped, and a
-//! truncated one is bootstrapped from its final observation.
+//! The policy acts in -1..=1; actions are scaled to the bounds of each task, which must be finite. Observations are
+//! vectors. As in [`dqn`](crate::dqn), any number of environments fills one replay buffer, a terminated step is not
+//! bootstrapped, and a truncated one is bootstrapped from its final observation.
 //!
 //! # Reading order
 //!

@@ -95,8 +95,8 @@ impl Policy {
         Ok(components)
     }
 
-    /// Returns the value of each environment's greedy action: the smaller estimate of the discounted sum of rewards and weighted
-    /// entropies that follow.
+    /// Returns the value of each environment's greedy action: the smaller estimate of the discounted sum of rewards and
+    /// weighted entropies that follow.
     pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
         self.check(batch)?;
         let (observations, tasks) = self.read(&batch.observations, &rows(batch));

@@ -26,8 +26,8 @@ impl Temperature {
         weights(self)
     }
 
-    /// Replaces the temperatures of the tasks that `source` knows. `tasks` are the tasks of these temperatures. Older exports
-    /// have none.
+    /// Replaces the temperatures of the tasks that `source` knows. `tasks` are the tasks of these temperatures. Older
+    /// exports have none.
     pub(super) fn started_from(self, source: &TrainedNetwork, tasks: &[Task]) -> Result<Self, TransferError> {
         let Some(theirs) = source.weights.iter().find(|weights| weights.name == TEMPERATURE) else {
             return Ok(self);
@@ -43,9 +43,9 @@ impl Temperature {
         self.log_alpha.val().exp()
     }
 
-    /// Computes the loss `-alpha (ln p + target)`, averaged over rows (Haarnoja et al. 2018, equation 18): a policy with less
-    /// entropy than its target raises the temperature. `excess` is the log-density of each row's action plus the target,
-    /// `[rows]`, without gradients.
+    /// Computes the loss `-alpha (ln p + target)`, averaged over rows (Haarnoja et al. 2018, equation 18): a policy
+    /// with less entropy than its target raises the temperature. `excess` is the log-density of each row's action plus
+    /// the target, `[rows]`, without gradients.
     pub(super) fn loss(&self, excess: Tensor<1>, rows: &RowTasks) -> Tensor<1> {
         -(of_rows(self.alphas(), rows) * excess).mean()
     }

@@ -197,7 +197,8 @@ impl JointActions {
         options
     }
 
-    /// Returns the nodes of an action, each with the index of the edge to the next one. Ends early if the action is illegal.
+    /// Returns the nodes of an action, each with the index of the edge to the next one. Ends early if the action is
+    /// illegal.
     pub(crate) fn path<'a>(&'a self, options: &'a [i32]) -> impl Iterator<Item = (usize, usize)> + 'a {
         let mut next = Some(0);
         options.iter().zip(&self.starts).map_while(move |(&option, &start)| {
@@ -278,8 +279,8 @@ impl JointActions {
         elements.push(action as i32);
     }
 
-    /// Returns the sum of scores along the path of each action of a discrete space, or for [`Space::MultiDiscrete`] the score
-    /// of each option of each choice. `score` is called with a node and the index of an edge.
+    /// Returns the sum of scores along the path of each action of a discrete space, or for [`Space::MultiDiscrete`] the
+    /// score of each option of each choice. `score` is called with a node and the index of an edge.
     pub(crate) fn sums(&self, score: impl Fn(usize, usize) -> f32) -> Vec<f32> {
         let Some(factors) = &self.legal.factors else {
             let edges = self.nodes.iter().enumerate();

@@ -1,7 +1,7 @@
 //! Actions within -1..1 as the hyperbolic tangents of unbounded numbers (Haarnoja et al. 2018, appendix C).
 //!
-//! The log-density of `tanh(u)` is that of `u` minus the logarithm of the slope of tanh at `u`, `ln(1 - tanh(u)^2)`. The latter
-//! equals `2 (ln 2 - u - ln(1 + exp(-2 u)))`, which stays finite where tanh rounds to 1.
+//! The log-density of `tanh(u)` is that of `u` minus the logarithm of the slope of tanh at `u`, `ln(1 - tanh(u)^2)`.
+//! The latter equals `2 (ln 2 - u - ln(1 + exp(-2 u)))`, which stays finite where tanh rounds to 1.
 
 use std::f64::consts::LN_2;
 

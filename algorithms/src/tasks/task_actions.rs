@@ -38,7 +38,8 @@ impl TaskActions {
         }
     }
 
-    /// Returns the number of output columns of a network: the options of all choices side by side, or one for each component.
+    /// Returns the number of output columns of a network: the options of all choices side by side, or one for each
+    /// component.
     pub fn num_outputs(&self) -> usize {
         match self {
             Self::Joint(actions) => actions.num_outputs(),

@@ -19,7 +19,8 @@ pub struct Task {
 }
 
 impl Task {
-    /// Creates a task whose actions are the first of those that all tasks share: a single choice of `num_actions` options.
+    /// Creates a task whose actions are the first of those that all tasks share: a single choice of `num_actions`
+    /// options.
     ///
     /// # Panics
     /// Panics if `num_actions` is 0 or more than [`JointActions::MAX_OPTIONS`].
@@ -137,8 +138,8 @@ pub enum SpecError {
         /// Its action space.
         space: String,
     },
-    /// Environments of one task differ in their actions. They share a head of the network, so their actions must have the
-    /// same meaning.
+    /// Environments of one task differ in their actions. They share a head of the network, so their actions must have
+    /// the same meaning.
     #[error(
         "environment {env} has {got}, but other environments of its task {task} have {expected}; they must be equal"
     )]
@@ -326,8 +327,8 @@ impl VectorSpec {
         check_kind(&self.tasks)
     }
 
-    /// Returns true if the fields fit together and a state of `state_len` bytes could hold a network for the observations.
-    /// Returns false for a damaged specification.
+    /// Returns true if the fields fit together and a state of `state_len` bytes could hold a network for the
+    /// observations. Returns false for a damaged specification.
     pub fn is_consistent(&self, state_len: usize) -> bool {
         // A linear layer has at least one weight for each element. A convolution and the layer after it have at least a
         // few for each block of 16 by 16 pixels.

@@ -1,7 +1,7 @@
 //! The cost of the parts of an environment: a frame of the console, an observation, a step, a reset.
 //!
-//! `cargo bench -p ale` measures the open game and, if their ROMs are in the store, some others. A warm-up makes sure that
-//! hot code is translated.
+//! `cargo bench -p ale` measures the open game and, if their ROMs are in the store, some others. A warm-up makes sure
+//! that hot code is translated.
 
 use std::hint::black_box;
 
@@ -114,21 +114,29 @@ mod observation {
     fn of_game(bencher: Bencher<'_, '_>, id: &str) {
         let powered = powered(id);
         let mut play = Play::warmed_up(&powered);
-        let mut screen = |skipped| {
-            (0..=skipped).for_each(|_| play.frame(Ale::act));
-            play.ale.screen().to_vec()
-        };
-        let steps: Vec<_> = (0..STEPS).map(|_| [screen(2), screen(0)]).collect();
+        let steps: Vec<_> = (0..STEPS).map(|_| last_screens(&mut play)).collect();
         observe(bencher, &powered, steps.iter().cycle());
+    }
+
+    /// Returns the screens of the last two of four frames.
+    fn last_screens(play: &mut Play) -> [Vec<u8>; 2] {
+        [3, 1].map(|frames| {
+            (0..frames).for_each(|_| play.frame(Ale::act));
+            play.ale.screen().to_vec()
+        })
     }
 
     #[divan::bench]
     fn of_unrelated_frames(bencher: Bencher<'_, '_>) {
         let powered = powered(GAMES[0]);
         let bytes = powered.height() * SCREEN_WIDTH;
-        let screen =
-            |seed: usize| (0..bytes).map(|byte| ((seed * 31 + byte * 7919) >> 3) as u8 & 0xFE).collect();
-        let steps: Vec<_> = (0..STEPS).map(|step| [screen(2 * step), screen(2 * step + 1)]).collect();
+        let steps: Vec<[Vec<u8>; 2]> = (0..STEPS)
+            .map(|step| {
+                [2 * step, 2 * step + 1].map(|seed| {
+                    (0..bytes).map(|byte| ((seed * 31 + byte * 7919) >> 3) as u8 & 0xFE).collect()
+                })
+            })
+            .collect();
         observe(bencher, &powered, steps.iter().cycle());
     }
 

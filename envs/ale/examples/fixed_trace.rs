@@ -1,10 +1,11 @@
-//! A fixed workload for `benches/instructions`, which counts its instructions: the same steps of the same game each time.
+//! A fixed workload for `benches/instructions`, which counts its instructions: the same steps of the same game each
+//! time.
 //!
 //! `cargo run -p ale --example fixed_trace -- GAME [STEPS]`
 //!
 //! One environment with the standard preprocessing plays fixed actions. The first steps, during which hot code is
-//! translated to native code, are not counted. With `STEPS` the program prints a line before the counted steps and waits
-//! for a line of input. After the steps it aborts, so that `benches/single_step.py` notices the end.
+//! translated to native code, are not counted. With `STEPS` the program prints a line before the counted steps and
+//! waits for a line of input. After the steps it aborts, so that `benches/single_step.py` notices the end.
 
 use std::error::Error;
 use std::{io, process};

@@ -1,7 +1,7 @@
 //! The average of two frames in the colours of the palette, as ale-py shows it with `color_averaging`.
 //!
-//! The rule was found by experiment: a program that shows all pairs of colours in successive frames gave the whole table
-//! for NTSC and for PAL.
+//! The rule was found by experiment: a program that shows all pairs of colours in successive frames gave the whole
+//! table for NTSC and for PAL.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,8 @@ use vcs::TvFormat;
 
 use crate::Palette;
 
-/// Part of the way from the darker to the brighter value of each channel, in hundredths: a phosphor glows on for a frame.
+/// The average's distance from the darker value of a channel, in percent of that of the brighter value. A phosphor
+/// glows on for a frame.
 const PERCENT: u32 = 77;
 /// The two lowest bits of a channel's average are dropped.
 const PRECISION: u32 = !3;
@@ -21,7 +22,7 @@ pub(crate) struct Averages([[u8; COLOURS]; COLOURS]);
 
 impl Averages {
     /// Returns the averages of a television system.
-    pub(crate) fn of(tv: TvFormat) -> &'static Self {
+    pub(crate) fn for_tv(tv: TvFormat) -> &'static Self {
         static NTSC: LazyLock<Averages> = LazyLock::new(|| Averages::new(Palette::of(TvFormat::Ntsc)));
         static PAL: LazyLock<Averages> = LazyLock::new(|| Averages::new(Palette::of(TvFormat::Pal)));
         static SECAM: LazyLock<Averages> = LazyLock::new(|| Averages::new(Palette::of(TvFormat::Secam)));
@@ -43,15 +44,18 @@ impl Averages {
         Self(table)
     }
 
-    /// Writes the average of two screens. Odd bytes, those of PAL's frames without colour, have no averages and become 0,
-    /// as in a new process of ale-py, which does not set these values.
+    /// Writes the average of two screens. Odd bytes, those of PAL's frames without colour, have no averages and become
+    /// 0, as in a new process of ale-py, which does not set these values.
     pub(crate) fn write(&self, previous: &[u8], last: &[u8], averaged: &mut Vec<u8>) {
-        let average = |(&first, &second): (&u8, &u8)| {
-            let is_odd = (first | second) & 1 != 0;
-            if is_odd { 0 } else { self.0[usize::from(first / 2)][usize::from(second / 2)] }
-        };
         averaged.clear();
-        averaged.extend(previous.iter().zip(last).map(average));
+        averaged.extend(previous.iter().zip(last).map(|(&first, &second)| self.average(first, second)));
+    }
+
+    /// Returns the average of two screen bytes.
+    #[inline]
+    fn average(&self, first: u8, second: u8) -> u8 {
+        let is_odd = (first | second) & 1 != 0;
+        if is_odd { 0 } else { self.0[usize::from(first / 2)][usize::from(second / 2)] }
     }
 }
 
@@ -59,18 +63,20 @@ impl Averages {
 fn average(first: [u8; 3], second: [u8; 3]) -> [u8; 3] {
     std::array::from_fn(|channel| {
         let (low, high) = (first[channel].min(second[channel]), first[channel].max(second[channel]));
-        let way = u32::from(high - low) * PERCENT / 100;
-        ((u32::from(low) + way) & PRECISION) as u8
+        let step = u32::from(high - low) * PERCENT / 100;
+        ((u32::from(low) + step) & PRECISION) as u8
     })
 }
 
 /// Returns the index of the first of the colours with the smallest sum of differences.
 fn nearest(colours: &[[u8; 3]], colour: [u8; 3]) -> u8 {
-    let distance = |other: &[u8; 3]| -> u32 {
-        colour.iter().zip(other).map(|(&one, &other)| u32::from(one.abs_diff(other))).sum()
-    };
-    let nearest = colours.iter().enumerate().min_by_key(|(_, other)| distance(other));
+    let nearest = colours.iter().enumerate().min_by_key(|(_, other)| distance(colour, **other));
     nearest.map_or(0, |(index, _)| index as u8)
+}
+
+/// Returns the sum of the differences of two colours in each channel.
+fn distance(first: [u8; 3], second: [u8; 3]) -> u32 {
+    first.iter().zip(second).map(|(&first, second)| u32::from(first.abs_diff(second))).sum()
 }
 
 #[cfg(test)]
@@ -81,7 +87,7 @@ mod tests {
     #[test]
     fn averages_of_all_pairs_of_colours_equal_those_of_ale_py() {
         for (tv, checksum) in [(TvFormat::Ntsc, 0x7ff9_ab70), (TvFormat::Pal, 0xd915_aa0f)] {
-            let bytes = Averages::of(tv).0.as_flattened();
+            let bytes = Averages::for_tv(tv).0.as_flattened();
             assert_eq!(crc32fast::hash(bytes), checksum, "{tv:?}");
         }
     }
@@ -89,7 +95,7 @@ mod tests {
     #[test]
     fn frames_without_colour_have_no_averages() {
         let mut averaged = vec![9; 5];
-        Averages::of(TvFormat::Pal).write(&[0x0e, 0x0f, 0x0e], &[0x0e, 0x0f, 0x0f], &mut averaged);
+        Averages::for_tv(TvFormat::Pal).write(&[0x0e, 0x0f, 0x0e], &[0x0e, 0x0f, 0x0f], &mut averaged);
         assert_eq!(averaged, [0x0e, 0, 0]);
     }
 }

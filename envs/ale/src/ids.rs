@@ -81,10 +81,12 @@ mod tests {
 
     fn registry() -> Registry {
         let mut registry = Registry::new();
-        let rom =
-            |id: &str| roms::built_in(id).map(Arc::from).ok_or_else(|| format!("there is no ROM of {id}"));
         register(&mut registry, rom).unwrap();
         registry
+    }
+
+    fn rom(id: &str) -> Result<Arc<[u8]>, String> {
+        roms::built_in(id).map(Arc::from).ok_or_else(|| format!("there is no ROM of {id}"))
     }
 
     #[test]

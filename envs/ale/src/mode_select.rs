@@ -56,24 +56,25 @@ impl Operation {
         sources: &[OperationSource],
         symbols: &mut Symbols,
     ) -> Result<Vec<Self>, ParseError> {
-        let compile = |source: &OperationSource| {
-            Ok(match source {
-                OperationSource::Select { hold } => Self::Select { hold: hold.compile(symbols)? },
-                OperationSource::Reset => Self::Reset,
-                OperationSource::Act { action, times } => {
-                    Self::Act { action: action.compile(symbols)?, times: times.unwrap_or(1) }
-                }
-                OperationSource::Let { name, expr } => {
-                    let value = symbols.parse(expr)?;
-                    Self::Let { slot: symbols.slot(name), value }
-                }
-                OperationSource::Until { cond, r#do, max } => Self::Until {
-                    condition: symbols.parse(cond)?,
-                    body: Self::compile(r#do, symbols)?,
-                    max: max.unwrap_or(MAX_FRAMES),
-                },
-            })
-        };
-        sources.iter().map(compile).collect()
+        sources.iter().map(|source| Self::compile_one(source, symbols)).collect()
+    }
+
+    fn compile_one(source: &OperationSource, symbols: &mut Symbols) -> Result<Self, ParseError> {
+        Ok(match source {
+            OperationSource::Select { hold } => Self::Select { hold: hold.compile(symbols)? },
+            OperationSource::Reset => Self::Reset,
+            OperationSource::Act { action, times } => {
+                Self::Act { action: action.compile(symbols)?, times: times.unwrap_or(1) }
+            }
+            OperationSource::Let { name, expr } => {
+                let value = symbols.parse(expr)?;
+                Self::Let { slot: symbols.slot(name), value }
+            }
+            OperationSource::Until { cond, r#do, max } => Self::Until {
+                condition: symbols.parse(cond)?,
+                body: Self::compile(r#do, symbols)?,
+                max: max.unwrap_or(MAX_FRAMES),
+            },
+        })
     }
 }

@@ -58,7 +58,8 @@ const PIECE: usize = 16;
 
 /// Writes the colours of a screen, `N` bytes for each pixel.
 ///
-/// Most of a screen repeats the row above, where copying a whole piece is several times as fast as looking up its pixels.
+/// Most of a screen repeats the row above, where copying a whole piece is several times as fast as looking up its
+/// pixels.
 pub(crate) fn paint<const N: usize>(screen: &[u8], colours: &[[u8; N]; 256], pixels: &mut [u8]) {
     let width = PIECE * N;
     let above = SCREEN_WIDTH / PIECE;

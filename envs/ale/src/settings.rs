@@ -11,8 +11,8 @@ pub struct AleSettings {
     pub repeat_action_probability: f32,
     /// Frames that one [`act`](crate::Ale::act) emulates, 1 to [`MAX_FRAME_SKIP`].
     pub frame_skip: u32,
-    /// Episodes are truncated after this many frames; 0 means never. Of the frames of a reset, only those that select the
-    /// mode count.
+    /// Episodes are truncated after this many frames; 0 means never. Of the frames of a reset, only those that select
+    /// the mode count.
     pub max_num_frames_per_episode: u32,
     /// True if an episode is truncated when a life is lost.
     pub truncate_on_loss_of_life: bool,

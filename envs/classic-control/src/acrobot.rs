@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::arithmetic::square;
 use crate::control::{Dynamics, Judgement, write_floats};
 
-// Both links have a length of 1 m, a mass of 1 kg, the centre of mass in the middle and a moment of inertia of 1 kg m^2.
+// Both links have a length of 1 m, a mass of 1 kg, the centre of mass in the middle and a moment of inertia of 1 kg
+// m^2.
 const TO_CENTRE: f64 = 0.5;
 const INERTIA: f64 = 1.0;
 const GRAVITY: f64 = 9.8;
@@ -18,14 +19,14 @@ const MAX_VELOCITIES: [f64; 2] = [4.0 * PI, 9.0 * PI];
 /// `Acrobot-v1`.
 ///
 /// Observation: cosine and sine of the first angle (0 hangs down) and of the second (relative to the first link), and
-/// both angular velocities. Actions: a torque of -1, 0 or 1 N m. Every step costs 1, except the one that raises the tip one
-/// link length above the joint, which terminates the episode.
+/// both angular velocities. Actions: a torque of -1, 0 or 1 N m. Every step costs 1, except the one that raises the tip
+/// one link length above the joint, which terminates the episode.
 ///
-/// Sutton (1996), "Generalization in reinforcement learning: successful examples using sparse coarse coding". The equations
-/// are those of Sutton and Barto's book, integrated with the classical Runge-Kutta method.
+/// Sutton (1996), "Generalization in reinforcement learning: successful examples using sparse coarse coding". The
+/// equations are those of Sutton and Barto's book, integrated with the classical Runge-Kutta method.
 ///
-/// Gymnasium computes the sines and cosines of an episode's first observation in single precision. In about two in a thousand
-/// episodes the last bit of one of them therefore differs from the correctly rounded value used here.
+/// Gymnasium computes the sines and cosines of an episode's first observation in single precision. In about two in a
+/// thousand episodes the last bit of one of them therefore differs from the correctly rounded value used here.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acrobot;
 

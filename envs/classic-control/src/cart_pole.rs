@@ -19,12 +19,12 @@ const START_RANGE: f64 = 0.05;
 
 /// A pole on a cart that is pushed left (0) or right (1): Gymnasium's `CartPole-v1`.
 ///
-/// Observation: position, velocity, angle, angular velocity. Every step earns 1. The episode terminates when the cart leaves
-/// ±2.4 m or the pole ±12 degrees.
+/// Observation: position, velocity, angle, angular velocity. Every step earns 1. The episode terminates when the cart
+/// leaves ±2.4 m or the pole ±12 degrees.
 ///
 /// The dynamics are those of Barto, Sutton and Anderson (1983), "Neuronlike adaptive elements that can solve difficult
-/// learning control problems", as corrected by Florian (2007), integrated with Euler's method in `f64` and in Gymnasium's
-/// order of operations.
+/// learning control problems", as corrected by Florian (2007). They are integrated with Euler's method in `f64` and in
+/// Gymnasium's order of operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CartPole;
 

@@ -10,11 +10,12 @@ const GOAL_POSITION: f64 = 0.5;
 const FORCE: f64 = 0.001;
 const GRAVITY: f64 = 0.0025;
 
-/// An underpowered car in a valley that has to gain momentum to climb the hill on the right: Gymnasium's `MountainCar-v0`.
+/// An underpowered car in a valley that has to gain momentum to climb the hill on the right: Gymnasium's
+/// `MountainCar-v0`.
 ///
-/// Observation: position, velocity. Actions: accelerate left (0), not (1), or right (2). Every step costs 1. The episode
-/// terminates on the hill, at position 0.5 with at least the goal velocity. Moore (1990), "Efficient memory-based learning
-/// for robot control".
+/// Observation: position, velocity. Actions: accelerate left (0), not (1), or right (2). Every step costs 1. The
+/// episode terminates on the hill, at position 0.5 with at least the goal velocity. Moore (1990), "Efficient
+/// memory-based learning for robot control".
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MountainCar {
     /// The minimal velocity on the hill; 0 in Gymnasium.

@@ -12,9 +12,9 @@ const POWER: f64 = 0.0015;
 
 /// The mountain car with a continuous force: Gymnasium's `MountainCarContinuous-v0`.
 ///
-/// Observation: position, velocity. Action: the force, which acts as if clipped to -1 to 1. Every step costs a tenth of the
-/// square of the unclipped action. Reaching the hill, at position 0.45 with at least the goal velocity, earns 100 and
-/// terminates the episode.
+/// Observation: position, velocity. Action: the force, which acts as if clipped to -1 to 1. Every step costs a tenth of
+/// the square of the unclipped action. Reaching the hill, at position 0.45 with at least the goal velocity, earns 100
+/// and terminates the episode.
 ///
 /// As in Gymnasium the state has single precision, except before the first step, which is computed in double precision.
 #[derive(Clone, Copy, Debug, Default)]

@@ -14,9 +14,9 @@ const DT: f64 = 0.05;
 
 /// A pendulum to be swung up and balanced with a torque at its joint: Gymnasium's `Pendulum-v1`. Mass and length are 1.
 ///
-/// Observation: cosine and sine of the angle (0 is upright) and the angular velocity. Action: the torque, clipped to -2 to 2.
-/// A step costs the squares of the angle, the angular velocity (times 0.1) and the torque (times 0.001). Episodes never
-/// terminate.
+/// Observation: cosine and sine of the angle (0 is upright) and the angular velocity. Action: the torque, clipped to -2
+/// to 2. A step costs the squares of the angle, the angular velocity (times 0.1) and the torque (times 0.001). Episodes
+/// never terminate.
 #[derive(Clone, Copy, Debug)]
 pub struct Pendulum {
     /// Gravitational acceleration, in metres per second squared; 10 in Gymnasium.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::write_floats;
 
-/// The ability of a learner that a [`Probe`] tests. Each kind requires one ability more than the previous one, so that the
-/// first failure locates the fault.
+/// The ability of a learner that a [`Probe`] tests. Each kind requires one ability more than the previous one, so that
+/// the first failure locates the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeKind {
     /// One step, observation 0, reward 1. The value must be 1. Tests the value loss and its optimizer.
@@ -16,17 +16,17 @@ pub enum ProbeKind {
     ValueFromObservation,
     /// Two steps, observations 0 then 1, rewards 0 then 1. The values must be gamma and 1. Tests returns.
     DiscountedValue,
-    /// One step, observation 0; action 1 earns 1, action 0 earns -1. The policy must take action 1. Tests advantages and
-    /// the policy loss.
+    /// One step, observation 0; action 1 earns 1, action 0 earns -1. The policy must take action 1. Tests advantages
+    /// and the policy loss.
     BestAction,
-    /// One step, observation +1 or -1; action 1 is right for +1, action 0 for -1; right earns 1, wrong -1. The policy must
-    /// depend on the observation. Tests that observations and actions are not mixed up between rows.
+    /// One step, observation +1 or -1; action 1 is right for +1, action 0 for -1; right earns 1, wrong -1. The policy
+    /// must depend on the observation. Tests that observations and actions are not mixed up between rows.
     ActionFromObservation,
-    /// Three steps, observation +1 or -1, then 0 twice; in the last step action 1 is right if the first observation was +1,
-    /// action 0 if it was -1; right earns 1, wrong -1. Only a recurrent policy can solve it.
+    /// Three steps, observation +1 or -1, then 0 twice. In the last step action 1 is right if the first observation was
+    /// +1, action 0 if it was -1; right earns 1, wrong -1. Only a recurrent policy can solve it.
     Memory,
-    /// One step, observation +1 or -1; the action is two choices of two and of three options, of which (1, 2) is right for +1
-    /// and (0, 1) for -1; right earns 1, anything else -1. Tests policies and values of several choices.
+    /// One step, observation +1 or -1. The action is two choices of two and of three options, of which (1, 2) is right
+    /// for +1 and (0, 1) for -1; right earns 1, anything else -1. Tests policies and values of several choices.
     Combination,
 }
 
@@ -59,8 +59,8 @@ impl ProbeKind {
 
 /// A tiny task with a known solution, which a correct learner finds within seconds.
 ///
-/// The observation is one float; episodes terminate after one to three steps. The idea is from Andy Jones, "Debugging RL,
-/// Without the Agonizing Pain" (2021).
+/// The observation is one float; episodes terminate after one to three steps. The idea is from Andy Jones, "Debugging
+/// RL, Without the Agonizing Pain" (2021).
 #[derive(Clone, Debug)]
 pub struct Probe {
     observation_space: Space,

@@ -2,8 +2,8 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Returns the directory of a kind of data: the value of an environment variable, else `ale-train/KIND` in the user's data
-/// directory. Accesses no file. Returns `None` if nothing names a directory.
+/// Returns the directory of a kind of data: the value of an environment variable, else `ale-train/KIND` in the user's
+/// data directory. Accesses no file. Returns `None` if nothing names a directory.
 ///
 /// The data directory is `XDG_DATA_HOME`, else `~/.local/share`, following the XDG base directory specification, or
 /// `LOCALAPPDATA` on Windows.
@@ -26,13 +26,13 @@ fn from(kind: &str, variable: &str, value: impl Fn(&str) -> Option<OsString>) ->
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn with(variables: &[(&str, &str)]) -> Option<String> {
-        let value = |name: &str| {
-            let found = variables.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| OsString::from(value))
-        };
+        let variables: BTreeMap<&str, &str> = variables.iter().copied().collect();
+        let value = |name: &str| variables.get(name).map(OsString::from);
         let directory = from("roms", "ALE_TRAIN_ROMS", value)?;
         Some(directory.to_str().unwrap().replace('\\', "/"))
     }

@@ -149,8 +149,8 @@ impl Pip {
         Ok(Some(Output { status, stdout: Vec::new(), stderr }))
     }
 
-    /// Runs a pip command like [`run`](Self::run), and once more with additional options if it fails. If both attempts fail,
-    /// the error is that of the first: it is about the user's Python, and therefore more useful.
+    /// Runs a pip command like [`run`](Self::run), and once more with additional options if it fails. If both attempts
+    /// fail, the error is that of the first: it is about the user's Python, and therefore more useful.
     pub fn run_or_retry_with<'a>(
         &self,
         options: &'a [&str],
@@ -242,18 +242,18 @@ mod tests {
         assert_eq!(run(script).unwrap_err().to_string(), "ERROR: the last line");
     }
 
+    fn pip_of(interpreters: &[&str]) -> Pip {
+        Pip { interpreters: interpreters.iter().map(OsString::from).collect(), ..Pip::new(|_| ()) }
+    }
+
     #[test]
     fn the_directories_of_packages_are_those_of_the_first_interpreter_that_starts() {
-        let pip = |interpreters: &[&str]| Pip {
-            interpreters: interpreters.iter().map(OsString::from).collect(),
-            ..Pip::new(|_| ())
-        };
-        let found = pip(&["no-such-python", "python3"]).package_directories();
+        let directories = pip_of(&["no-such-python", "python3"]).package_directories();
         assert!(
-            !found.is_empty() && found.iter().all(|directory| !directory.as_os_str().is_empty()),
-            "{found:?}"
+            !directories.is_empty() && directories.iter().all(|directory| !directory.as_os_str().is_empty()),
+            "{directories:?}"
         );
-        assert_eq!(pip(&["no-such-python"]).package_directories(), Vec::<PathBuf>::new());
+        assert_eq!(pip_of(&["no-such-python"]).package_directories(), Vec::<PathBuf>::new());
     }
 
     #[test]

@@ -51,10 +51,10 @@ impl Arguments {
             ("sites", sizes.sites, needed.sites),
             ("actuators", sizes.controls, needed.controls.max(1)),
         ];
-        match counts.into_iter().find(|(_, found, needed)| found < needed) {
+        match counts.into_iter().find(|(_, count, needed)| count < needed) {
             None => Ok(()),
-            Some((name, found, needed)) => {
-                Err(self.unsuitable(model, format!("it has {found} {name}, but {needed} are needed")))
+            Some((name, count, needed)) => {
+                Err(self.unsuitable(model, format!("it has {count} {name}, but {needed} are needed")))
             }
         }
     }

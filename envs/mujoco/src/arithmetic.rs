@@ -8,8 +8,8 @@ use std::ops::Add;
 const BLOCK: usize = 128;
 const COLUMNS: usize = 8;
 
-/// Returns the sum of an array: `numpy.sum`. Up to seven numbers are added one after another, up to 128 in eight columns,
-/// more as the sum of two halves.
+/// Returns the sum of an array: `numpy.sum`. Up to seven numbers are added one after another, up to 128 in eight
+/// columns, more as the sum of two halves.
 pub(crate) fn sum<T: Copy + Add<Output = T> + Sum>(values: &[T]) -> T {
     if values.len() > BLOCK {
         let half = values.len() / 2;
@@ -45,7 +45,8 @@ pub(crate) fn norm(vector: &[f64]) -> f64 {
     vector.iter().map(|value| value * value).sum::<f64>().sqrt()
 }
 
-/// Returns the square of a scalar: `numpy.float64.__pow__`, which calls `pow`. Its last bit may differ from the product's.
+/// Returns the square of a scalar: `numpy.float64.__pow__`, which calls `pow`. Its last bit may differ from the
+/// product's.
 pub(crate) fn square(value: f64) -> f64 {
     // The compiler would replace a known exponent of 2 by a product.
     value.powf(black_box(2.0))

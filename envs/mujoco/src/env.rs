@@ -6,8 +6,8 @@ use crate::simulation::{Simulation, State};
 use crate::task::Task;
 
 /// A MuJoCo task without a time limit. For the same seed and actions, observations, rewards and terminations equal
-/// Gymnasium's bit for bit, except for the last bit of norms on processors where NumPy computes them in a different order.
-/// [`Step`] has the rewards as `f32`, [`Info::reward`] as `f64`.
+/// Gymnasium's bit for bit. The last bit of norms may differ on processors where NumPy computes them in a different
+/// order. [`Step`] has the rewards as `f32`, [`Info::reward`] as `f64`.
 pub struct MujocoEnv {
     task: Task,
     simulation: Simulation,
@@ -79,11 +79,11 @@ impl Env for MujocoEnv {
     }
 
     fn observe(&self, observation: &mut [u8]) {
-        let mut places = observation.as_chunks_mut::<{ size_of::<f64>() }>().0.iter_mut();
+        let mut elements = observation.as_chunks_mut::<{ size_of::<f64>() }>().0.iter_mut();
         for part in &self.task.rules().observation {
             part.write(&self.simulation, |value| {
-                if let Some(place) = places.next() {
-                    *place = value.to_ne_bytes();
+                if let Some(element) = elements.next() {
+                    *element = value.to_ne_bytes();
                 }
             });
         }

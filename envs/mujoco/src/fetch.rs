@@ -45,11 +45,11 @@ impl Installation {
         chosen.map_or_else(directory, |chosen| Ok(chosen.to_owned())).map(Self::new)
     }
 
-    /// Downloads missing files with the user's pip. Does nothing if there are none. Waits while another process downloads
-    /// into the same directory.
+    /// Downloads missing files with the user's pip. Does nothing if there are none. Waits while another process
+    /// downloads into the same directory.
     ///
-    /// Never replaces a file, since a model may have been edited: a file with other contents is an error when a task needs
-    /// it. Never writes into a directory in which a package manager has installed Python packages.
+    /// Never replaces a file, since a model may have been edited: a file with other contents is an error when a task
+    /// needs it. Never writes into a directory in which a package manager has installed Python packages.
     pub fn fetch(&self, pip: &Pip) -> Result<(), MujocoError> {
         let files: Vec<&KnownFile> = std::iter::once(library_file()?).chain(&MODELS).collect();
         let is_missing = |file: &&KnownFile| matches!(self.checked(file), Err(MujocoError::Missing { .. }));
@@ -68,7 +68,8 @@ impl Installation {
             Ok(()) => self.delete_incomplete_downloads().map_err(unwritable)?,
             // Ctrl-C in Python.
             Err(reason) if reason.kind() == io::ErrorKind::Interrupted => return Err(unwritable(reason)),
-            // On a file system without locks, two processes may both download; each file is moved into place atomically.
+            // On a file system without locks, two processes may both download; each file is moved into place
+            // atomically.
             Err(_) => {}
         }
         let missing = missing();
@@ -88,10 +89,8 @@ impl Installation {
 
     /// Returns true if a package manager has recorded a package in the directory.
     fn holds_python_packages(&self) -> bool {
-        let is_record =
-            |name: &OsStr| PACKAGE_RECORDS.iter().any(|end| name.to_string_lossy().ends_with(end));
         fs::read_dir(self.directory()).is_ok_and(|mut entries| {
-            entries.any(|entry| entry.is_ok_and(|entry| is_record(&entry.file_name())))
+            entries.any(|entry| entry.is_ok_and(|entry| is_package_record(&entry.file_name())))
         })
     }
 
@@ -106,7 +105,7 @@ impl Installation {
         Ok(())
     }
 
-    /// Moves a complete file to its place, so that no partial file is ever there.
+    /// Moves a complete file to its path, at which there is thus never a partial file.
     fn adopt(&self, from: &Path, file: &KnownFile) -> io::Result<()> {
         let to = self.directory().join(file.path);
         if let Some(parent) = to.parent() {
@@ -114,6 +113,11 @@ impl Installation {
         }
         fs::rename(from, to)
     }
+}
+
+/// Returns true for the name of a directory in which a package manager records a package.
+fn is_package_record(name: &OsStr) -> bool {
+    PACKAGE_RECORDS.iter().any(|end| name.to_string_lossy().ends_with(end))
 }
 
 /// Installs the packages into a directory.

@@ -8,8 +8,8 @@ use crate::installation::Installation;
 use crate::specs::specs;
 use crate::task::Task;
 
-/// Registers the tasks of an installation with Gymnasium's ids and time limits. Accesses no file until an environment is
-/// made.
+/// Registers the tasks of an installation with Gymnasium's ids and time limits. Accesses no file until an environment
+/// is made.
 pub fn register(registry: &mut Registry, installation: &Installation) -> Result<(), RegistryError> {
     for spec in specs() {
         let properties = spec.properties();

@@ -24,8 +24,8 @@ impl Info {
         &self.values[..self.len]
     }
 
-    /// Iterates over Gymnasium's names with their values. Elements of arrays have numbered names, such as `tendon_length_0`.
-    /// After a reset, only the values that do not depend on a step are present.
+    /// Iterates over Gymnasium's names with their values. Elements of arrays have numbered names, such as
+    /// `tendon_length_0`. After a reset, only the values that do not depend on a step are present.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> {
         self.names.iter().copied().zip(self.values).take(self.len)
     }

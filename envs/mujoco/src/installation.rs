@@ -12,8 +12,9 @@ use crate::library::Library;
 
 /// A directory with MuJoCo's library and Gymnasium's models, arranged as in a directory of Python packages.
 ///
-/// [`fetch`](Self::fetch) makes one, and so does `pip install --no-deps --target DIRECTORY mujoco==3.17.0 gymnasium==1.4.0`.
-/// The contents of a file are checked before it is used.
+/// [`fetch`](Self::fetch) makes one, and so does
+/// `pip install --no-deps --target DIRECTORY mujoco==3.17.0 gymnasium==1.4.0`. The contents of a file are checked
+/// before it is used.
 #[derive(Clone, Debug)]
 pub struct Installation(Arc<Inner>);
 
@@ -71,16 +72,16 @@ impl Installation {
             io::ErrorKind::NotFound => MujocoError::Missing { path: path.clone() },
             _ => MujocoError::Unreadable { path: path.clone(), reason },
         })?;
-        let found = format!("{:x}", Sha256::digest(&bytes));
-        if found == file.sha256 {
+        let sha256 = format!("{:x}", Sha256::digest(&bytes));
+        if sha256 == file.sha256 {
             return Ok(path);
         }
-        Err(MujocoError::Damaged { path, found, expected: file.sha256 })
+        Err(MujocoError::Damaged { path, found: sha256, expected: file.sha256 })
     }
 }
 
 /// Returns the library for this computer.
 pub(crate) fn library_file() -> Result<&'static KnownFile, MujocoError> {
-    let found = LIBRARIES.iter().find(|(system, processor, _)| (*system, *processor) == (OS, ARCH));
-    found.map(|(_, _, file)| file).ok_or(MujocoError::UnknownPlatform { system: OS, processor: ARCH })
+    let library = LIBRARIES.iter().find(|(system, processor, _)| (*system, *processor) == (OS, ARCH));
+    library.map(|(_, _, file)| file).ok_or(MujocoError::UnknownPlatform { system: OS, processor: ARCH })
 }

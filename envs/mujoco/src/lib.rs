@@ -1,8 +1,8 @@
 //! Gymnasium's MuJoCo tasks, versions 4 and 5, over the user's own MuJoCo library.
 //!
-//! [`MujocoEnv`] is the environment of all tasks, which differ in their [`Task`]. [`register`] adds them to a registry with
-//! their Gymnasium ids and time limits. Library and models come from an [`Installation`] and are loaded at run time: without
-//! one, only making an environment fails.
+//! [`MujocoEnv`] is the environment of all tasks, which differ in their [`Task`]. [`register`] adds them to a registry
+//! with their Gymnasium ids and time limits. Library and models come from an [`Installation`] and are loaded at run
+//! time: without one, only making an environment fails.
 //!
 //! Written from the source of Gymnasium 1.4.0 (MIT) and the headers of MuJoCo (Apache-2.0). Arguments that affect only
 //! rendering (`default_camera_config`, `render_mode`, `width` and others) do not exist here.

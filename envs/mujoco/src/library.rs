@@ -41,8 +41,8 @@ impl Library {
     /// Loads the library in a file. [`Installation`](crate::Installation) provides one with verified contents.
     ///
     /// # Safety
-    /// The file must not contain harmful code. If its `mj_version` returns a supported version, it must be this version of
-    /// MuJoCo, unchanged.
+    /// The file must not contain harmful code. If its `mj_version` returns a supported version, it must be this version
+    /// of MuJoCo, unchanged.
     pub unsafe fn load(path: &Path) -> Result<Arc<Self>, MujocoError> {
         /// Held while the library is loaded and its handlers are set, so that no other thread sets them or uses them.
         static LOADING: Mutex<()> = Mutex::new(());
@@ -51,12 +51,12 @@ impl Library {
         let library = unsafe { libloading::Library::new(path) };
         // Unloading a library whose threads or destructors are still to run is undefined.
         let symbols = Symbols { path, library: ManuallyDrop::new(library.map_err(not_a_library(path))?) };
-        // SAFETY: the types of the functions are those in the headers of every supported version; `mj_version` has had its
-        // type in all versions.
+        // SAFETY: the types of the functions are those in the headers of every supported version; `mj_version` has had
+        // its type in all versions.
         unsafe {
             let version: unsafe extern "C" fn() -> c_int = symbols.find(c"mj_version")?;
             let version = version();
-            let offsets = Offsets::of(version).ok_or_else(|| MujocoError::UnsupportedVersion {
+            let offsets = Offsets::for_version(version).ok_or_else(|| MujocoError::UnsupportedVersion {
                 path: path.to_owned(),
                 found: version_name(version),
                 supported: Offsets::supported(),

@@ -1,6 +1,7 @@
 //! The offsets of the fields of MuJoCo's structures, for each supported version.
 //!
-//! The fields of `mjModel` and `mjData` move with every version. `offsets/generate.py` writes the table from MuJoCo's headers.
+//! The fields of `mjModel` and `mjData` move with every version. `offsets/generate.py` writes the table from MuJoCo's
+//! headers.
 
 mod table;
 
@@ -46,7 +47,7 @@ pub(crate) struct Offsets {
 
 impl Offsets {
     /// Returns the constants of a version, if it is supported.
-    pub(crate) fn of(version: c_int) -> Option<&'static Self> {
+    pub(crate) fn for_version(version: c_int) -> Option<&'static Self> {
         table::TABLE.iter().find(|offsets| offsets.version == version)
     }
 

@@ -95,12 +95,12 @@ fn target(generator: &mut Pcg64) -> [f64; 2] {
     }
 }
 
-/// Draws the place of Pusher's cylinder outside a circle around the goal.
+/// Draws the position of Pusher's cylinder outside a circle around the goal.
 fn cylinder(generator: &mut Pcg64) -> [f64; 2] {
     loop {
-        let place = [generator.uniform(-0.3, 0.0), generator.uniform(-0.2, 0.2)];
-        if norm(&place) > 0.17 {
-            return place;
+        let position = [generator.uniform(-0.3, 0.0), generator.uniform(-0.2, 0.2)];
+        if norm(&position) > 0.17 {
+            return position;
         }
     }
 }
@@ -187,8 +187,8 @@ pub(crate) fn way(simulation: &Simulation, from: usize, to: usize) -> [f64; 3] {
 
 /// The rules of a task for rewards and terminations.
 pub(crate) trait Judge: Send + Sync {
-    /// Returns Gymnasium's names of the values that are reported after a step, with those that are also reported after a reset
-    /// first.
+    /// Returns Gymnasium's names of the values that are reported after a step, with those that are also reported after
+    /// a reset first.
     fn names(&self) -> &'static [&'static str];
 
     /// Returns the values that are reported after a reset.
@@ -196,8 +196,8 @@ pub(crate) trait Judge: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the values of the state before a step that its judgement depends on, such as a point whose displacement is
-    /// rewarded.
+    /// Returns the values of the state before a step that its judgement depends on, such as a point whose displacement
+    /// is rewarded.
     fn before(&self, _simulation: &Simulation) -> [f64; 2] {
         [0.0; 2]
     }

@@ -45,8 +45,8 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// The arrays that MuJoCo computes during a step and that are not part of its state. They belong to the state before
-    /// the last integration, so that they cannot be recomputed from the current state.
+    /// The arrays that MuJoCo computes during a step and that are not part of its state. They belong to the state
+    /// before the last integration, so that they cannot be recomputed from the current state.
     const DERIVED: [Self; 10] = [
         Self::BodyPositions,
         Self::MassCenters,
@@ -190,10 +190,11 @@ impl Simulation {
     /// Restores a state of a simulation of the same model. Fails without changes if the lengths differ.
     pub(crate) fn restore(&mut self, state: &State) -> Result<(), EnvError> {
         let derived: usize = Field::DERIVED.iter().map(|field| field.len(&self.model)).sum();
-        let (expected, found) =
+        let (expected, actual) =
             ([self.integration_length(), derived], [state.integration.len(), state.derived.len()]);
-        if expected != found {
-            let lengths = format!("it has arrays of lengths {found:?}, but this model requires {expected:?}");
+        if expected != actual {
+            let lengths =
+                format!("it has arrays of lengths {actual:?}, but this model requires {expected:?}");
             return Err(EnvError::BadSnapshot(lengths));
         }
         let library = self.model.library();
@@ -209,10 +210,10 @@ impl Simulation {
         }
         let mut rest = state.derived.as_slice();
         for field in Field::DERIVED {
-            let own;
             let values = self.values_mut(field);
-            (own, rest) = rest.split_at(values.len());
-            values.copy_from_slice(own);
+            let saved;
+            (saved, rest) = rest.split_at(values.len());
+            values.copy_from_slice(saved);
         }
         Ok(())
     }

@@ -38,7 +38,8 @@ impl Task {
 
     /// Loads the library and the model of a task. Arguments that are not given have Gymnasium's default values.
     ///
-    /// `xml_file` is the default model of a task of the installation, such as `ant.xml`, or the path of any other model.
+    /// `xml_file` is the default model of a task of the installation, such as `ant.xml`, or the path of any other
+    /// model.
     pub fn load(installation: &Installation, id: &str, given: &[(&str, Value)]) -> Result<Self, MujocoError> {
         let arguments = Arguments::new(TaskSpec::find(id)?, given)?;
         let xml_file = arguments.text("xml_file").unwrap_or_default();

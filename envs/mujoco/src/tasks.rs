@@ -36,9 +36,8 @@ const RULES: [(&str, MakeRules); 11] = [
 
 /// Returns the rules of a task.
 pub(crate) fn rules_of(spec: &TaskSpec) -> MakeRules {
-    let is_of =
-        |(name, _): &&(&str, MakeRules)| spec.id.rsplit_once('-').is_some_and(|(task, _)| task == *name);
-    RULES.iter().find(is_of).expect("every task has rules").1
+    let task = spec.id.rsplit_once('-').map(|(task, _)| task);
+    RULES.iter().find(|(name, _)| task == Some(*name)).expect("every task has rules").1
 }
 
 #[cfg(test)]

@@ -45,8 +45,8 @@ impl<'py> FromPyObject<'_, 'py> for OwnActions {
 
 /// Copies the elements of an array in the order of its rows.
 fn elements<T: Element + Copy, D: Dimension>(array: &Bound<'_, PyArray<T, D>>) -> PyResult<Vec<T>> {
-    // Reading in place is fast. The condition excludes arrays in column-major order, which `to_vec` would accept; `to_vec`
-    // refuses elements that are not aligned.
+    // Reading in place is fast. The condition excludes arrays in column-major order, which `to_vec` would accept;
+    // `to_vec` refuses elements that are not aligned.
     let in_place = array.is_c_contiguous().then(|| array.to_vec());
     if let Some(Ok(elements)) = in_place {
         return Ok(elements);

@@ -53,13 +53,13 @@ impl AtariPool {
     #[new]
     fn new(py: Python<'_>, settings: Settings, python: &str) -> PyResult<Self> {
         let pool = settings.pool()?;
-        let games = settings.games().map_err(|error| errors::of_ale(&error))?;
+        let games = settings.games().map_err(|error| errors::from_ale(&error))?;
         let sources = packages::rom_sources(py)?;
         let env = signals::wait(py, || {
             let groups = settings
                 .groups(&games, &sources, &packages::pip(python))
-                .map_err(|error| errors::of_rom(&error))?;
-            AtariVectorEnv::of_groups(groups, pool).map_err(|error| errors::of_build(&error))
+                .map_err(|error| errors::from_rom(&error))?;
+            AtariVectorEnv::of_groups(groups, pool).map_err(|error| errors::from_build(&error))
         })??;
         let action_codes = settings.action_codes(&games);
         let envs = Arc::new(Environments::new(env, settings.first_seeds, settings.extra_info));
@@ -100,8 +100,8 @@ impl AtariPool {
     /// Returns the results of resets and of steps in XLA, after the handle: path, element type and shape of each array.
     fn xla_results(&self, py: Python<'_>) -> PyResult<(Vec<Output>, Vec<Output>)> {
         let env = &self.envs.lock(py)?.env;
-        let rows = Rows::of(env);
-        Ok((xla::of_reset(&self.envs, &rows), xla::of_step(&self.envs, &rows)))
+        let rows = Rows::last_batch(env);
+        Ok((xla::reset_outputs(&self.envs, &rows), xla::step_outputs(&self.envs, &rows)))
     }
 
     /// Resets all environments, or those selected by `mask`. A seed of `None` continues the random number generator.
@@ -116,8 +116,8 @@ impl AtariPool {
         self.reset_batch(py, |state| state.reset(&seeds, mask.as_deref()))
     }
 
-    /// Sends one action, or a sequence of `lengths[i]` actions, to each environment of the last batch or of `env_ids`, without
-    /// waiting.
+    /// Sends one action, or a sequence of `lengths[i]` actions, to each environment of the last batch or of `env_ids`,
+    /// without waiting.
     #[pyo3(signature = (actions, env_ids = None, lengths = None))]
     fn send(
         &self,
@@ -186,14 +186,14 @@ impl AtariPool {
 
     /// Returns the screen of an environment, an array of shape `(height, width, 3)`.
     fn render<'py>(&self, py: Python<'py>, env_id: usize) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let image = self.envs.lock(py)?.env.render(env_id).map_err(|error| errors::of_vector(&error))?;
+        let image = self.envs.lock(py)?.env.render(env_id).map_err(|error| errors::from_vector(&error))?;
         PyArray1::from_vec(py, image.pixels).reshape([image.height, image.width, 3])
     }
 
     /// Returns a copy of the emulator of an environment that is not in flight.
     fn emulator(&self, py: Python<'_>, env_id: usize) -> PyResult<AleInterface> {
         let env = &self.envs.lock(py)?.env;
-        env.with_env(env_id, AleInterface::copy_of).map_err(|error| errors::of_vector(&error))
+        env.with_env(env_id, AleInterface::copy_of).map_err(|error| errors::from_vector(&error))
     }
 
     /// Returns the RAM of the environments of the last batch, which must not be in flight: `(rows, 128)`.
@@ -201,7 +201,7 @@ impl AtariPool {
         let env = &self.envs.lock(py)?.env;
         let ids = &env.batch().env_ids;
         let rams = ids.iter().map(|&id| env.with_env(id, |env| env.ale().ram().to_vec()));
-        let rams = rams.collect::<Result<Vec<_>, _>>().map_err(|error| errors::of_vector(&error))?;
+        let rams = rams.collect::<Result<Vec<_>, _>>().map_err(|error| errors::from_vector(&error))?;
         Ok(PyArray2::from_vec2(py, &rams)?)
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// Returns the last batch of an environment.
-    pub(crate) fn of(env: &'a AtariVectorEnv) -> Self {
+    pub(crate) fn last_batch(env: &'a AtariVectorEnv) -> Self {
         Self { batch: env.batch(), infos: env.infos(), final_infos: env.final_infos(), env }
     }
 
@@ -91,7 +91,8 @@ pub(crate) const EXTRA: &[Column] = &[
     column("ram", Values::Ram),
 ];
 
-/// The statistics of the episodes that ended, in the format of Gymnasium's `RecordEpisodeStatistics`, and their final info.
+/// The statistics of the episodes that ended, in the format of Gymnasium's `RecordEpisodeStatistics`, and their final
+/// info.
 pub(crate) const OF_EPISODES: &[Column] = &[
     grouped("episode", "r", Values::F64(|rows, row| rows.episode(row).total_reward)),
     grouped("episode", "l", Values::I64(|rows, row| rows.episode(row).length as i64)),

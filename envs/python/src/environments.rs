@@ -11,8 +11,8 @@ use crate::{errors, signals};
 
 /// Environments that one thread at a time may use.
 ///
-/// No Python code may run while they are locked, except in [`wait`](Self::wait): a signal handler might interrupt it, use the
-/// environments, and wait for the lock forever.
+/// No Python code may run while they are locked, except in [`wait`](Self::wait): a signal handler might interrupt it,
+/// use the environments, and wait for the lock forever.
 pub(crate) struct Environments<E: Env + 'static = AtariEnv> {
     /// The shape of one observation; empty if it is not one array.
     pub(crate) shape: Vec<usize>,
@@ -50,7 +50,8 @@ impl<E: Env> Environments<E> {
         signals::lock(py, &self.state)
     }
 
-    /// Calls `call` with the locked state, without the GIL. Handlers of signals run meanwhile and may interrupt the call.
+    /// Calls `call` with the locked state, without the GIL. Handlers of signals run meanwhile and may interrupt the
+    /// call.
     pub(crate) fn wait<T: Send>(
         &self,
         py: Python<'_>,
@@ -58,7 +59,7 @@ impl<E: Env> Environments<E> {
         call: impl FnOnce(&mut State<E>) -> Result<T, VectorError> + Send,
     ) -> PyResult<T> {
         let result = signals::wait_locked(py, &self.state, || call(state))?;
-        result.map_err(|error| errors::of_vector(&error))
+        result.map_err(|error| errors::from_vector(&error))
     }
 
     /// Locks the environments in a thread without the GIL.

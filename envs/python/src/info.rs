@@ -14,7 +14,7 @@ pub(crate) fn of_batch<'py>(
     env: &AtariVectorEnv,
     extra: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (rows, info) = (Rows::of(env), PyDict::new(py));
+    let (rows, info) = (Rows::last_batch(env), PyDict::new(py));
     add(&info, &rows, columns::OF_ALE_PY)?;
     if extra {
         add(&info, &rows, columns::EXTRA)?;
@@ -39,8 +39,8 @@ fn add(info: &Bound<'_, PyDict>, rows: &Rows<'_>, columns: &[Column]) -> PyResul
 
 /// Returns a dictionary within info, which is created if it is missing.
 fn within<'py>(info: &Bound<'py, PyDict>, group: &str) -> PyResult<Bound<'py, PyDict>> {
-    if let Some(found) = info.get_item(group)? {
-        return Ok(found.cast_into()?);
+    if let Some(existing) = info.get_item(group)? {
+        return Ok(existing.cast_into()?);
     }
     let created = PyDict::new(info.py());
     info.set_item(group, &created)?;
@@ -49,19 +49,19 @@ fn within<'py>(info: &Bound<'py, PyDict>, group: &str) -> PyResult<Bound<'py, Py
 
 /// Returns the values of all rows.
 fn array<'py>(py: Python<'py>, rows: &Rows<'_>, values: &Values) -> PyResult<Bound<'py, PyAny>> {
-    let all = 0..rows.len();
+    let indices = 0..rows.len();
     Ok(match values {
-        Values::I32(of) => received::column(py, all.map(|row| of(rows, row))).into_any(),
-        Values::I64(of) => received::column(py, all.map(|row| of(rows, row))).into_any(),
-        Values::F64(of) => received::column(py, all.map(|row| of(rows, row))).into_any(),
-        Values::Bool(of) => received::column(py, all.map(|row| of(rows, row))).into_any(),
+        Values::I32(value) => received::column(py, indices.map(|row| value(rows, row))).into_any(),
+        Values::I64(value) => received::column(py, indices.map(|row| value(rows, row))).into_any(),
+        Values::F64(value) => received::column(py, indices.map(|row| value(rows, row))).into_any(),
+        Values::Bool(value) => received::column(py, indices.map(|row| value(rows, row))).into_any(),
         Values::ActionMask => {
-            let masks: Vec<&[bool]> = all.map(|row| rows.action_mask(row)).collect();
+            let masks: Vec<&[bool]> = indices.map(|row| rows.action_mask(row)).collect();
             let shape = [masks.len(), masks.first().map_or(0, |mask| mask.len())];
             PyArray1::from_vec(py, masks.concat()).reshape(shape)?.into_any()
         }
         Values::Ram => {
-            let bytes: Vec<u8> = all.flat_map(|row| rows.ram(row)).collect();
+            let bytes: Vec<u8> = indices.flat_map(|row| rows.ram(row)).collect();
             PyArray1::from_vec(py, bytes).reshape([rows.len(), ale::RAM])?.into_any()
         }
     })

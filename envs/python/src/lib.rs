@@ -1,8 +1,8 @@
 //! The compiled part of the Python package `ale_train`: environments and
 //! emulators as Python objects, batches and screens as NumPy arrays.
 //!
-//! The Python modules `ale_train/*.py` implement the interfaces of Gymnasium, EnvPool and `dm_env`. This crate contains only
-//! the parts that require Rust: the environments, memory shared with NumPy, and waiting without the GIL.
+//! The Python modules `ale_train/*.py` implement the interfaces of Gymnasium, EnvPool and `dm_env`. This crate contains
+//! only the parts that require Rust: the environments, memory shared with NumPy, and waiting without the GIL.
 
 mod actions;
 mod ale_interface;
@@ -50,14 +50,14 @@ mod _native {
     /// Returns the modes and the difficulties of a game, by the names of the options.
     #[pyfunction]
     fn variants(game: &str) -> PyResult<std::collections::HashMap<&'static str, &'static [u32]>> {
-        let game = ale::game(game).map_err(|error| crate::errors::of_ale(&error))?;
+        let game = ale::game(game).map_err(|error| crate::errors::from_ale(&error))?;
         Ok([("mode", game.modes), ("difficulty", game.difficulties)].into())
     }
 
     /// Returns the id, the step limit and the reward threshold of each environment that is not an Atari game.
     #[pyfunction]
     fn tasks() -> Vec<(String, Option<u32>, Option<f64>)> {
-        crate::tasks::all()
+        crate::tasks::environments()
     }
 
     /// Returns the largest values of options by their names.
@@ -66,8 +66,8 @@ mod _native {
         crate::settings::LIMITS.into()
     }
 
-    /// Returns the ROM directory, if one is known, the ids of the games whose ROM is found, and the reason why there is no
-    /// directory.
+    /// Returns the ROM directory, if one is known, the ids of the games whose ROM is found, and the reason why there is
+    /// no directory.
     #[pyfunction]
     fn rom_store(
         py: Python<'_>,
@@ -76,7 +76,8 @@ mod _native {
         Ok(py.detach(|| crate::machine::roms(&sources)))
     }
 
-    /// Returns the directory of MuJoCo, if one is known, and the reason why its library cannot be used, if there is one.
+    /// Returns the directory of MuJoCo, if one is known, and the reason why its library cannot be used, if there is
+    /// one.
     #[pyfunction]
     fn mujoco_installation(py: Python<'_>) -> (Option<std::path::PathBuf>, Option<String>) {
         py.detach(crate::machine::mujoco)

@@ -8,10 +8,10 @@ use mujoco::Installation;
 /// Returns the ROM directory, if one is known, the ids of the games whose ROM is found, and the reason why there is no
 /// directory.
 pub(crate) fn roms(sources: &RomSources) -> (Option<PathBuf>, Vec<&'static str>, Option<String>) {
-    let found = ale::games().iter().map(|game| game.id).filter(|id| sources.has(id)).collect();
+    let ids = ale::games().iter().map(|game| game.id).filter(|id| sources.has(id)).collect();
     match sources.store() {
-        Ok(store) => (Some(store.directory().to_owned()), found, None),
-        Err(error) => (None, found, Some(error.to_string())),
+        Ok(store) => (Some(store.directory().to_owned()), ids, None),
+        Err(error) => (None, ids, Some(error.to_string())),
     }
 }
 

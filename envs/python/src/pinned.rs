@@ -24,8 +24,9 @@ impl PinnedMemory {
         let start = start.filter(|start| start.is_aligned()).ok_or_else(|| {
             PyRuntimeError::new_err(format!("page-locked memory at {address:#x} is not aligned to 8 bytes"))
         })?;
-        // SAFETY: `start` is aligned. The function is that of `pinned.allocator` in the package: the memory has this size, its
-        // contents were written outside of Rust, and it belongs to `owner`, a tensor that nothing else refers to.
+        // SAFETY: `start` is aligned. The function is that of `pinned.allocator` in the package. The memory has this
+        // size, its contents were written outside of Rust, and it belongs to `owner`, a tensor that nothing else refers
+        // to.
         #[allow(unsafe_code)]
         Ok(unsafe { ObservationBuffer::lent(start, rows, row_bytes, Box::new(owner)) })
     }

@@ -17,8 +17,8 @@ use crate::pinned::PinnedMemory;
 /// being read.
 const SPARES: usize = 2;
 
-/// Observation buffers that Python no longer uses. Those in page-locked memory are returned to PyTorch instead, which reuses
-/// them after all copies to a GPU have been completed.
+/// Observation buffers that Python no longer uses. Those in page-locked memory are returned to PyTorch instead, which
+/// reuses them after all copies to a GPU have been completed.
 #[derive(Debug, Default)]
 pub(crate) struct Spares {
     pinned: Option<PinnedMemory>,
@@ -38,7 +38,7 @@ impl Spares {
         }
         let spare = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let spare = spare.or_else(|| ObservationBuffer::try_new(rows, row_bytes));
-        spare.ok_or_else(|| errors::of_memory(rows * row_bytes))
+        spare.ok_or_else(|| errors::from_memory(rows * row_bytes))
     }
 
     /// Returns the buffer, or a page-locked copy if it should be page-locked and is not. The environments are created
@@ -76,7 +76,7 @@ pub(crate) fn take_batch<E: Env + 'static, T>(
     match envs.wait(py, state, call).and_then(|()| read(&state.env)) {
         Ok(values) => {
             let observations =
-                state.env.take_observations(spare).map_err(|error| errors::of_vector(&error))?;
+                state.env.take_observations(spare).map_err(|error| errors::from_vector(&error))?;
             Ok((observations, values))
         }
         Err(error) => {
@@ -88,7 +88,8 @@ pub(crate) fn take_batch<E: Env + 'static, T>(
     }
 }
 
-/// The owner of the memory of NumPy arrays. When the last array that refers to it is dropped, the buffer becomes a spare.
+/// The owner of the memory of NumPy arrays. When the last array that refers to it is dropped, the buffer becomes a
+/// spare.
 #[pyclass(frozen, module = "ale_train._native")]
 struct ObservationMemory {
     /// Taken when the object is dropped.
@@ -105,8 +106,8 @@ impl Drop for ObservationMemory {
 }
 
 /// Returns observations of one array of `shape` each as an array of shape `(rows, *shape)`, without a copy if rows are
-/// contiguous. `T` is the element type of the observation space. The environments must not be locked, because page-locked
-/// memory may be allocated.
+/// contiguous. `T` is the element type of the observation space. The environments must not be locked, because
+/// page-locked memory may be allocated.
 pub(crate) fn share<'py, T: Element + Pod>(
     py: Python<'py>,
     buffer: ObservationBuffer,
@@ -128,9 +129,10 @@ pub(crate) fn share<'py, T: Element + Pod>(
     let shape = with_rows(buffer.rows(), shape);
     let memory = ObservationMemory { buffer: Some(buffer), spares: Arc::clone(spares) };
     let owner = Bound::new(py, memory)?.into_any();
-    // SAFETY: the pointer is to the allocation of the buffer, which does not move while `owner` lives, and the array keeps
-    // `owner` alive. The buffer holds contiguous rows of `shape` elements, as was asserted, aligned to eight bytes, and any
-    // bytes are valid elements. Rust does not access them before `owner` is dropped, so Python may write to them.
+    // SAFETY: the pointer is to the allocation of the buffer, which does not move while `owner` lives, and the array
+    // keeps `owner` alive. The buffer holds contiguous rows of `shape` elements, as was asserted, aligned to eight
+    // bytes, and any bytes are valid elements. Rust does not access them before `owner` is dropped, so Python may write
+    // to them.
     #[allow(unsafe_code)]
     Ok(unsafe {
         let view = ArrayView::from_shape_ptr(IxDyn(&shape), start.cast_const());
@@ -146,7 +148,7 @@ pub(crate) fn copy<'py, T: Element + Pod>(
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let mut elements: Vec<T> = Vec::new();
     let bytes = buffer.rows() * buffer.row_bytes();
-    elements.try_reserve_exact(bytes / size_of::<T>()).map_err(|_| errors::of_memory(bytes))?;
+    elements.try_reserve_exact(bytes / size_of::<T>()).map_err(|_| errors::from_memory(bytes))?;
     (0..buffer.rows()).for_each(|row| elements.extend_from_slice(bytemuck::cast_slice(buffer.row(row))));
     PyArray1::from_vec(py, elements).reshape(with_rows(buffer.rows(), shape))
 }

@@ -71,8 +71,8 @@ impl Settings {
 
     /// Returns the action codes of each environment.
     pub(crate) fn action_codes(&self, games: &[&'static Game]) -> Vec<&'static [u8]> {
-        let every_legal_one = self.full_action_space || self.continuous;
-        let codes = |game: &Game| if every_legal_one { game.legal_actions } else { game.minimal_actions };
+        let has_all_actions = self.full_action_space || self.continuous;
+        let codes = |game: &Game| if has_all_actions { game.legal_actions } else { game.minimal_actions };
         games.iter().flat_map(|game| vec![codes(game); self.num_envs]).collect()
     }
 
@@ -98,14 +98,14 @@ impl Settings {
         for (index, &game) in games.iter().enumerate() {
             let rom = sources.obtain(game.id, Some(pip))?;
             let envs: Vec<usize> = (index * self.num_envs..(index + 1) * self.num_envs).collect();
-            for alike in envs.chunk_by(|&a, &b| self.variants(a) == self.variants(b)) {
-                let (modes, difficulties) = self.variants(alike[0]);
+            for group in envs.chunk_by(|&a, &b| self.variants(a) == self.variants(b)) {
+                let (modes, difficulties) = self.variants(group[0]);
                 let options = AtariOptions {
                     modes: modes.to_vec(),
                     difficulties: difficulties.to_vec(),
                     ..self.options()
                 };
-                groups.push(AtariGroup { game, rom: rom.clone(), num_envs: alike.len(), options });
+                groups.push(AtariGroup { game, rom: rom.clone(), num_envs: group.len(), options });
             }
         }
         Ok(groups)

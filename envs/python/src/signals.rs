@@ -1,8 +1,8 @@
 //! Ctrl-C during calls that run without the GIL.
 //!
-//! Python runs the handlers of signals only between its own instructions, so that a call of this module would delay them
-//! until it returns. The main thread therefore runs them regularly during long calls. An exception that a handler raises,
-//! such as `KeyboardInterrupt`, interrupts the call.
+//! Python runs the handlers of signals only between its own instructions, so that a call of this module would delay
+//! them until it returns. The main thread therefore runs them regularly during long calls. An exception that a handler
+//! raises, such as `KeyboardInterrupt`, interrupts the call.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,13 +17,13 @@ thread_local! {
     static IS_MAIN: Cell<Option<bool>> = const { Cell::new(None) };
     /// The exception that a handler raised during the current call.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-    /// The addresses of the locks that this thread holds during its calls: the current one, and those that were interrupted by
-    /// handlers in which it runs.
+    /// The addresses of the locks that this thread holds during its calls: the current one, and those that were
+    /// interrupted by handlers in which it runs.
     static HELD: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Locks a mutex. Waiting for the call of another thread releases the GIL. Raises `RuntimeError` instead of waiting forever
-/// if a handler of a signal interrupted the call of this thread that holds the lock.
+/// Locks a mutex. Waiting for the call of another thread releases the GIL. Raises `RuntimeError` instead of waiting
+/// forever if a handler of a signal interrupted the call of this thread that holds the lock.
 pub(crate) fn lock<'a, T>(py: Python<'_>, mutex: &'a Mutex<T>) -> PyResult<MutexGuard<'a, T>> {
     let address = address_of(mutex);
     if HELD.with_borrow(|held| held.contains(&address)) {

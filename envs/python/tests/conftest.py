@@ -10,8 +10,8 @@ import pytest
 
 # The last bit of numpy.linalg.norm depends on the processor, unless OpenBLAS is told which kernels to use.
 os.environ["OPENBLAS_CORETYPE"] = "Haswell"
-if "ALE_TRAIN_MUJOCO" not in os.environ and (found := importlib.util.find_spec("mujoco")) and found.origin:
-    os.environ["ALE_TRAIN_MUJOCO"] = str(Path(found.origin).parents[1])
+if "ALE_TRAIN_MUJOCO" not in os.environ and (spec := importlib.util.find_spec("mujoco")) and spec.origin:
+    os.environ["ALE_TRAIN_MUJOCO"] = str(Path(spec.origin).parents[1])
 
 
 #: True in CI (if ``CI`` is set) on the platform that has all packages of ``test`` in pyproject.toml.

@@ -196,12 +196,12 @@ def test_infos_have_the_form_of_gymnasium_0_29() -> None:
         assert ("final_info" in info) == over.any() and "final_obs" not in info and "episode" not in info
         for row in np.flatnonzero(over):
             assert np.array_equal(info["final_observation"][row], raw["final_obs"][row])
-            found = info["final_info"][row]
-            assert ("episode" in found) == ("_episode" in raw and raw["_episode"][row])
-            if "episode" in found:
+            final = info["final_info"][row]
+            assert ("episode" in final) == ("_episode" in raw and raw["_episode"][row])
+            if "episode" in final:
                 episodes += 1
-                assert found["episode"]["r"] == raw["episode"]["r"][row]
+                assert final["episode"]["r"] == raw["episode"]["r"][row]
         if over.any():
-            assert [one is None for one in info["final_info"]] == (~over).tolist()
+            assert [final is None for final in info["final_info"]] == (~over).tolist()
             assert [one is None for one in info["final_observation"]] == (~over).tolist()
     assert episodes >= 6

@@ -38,9 +38,9 @@ def test_it_prints_versions_processor_roms_and_mujoco(tmp_path):
 
 
 def test_it_prints_json():
-    found = json.loads(run("info", "--json").stdout)
-    assert found["versions"]["ale_train"] == ale_train.__version__
-    assert sorted(found["roms"]["found"] + found["roms"]["missing"]) == sorted(ale_train.games())
+    info = json.loads(run("info", "--json").stdout)
+    assert info["versions"]["ale_train"] == ale_train.__version__
+    assert sorted(info["roms"]["found"] + info["roms"]["missing"]) == sorted(ale_train.games())
 
 
 def test_the_built_in_game_needs_no_directory_for_roms():

@@ -52,14 +52,14 @@ def test_the_chapters_show_every_overload_with_public_types(chapters):
         assert not re.search(r"\b_[A-Z]\w+", text), f"a private type in {path}"
 
 
-@pytest.mark.parametrize(("found", "name"), NATIVE)
-def test_the_stub_describes_the_compiled_classes(found, name):
+@pytest.mark.parametrize(("native", "name"), NATIVE)
+def test_the_stub_describes_the_compiled_classes(native, name):
     stub = (PACKAGE / "python" / "ale_train" / "_native.pyi").read_text(encoding="utf-8")
     documented = re.search(rf"^class {name}:.*?(?=^class |\Z)", stub, re.DOTALL | re.MULTILINE).group()
-    for member in vars(found):
+    for member in vars(native):
         if not member.startswith("_"):
             assert f"    def {member}(" in documented, member
-            first = getattr(found, member).__doc__.split("\n")[0].replace("`", "``")
+            first = getattr(native, member).__doc__.split("\n")[0].replace("`", "``")
             assert first in documented, f"the stub of {member} does not say: {first}"
 
 

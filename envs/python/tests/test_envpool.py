@@ -53,12 +53,12 @@ def test_an_asynchronous_pool_can_be_reset_again() -> None:
     _, info = env.reset()
     assert info["elapsed_step"].tolist() == [0, 0]
     env.async_reset()
-    found = []
+    received = []
     for _ in range(2):
         *_, info = env.recv()
-        found += info["env_id"].tolist()
+        received += info["env_id"].tolist()
         assert info["elapsed_step"].tolist() == [0, 0]
-    assert sorted(found) == [0, 1, 2, 3]
+    assert sorted(received) == [0, 1, 2, 3]
 
 
 def test_limits_that_are_never_reached() -> None:

@@ -84,8 +84,8 @@ pub struct EpisodeStats {
 
 /// The results of a step, one row for each environment that has finished it.
 ///
-/// Every field has one entry per row, except [`final_observations`](Self::final_observations) in most modes. If a batch holds
-/// all environments, row `i` is environment `i`; otherwise the vector environment determines the order.
+/// Every field has one entry per row, except [`final_observations`](Self::final_observations) in most modes. If a batch
+/// holds all environments, row `i` is environment `i`; otherwise the vector environment determines the order.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// The index of the environment of each row.
@@ -110,8 +110,8 @@ pub struct Batch {
     pub steps: Vec<u32>,
     /// Statistics of the episode that ended with this step.
     pub episodes: Vec<Option<EpisodeStats>>,
-    /// Wall-clock seconds of the episode that ended with this step, since its reset or since its environment was restored; 0
-    /// where none ended. All other results of an environment depend only on seeds and actions.
+    /// Wall-clock seconds of the episode that ended with this step, since its reset or since its environment was
+    /// restored; 0 where none ended. All other results of an environment depend only on seeds and actions.
     pub episode_seconds: Vec<f64>,
     /// Under [`AutoresetMode::SameStep`](crate::AutoresetMode::SameStep): the last observation of the episode that
     /// ended with this step, or the current observation where none ended. Has no rows in other modes.

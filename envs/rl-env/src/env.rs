@@ -14,7 +14,8 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
-    /// Returns the kind of the actions of `space`, or `None` if it mixes integers and floats, which no [`Action`] can hold.
+    /// Returns the kind of the actions of `space`, or `None` if it mixes integers and floats, which no [`Action`] can
+    /// hold.
     pub fn of(space: &Space) -> Option<Self> {
         match space.dtype() {
             Some(Dtype::F32 | Dtype::F64) => Some(Self::Continuous),
@@ -152,8 +153,8 @@ pub struct Step {
     pub terminated: bool,
     /// True if a limit outside the task ended the episode. Never together with `terminated`.
     pub truncated: bool,
-    /// True if `terminated` concerns the learner only and the episode continues without a reset, as for a lost life that
-    /// ends the return. Only together with `terminated`.
+    /// True if `terminated` concerns the learner only and the episode continues without a reset, as for a lost life
+    /// that ends the return. Only together with `terminated`.
     pub continues: bool,
 }
 
@@ -236,8 +237,8 @@ pub trait Env: Send {
     /// Returns the space of actions.
     fn action_space(&self) -> &Space;
 
-    /// Starts a new episode and writes its first observation. With a seed, this and all later episodes depend only on the
-    /// seed and the actions; without one, the random number generator continues.
+    /// Starts a new episode and writes its first observation. With a seed, this and all later episodes depend only on
+    /// the seed and the actions; without one, the random number generator continues.
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]);
 
     /// Starts the next episode after one has ended, as vector environments do automatically. Like [`reset`](Env::reset)
@@ -246,13 +247,14 @@ pub trait Env: Send {
         self.reset(None, observation);
     }
 
-    /// Performs one action and writes the observation after it. An action that does not
-    /// [fit](Action::fits) the action space is [`EnvError::InvalidAction`] and changes nothing. Before the first `reset` and after the end of an episode the result
-    /// is unspecified, but the call does not panic.
+    /// Performs one action and writes the observation after it. An action that does not [fit](Action::fits) the action
+    /// space is [`EnvError::InvalidAction`] and changes nothing. Before the first `reset` and after the end of an
+    /// episode the result is unspecified, but the call does not panic.
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError>;
 
     /// Performs one action as [`step`](Env::step) does, but need not write the observation: the caller gets it from
-    /// [`observe`](Env::observe) once its destination is known. `scratch` has the length of a row and arbitrary contents.
+    /// [`observe`](Env::observe) once its destination is known. `scratch` has the length of a row and arbitrary
+    /// contents.
     ///
     /// Worth implementing where observations are large.
     fn advance(&mut self, action: Action<'_>, scratch: &mut [u8]) -> Result<Step, EnvError> {
@@ -269,6 +271,7 @@ pub trait Env: Send {
     /// continues exactly as before.
     fn snapshot(&self) -> Vec<u8>;
 
-    /// Restores a state from [`snapshot`](Env::snapshot). A damaged snapshot is [`EnvError::BadSnapshot`] and changes nothing.
+    /// Restores a state from [`snapshot`](Env::snapshot). A damaged snapshot is [`EnvError::BadSnapshot`] and changes
+    /// nothing.
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError>;
 }

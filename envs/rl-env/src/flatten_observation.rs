@@ -3,8 +3,8 @@ use crate::{Action, Bound, Dtype, Env, EnvError, ObservationBuffer, Space, Step}
 /// A wrapper that turns observations into a vector of 32-bit floats, as learners require: Gymnasium's
 /// `FlattenObservation` followed by `DtypeObservation`.
 ///
-/// Discrete values become one-hot, the parts of `Dict` and `Tuple` are concatenated, and all other numbers are rounded to 32
-/// bits (see [`Space::flatten`]).
+/// Discrete values become one-hot, the parts of `Dict` and `Tuple` are concatenated, and all other numbers are rounded
+/// to 32 bits (see [`Space::flatten`]).
 #[derive(Clone, Debug)]
 pub struct FlattenObservation<E> {
     env: E,
@@ -16,9 +16,9 @@ pub struct FlattenObservation<E> {
 impl<E: Env> FlattenObservation<E> {
     /// Flattens the observations of `env`.
     pub fn new(env: E) -> Self {
-        let own = env.observation_space();
+        let original = env.observation_space();
         let (mut low, mut high) = (Vec::new(), Vec::new());
-        for leaf in own.leaves() {
+        for leaf in original.leaves() {
             let (lowest, highest) = bounds(leaf.space);
             low.extend(lowest);
             high.extend(highest);
@@ -26,10 +26,10 @@ impl<E: Env> FlattenObservation<E> {
         let space = Space::Box {
             low: Bound::each(low),
             high: Bound::each(high),
-            shape: vec![own.flat_len()],
+            shape: vec![original.flat_len()],
             dtype: Dtype::F32,
         };
-        let row = ObservationBuffer::new(1, own.byte_len());
+        let row = ObservationBuffer::new(1, original.byte_len());
         Self { env, space, row }
     }
 }
@@ -38,11 +38,8 @@ impl<E: Env> FlattenObservation<E> {
 fn bounds(space: &Space) -> (Vec<f64>, Vec<f64>) {
     let is_one_hot = matches!(space, Space::Discrete { .. } | Space::MultiDiscrete { .. });
     let rounded = |bound: f64| f64::from(bound as f32);
-    let range = |index| {
-        let (low, high) = if is_one_hot { (0.0, 1.0) } else { space.range(index) };
-        (rounded(low), rounded(high))
-    };
-    (0..space.flat_len()).map(range).unzip()
+    let ranges = (0..space.flat_len()).map(|index| if is_one_hot { (0.0, 1.0) } else { space.range(index) });
+    ranges.map(|(low, high)| (rounded(low), rounded(high))).unzip()
 }
 
 impl<E: Env> Env for FlattenObservation<E> {

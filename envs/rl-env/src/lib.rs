@@ -1,8 +1,8 @@
 //! The vocabulary of the workspace: environments, spaces, steps, batches and vector environments.
 //!
-//! An environment implements [`Env`]; [`check_env`] tests that it follows the rules. Code that steps many environments at
-//! once implements [`VectorEnv`], the only interface that learners see. This crate depends on no game, emulator or thread
-//! pool.
+//! An environment implements [`Env`]; [`check_env`] tests that it follows the rules. Code that steps many environments
+//! at once implements [`VectorEnv`], the only interface that learners see. This crate depends on no game, emulator or
+//! thread pool.
 
 mod autoreset;
 mod batch;

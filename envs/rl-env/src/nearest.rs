@@ -1,7 +1,8 @@
 /// Returns at most three candidates that `word` may be a misspelling of, the closest first.
 ///
 /// The measure is the Damerau-Levenshtein distance, ignoring case and the separators `-`, `_` and space. A candidate
-/// counts if at most a third of the letters differ, rounded up, or if it starts with the word and that has at least three letters.
+/// counts if at most a third of the letters differ, rounded up, or if it starts with the word and that has at least
+/// three letters.
 ///
 /// ```
 /// assert_eq!(rl_env::nearest("brekout", ["breakout", "pong"]), ["breakout"]);

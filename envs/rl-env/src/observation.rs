@@ -33,8 +33,9 @@ impl ObservationBuffer {
     ///
     /// # Safety
     ///
-    /// `start` is aligned to eight bytes. Until `owner` is dropped, the `rows` rows from `start` on, each `row_bytes` rounded
-    /// up to a multiple of eight, are allocated, initialized and do not move, and only this buffer accesses them.
+    /// `start` is aligned to eight bytes. Until `owner` is dropped, the `rows` rows from `start` on are allocated,
+    /// initialized and do not move, and only this buffer accesses them. Each has `row_bytes`, rounded up to a multiple
+    /// of eight.
     #[allow(unsafe_code)]
     pub unsafe fn lent(
         start: NonNull<u64>,
@@ -139,7 +140,8 @@ mod tests {
     fn lent_rows_are_those_of_the_owner() {
         let (owner, mut memory) = (Arc::new(()), [7_u64; 4]);
         let start = NonNull::from(&mut memory).cast();
-        // SAFETY: the array is aligned, has room for two rows of 12 bytes, and is used again only after the buffer was dropped.
+        // SAFETY: the array is aligned, has room for two rows of 12 bytes, and is used again only after the buffer was
+        // dropped.
         #[allow(unsafe_code)]
         let mut buffer = unsafe { ObservationBuffer::lent(start, 2, 12, Box::new(Arc::clone(&owner))) };
         assert!(buffer.is_lent() && buffer.as_mut_ptr() == start.as_ptr().cast());

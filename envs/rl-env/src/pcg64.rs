@@ -70,17 +70,17 @@ impl Pcg64 {
             let layer = (bits & 0xFF) as usize;
             let fraction = bits >> 9 & 0x000F_FFFF_FFFF_FFFF;
             let distance = fraction as f64 * f64::from_bits(WIDTHS[layer]);
-            let number = if bits >> 8 & 1 == 1 { -distance } else { distance };
+            let sample = if bits >> 8 & 1 == 1 { -distance } else { distance };
             if fraction < LIMITS[layer] {
-                return number;
+                return sample;
             }
             if layer == 0 {
                 let distance = self.tail();
                 return if fraction >> 8 & 1 == 1 { -distance } else { distance };
             }
             let [above, below] = [HEIGHTS[layer - 1], HEIGHTS[layer]].map(f64::from_bits);
-            if (above - below) * self.random() + below < (-0.5 * number * number).exp() {
-                return number;
+            if (above - below) * self.random() + below < (-0.5 * sample * sample).exp() {
+                return sample;
             }
         }
     }
@@ -109,8 +109,8 @@ impl Pcg64 {
         }
     }
 
-    /// Draws zeros and ones with probability 1/2: `Generator.integers(0, 2, size, dtype=numpy.int8)`, which uses one byte
-    /// for each.
+    /// Draws zeros and ones with probability 1/2: `Generator.integers(0, 2, size, dtype=numpy.int8)`, which uses one
+    /// byte for each.
     pub fn coin_tosses(&mut self) -> impl Iterator<Item = u8> {
         let mut bytes = [0; 4];
         (0..4).cycle().map(move |position| {
@@ -121,32 +121,32 @@ impl Pcg64 {
         })
     }
 
-    /// Draws the index of an outcome, given the cumulative probabilities, as Gymnasium's tabular environments do. Returns
-    /// the first index if rounding left the last probability below the draw.
+    /// Draws the index of an outcome, given the cumulative probabilities, as Gymnasium's tabular environments do.
+    /// Returns the first index if rounding left the last probability below the draw.
     pub fn categorical(&mut self, cumulative: &[f64]) -> usize {
         let draw = self.random();
         cumulative.iter().position(|&probability| probability > draw).unwrap_or(0)
     }
 }
 
-/// Implements NumPy's `SeedSequence(seed).generate_state(4, uint64)`: O'Neill's `seed_seq_fe` with a pool of four words,
-/// which turns related seeds into unrelated states.
+/// Implements NumPy's `SeedSequence(seed).generate_state(4, uint64)`: O'Neill's `seed_seq_fe` with a pool of four
+/// words, which turns related seeds into unrelated states.
 fn spread(seed: u64) -> [u64; 4] {
     let mut pool = [0; 4];
     let mut hash = Hash { constant: 0x43B0_D7E5, multiplier: 0x931E_8875 };
     let words = [seed as u32, (seed >> 32) as u32, 0, 0];
     for (slot, word) in pool.iter_mut().zip(words) {
-        *slot = hash.of(word);
+        *slot = hash.next(word);
     }
     for from in 0..pool.len() {
         for to in 0..pool.len() {
             if from != to {
-                pool[to] = mix(pool[to], hash.of(pool[from]));
+                pool[to] = mix(pool[to], hash.next(pool[from]));
             }
         }
     }
     let mut hash = Hash { constant: 0x8B51_F9DD, multiplier: 0x58F3_8DED };
-    let mut words = (0..8).map(|index| u64::from(hash.of(pool[index % pool.len()])));
+    let mut words = (0..8).map(|index| u64::from(hash.next(pool[index % pool.len()])));
     std::array::from_fn(|_| words.next().unwrap_or(0) | words.next().unwrap_or(0) << 32)
 }
 
@@ -157,7 +157,7 @@ struct Hash {
 }
 
 impl Hash {
-    fn of(&mut self, word: u32) -> u32 {
+    fn next(&mut self, word: u32) -> u32 {
         let word = word ^ self.constant;
         self.constant = self.constant.wrapping_mul(self.multiplier);
         let word = word.wrapping_mul(self.constant);

@@ -36,8 +36,8 @@ impl<E: Env> RescaleObservation<E> {
     fn rescale(&self, observation: &mut [u8]) {
         for (bytes, range) in observation.as_chunks_mut().0.iter_mut().zip(&self.ranges) {
             if let Some((low, high)) = range {
-                let number = f64::from(f32::from_ne_bytes(*bytes));
-                let rescaled = 2.0 * (number - low) / (high - low) - 1.0;
+                let value = f64::from(f32::from_ne_bytes(*bytes));
+                let rescaled = 2.0 * (value - low) / (high - low) - 1.0;
                 *bytes = (rescaled as f32).to_ne_bytes();
             }
         }

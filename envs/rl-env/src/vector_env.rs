@@ -24,7 +24,8 @@ impl ResetSeeds<'_> {
 
 /// Environments that are stepped together. This is the interface that learners use.
 ///
-/// Environments may belong to different *tasks* (games): observations have one shape, but numbers of actions may differ.
+/// Environments may belong to different *tasks* (games): observations have one shape, but numbers of actions may
+/// differ.
 ///
 /// ```
 /// use rl_env::{Actions, EpisodeStats, ResetSeeds, VectorEnv, VectorError};
@@ -66,8 +67,8 @@ pub trait VectorEnv {
     /// Resets every environment and waits for the first batch.
     fn reset(&mut self, seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError>;
 
-    /// Sends one action to each environment of the last batch, in the order of its rows, without waiting. If any action is
-    /// invalid, none is sent.
+    /// Sends one action to each environment of the last batch, in the order of its rows, without waiting. If any action
+    /// is invalid, none is sent.
     fn send(&mut self, actions: Actions<'_>) -> Result<(), VectorError>;
 
     /// Waits for the next batch.

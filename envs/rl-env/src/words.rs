@@ -33,8 +33,8 @@ impl LentWords {
     ///
     /// # Safety
     ///
-    /// `start` is aligned to eight bytes. Until `owner` is dropped, the words are allocated, initialized, do not move, and
-    /// nothing else accesses them.
+    /// `start` is aligned to eight bytes. Until `owner` is dropped, the words are allocated, initialized, do not move,
+    /// and nothing else accesses them.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn new(start: NonNull<u64>, len: usize, owner: Box<dyn Any + Send + Sync>) -> Self {
         Self { start, len, owner }

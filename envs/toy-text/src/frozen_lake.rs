@@ -52,8 +52,9 @@ pub enum FrozenLakeError {
 
 /// Creates a frozen lake to be crossed without falling into a hole: Gymnasium's `FrozenLake-v1`.
 ///
-/// Observation: the cell, numbered row by row. Actions: left, down, right, up. The episode terminates in a hole or at the
-/// goal; by default only the goal is rewarded. On slippery ice a move that fails goes to either side with equal probability.
+/// Observation: the cell, numbered row by row. Actions: left, down, right, up. The episode terminates in a hole or at
+/// the goal; by default only the goal is rewarded. On slippery ice a move that fails goes to either side with equal
+/// probability.
 pub fn frozen_lake(options: &FrozenLakeOptions<'_>) -> Result<Tabular, FrozenLakeError> {
     let columns = options.desc.first().map_or(0, |row| row.chars().count());
     if columns == 0 || options.desc.iter().any(|row| row.chars().count() != columns) {
@@ -85,25 +86,27 @@ fn outcomes(
     if "GH".contains(cells[cell]) {
         return vec![Outcome { probability: 1.0, next: cell, reward: 0.0, terminated: true }];
     }
-    let [goal, hole, ice] = options.reward_schedule;
-    let towards = |direction: usize, probability: f64| {
-        let next = grid.neighbour(cell, ACTIONS[direction]);
-        let (reward, terminated) = match cells[next] {
-            'G' => (goal, true),
-            'H' => (hole, true),
-            _ => (ice, false),
-        };
-        Outcome { probability, next, reward, terminated }
+    let directions = if options.is_slippery {
+        let fail_rate = (1.0 - options.success_rate) / 2.0;
+        vec![((action + 3) % 4, fail_rate), (action, options.success_rate), ((action + 1) % 4, fail_rate)]
+    } else {
+        vec![(action, 1.0)]
     };
-    if !options.is_slippery {
-        return vec![towards(action, 1.0)];
+    let outcomes = directions.into_iter().map(|(direction, probability)| {
+        let next = grid.neighbour(cell, ACTIONS[direction]);
+        let (reward, terminated) = entered(cells[next], options.reward_schedule);
+        Outcome { probability, next, reward, terminated }
+    });
+    outcomes.collect()
+}
+
+/// Returns the reward for a step onto a cell, and true if it ends the episode.
+fn entered(cell: char, [goal, hole, ice]: [f32; 3]) -> (f32, bool) {
+    match cell {
+        'G' => (goal, true),
+        'H' => (hole, true),
+        _ => (ice, false),
     }
-    let fail_rate = (1.0 - options.success_rate) / 2.0;
-    vec![
-        towards((action + 3) % 4, fail_rate),
-        towards(action, options.success_rate),
-        towards((action + 1) % 4, fail_rate),
-    ]
 }
 
 #[cfg(test)]

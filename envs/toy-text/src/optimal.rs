@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::blackjack::{BEST, DEALER_STANDS, Hand, reward};
-use crate::{Blackjack, BlackjackRules, Tabular, Taxi};
+use crate::{Blackjack, BlackjackRules, Outcome, Tabular, Taxi};
 
 impl Tabular {
-    /// Returns the largest expected sum of rewards within `max_steps` steps from a reset: value iteration, backwards from the
-    /// last step.
+    /// Returns the largest expected sum of rewards within `max_steps` steps from a reset: value iteration, backwards
+    /// from the last step.
     ///
     /// ```
     /// # use toy_text::cliff_walking;
@@ -16,26 +16,29 @@ impl Tabular {
     pub fn optimal_return(&self, max_steps: u32) -> f64 {
         let mut values = vec![0.0; self.num_states()];
         for _ in 0..max_steps {
-            let best = |state: usize| {
-                let of_actions = self.outcomes_of(state).map(|outcomes| {
-                    let value = |next: usize, terminated: bool| if terminated { 0.0 } else { values[next] };
-                    let terms = outcomes.iter().map(|outcome| {
-                        let later = value(outcome.next, outcome.terminated);
-                        outcome.probability * (f64::from(outcome.reward) + later)
-                    });
-                    terms.sum::<f64>()
-                });
-                of_actions.fold(f64::NEG_INFINITY, f64::max)
-            };
-            values = (0..values.len()).map(best).collect();
+            values = (0..values.len()).map(|state| self.state_value(state, &values)).collect();
         }
         self.start_probabilities().zip(&values).map(|(probability, value)| probability * value).sum()
     }
+
+    /// Returns the value of a state with one step more than `values`: that of its best action.
+    fn state_value(&self, state: usize, values: &[f64]) -> f64 {
+        let action_values = self.outcomes_of(state).map(|outcomes| action_value(outcomes, values));
+        action_values.fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+fn action_value(outcomes: &[Outcome], values: &[f64]) -> f64 {
+    let terms = outcomes.iter().map(|outcome| {
+        let next_value = if outcome.terminated { 0.0 } else { values[outcome.next] };
+        outcome.probability * (f64::from(outcome.reward) + next_value)
+    });
+    terms.sum()
 }
 
 impl Taxi {
-    /// Returns the largest expected sum of rewards within `max_steps` steps from a reset, or `None` if the passenger may change
-    /// the destination, which the table of states does not represent.
+    /// Returns the largest expected sum of rewards within `max_steps` steps from a reset, or `None` if the passenger
+    /// may change the destination, which the table of states does not represent.
     pub fn optimal_return(&self, max_steps: u32) -> Option<f64> {
         (!self.options.fickle_passenger).then(|| self.table.optimal_return(max_steps))
     }

@@ -55,13 +55,13 @@ struct Choice {
 pub(crate) struct State {
     pub(crate) generator: Pcg64,
     /// The index of the current state.
-    pub(crate) number: usize,
+    pub(crate) index: usize,
     info: TabularInfo,
 }
 
 impl Tabular {
-    /// Creates a process that starts in state `s` with probability `start[s]` and in which action `a` in state `s` has the
-    /// possible `outcomes(s, a)`. The seed is 0 until a reset sets another.
+    /// Creates a process that starts in state `s` with probability `start[s]` and in which action `a` in state `s` has
+    /// the possible `outcomes(s, a)`. The seed is 0 until a reset sets another.
     ///
     /// # Panics
     ///
@@ -78,13 +78,13 @@ impl Tabular {
             observation_space: Space::discrete(num_states),
             action_space: Space::discrete(num_actions),
             table: Arc::new(Table { num_actions, start: cumulative(start), choices }),
-            state: State { generator: Pcg64::new(0), number: 0, info: TabularInfo::default() },
+            state: State { generator: Pcg64::new(0), index: 0, info: TabularInfo::default() },
         }
     }
 
     /// Returns the index of the current state.
     pub fn state(&self) -> usize {
-        self.state.number
+        self.state.index
     }
 
     pub(crate) fn num_states(&self) -> usize {
@@ -135,7 +135,7 @@ impl Env for Tabular {
         if let Some(seed) = seed {
             state.generator = Pcg64::new(seed);
         }
-        state.number = state.generator.categorical(&self.table.start);
+        state.index = state.generator.categorical(&self.table.start);
         state.info = TabularInfo { probability: 1.0 };
         self.observe(observation);
     }
@@ -143,9 +143,9 @@ impl Env for Tabular {
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
         let action = action.to_index(&self.action_space)? as usize;
         let state = &mut self.state;
-        let choice = &self.table.choices[state.number * self.table.num_actions + action];
+        let choice = &self.table.choices[state.index * self.table.num_actions + action];
         let outcome = choice.outcomes[state.generator.categorical(&choice.cumulative)];
-        state.number = outcome.next;
+        state.index = outcome.next;
         state.info = TabularInfo { probability: outcome.probability };
         self.observe(observation);
         Ok(Step { terminated: outcome.terminated, ..Step::reward(outcome.reward) })
@@ -156,7 +156,7 @@ impl Env for Tabular {
     }
 
     fn observe(&self, observation: &mut [u8]) {
-        observation.copy_from_slice(&(self.state.number as i64).to_ne_bytes());
+        observation.copy_from_slice(&(self.state.index as i64).to_ne_bytes());
     }
 
     fn snapshot(&self) -> Vec<u8> {
@@ -165,8 +165,8 @@ impl Env for Tabular {
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
         let state: State = snapshot::decode(snapshot)?;
-        if state.number >= self.table.start.len() {
-            return Err(EnvError::BadSnapshot(format!("state {} does not exist", state.number)));
+        if state.index >= self.table.start.len() {
+            return Err(EnvError::BadSnapshot(format!("state {} does not exist", state.index)));
         }
         self.state = state;
         Ok(())

@@ -69,7 +69,7 @@ struct Ride {
 }
 
 impl Ride {
-    fn of(state: usize) -> Self {
+    fn from_state(state: usize) -> Self {
         let (state, destination) = (state / 4, state % 4);
         let (state, passenger) = (state / 5, state % 5);
         Self { row: state / SIZE, column: state % SIZE, passenger, destination }
@@ -79,7 +79,7 @@ impl Ride {
         ((self.row * SIZE + self.column) * 5 + self.passenger) * 4 + self.destination
     }
 
-    fn place(self) -> (usize, usize) {
+    fn cell(self) -> (usize, usize) {
         (self.row, self.column)
     }
 
@@ -110,7 +110,7 @@ impl Ride {
 
     /// Picks up (4) or drops off (5) the passenger. Returns the next state, the reward and true on arrival.
     fn serve(self, action: usize) -> (Self, f32, bool) {
-        let stand = STANDS.iter().position(|&stand| stand == self.place());
+        let stand = STANDS.iter().position(|&stand| stand == self.cell());
         match (stand, action == PICK_UP) {
             (Some(stand), true) if stand == self.passenger => {
                 (Self { passenger: IN_TAXI, ..self }, -1.0, false)
@@ -124,29 +124,27 @@ impl Ride {
     }
 }
 
+/// Returns the outcome of a move.
+fn move_to(probability: f64, next: Ride) -> Outcome {
+    Outcome { probability, next: next.state(), reward: -1.0, terminated: false }
+}
+
 fn outcomes(options: &TaxiOptions, ride: Ride, action: usize) -> Vec<Outcome> {
-    let outcome = |probability: f64, next: Ride, reward: f32, terminated: bool| Outcome {
-        probability,
-        next: next.state(),
-        reward,
-        terminated,
-    };
     if action >= PICK_UP {
         let (next, reward, terminated) = ride.serve(action);
-        return vec![outcome(1.0, next, reward, terminated)];
+        return vec![Outcome { probability: 1.0, next: next.state(), reward, terminated }];
     }
-    let moved = |probability, next| outcome(probability, next, -1.0, false);
     if !options.is_rainy {
-        return vec![moved(1.0, ride.drift(action))];
+        return vec![move_to(1.0, ride.drift(action))];
     }
     // Left and right as seen by the driver. A taxi that cannot move ahead does not drift either.
     let [left, right] = [[EAST, WEST], [WEST, EAST], [NORTH, SOUTH], [SOUTH, NORTH]][action];
     let aside = |direction| if ride.can_go(action) { ride.drift(direction) } else { ride };
     let lateral = (1.0 - options.rainy_probability) / 2.0;
     vec![
-        moved(options.rainy_probability, ride.drift(action)),
-        moved(lateral, aside(left)),
-        moved(lateral, aside(right)),
+        move_to(options.rainy_probability, ride.drift(action)),
+        move_to(lateral, aside(left)),
+        move_to(lateral, aside(right)),
     ]
 }
 
@@ -154,22 +152,24 @@ impl Taxi {
     /// Creates a taxi with seed 0.
     pub fn new(options: TaxiOptions) -> Self {
         let is_start = |ride: Ride| ride.passenger != IN_TAXI && ride.passenger != ride.destination;
-        let starts = (0..NUM_STATES).filter(|&state| is_start(Ride::of(state))).count();
-        let start: Vec<f64> =
-            (0..NUM_STATES).map(|state| f64::from(is_start(Ride::of(state))) / starts as f64).collect();
-        let table =
-            Tabular::new(&start, NUM_ACTIONS, |state, action| outcomes(&options, Ride::of(state), action));
+        let starts = (0..NUM_STATES).filter(|&state| is_start(Ride::from_state(state))).count();
+        let start: Vec<f64> = (0..NUM_STATES)
+            .map(|state| f64::from(is_start(Ride::from_state(state))) / starts as f64)
+            .collect();
+        let table = Tabular::new(&start, NUM_ACTIONS, |state, action| {
+            outcomes(&options, Ride::from_state(state), action)
+        });
         Self { table, options, is_fickle: false }
     }
 
     /// Changes the destination of a fickle passenger after the first move.
     fn change_destination(&mut self, before: Ride) {
-        let after = Ride::of(self.table.state.number);
-        if self.is_fickle && before.passenger == IN_TAXI && after.place() != before.place() {
+        let after = Ride::from_state(self.table.state.index);
+        if self.is_fickle && before.passenger == IN_TAXI && after.cell() != before.cell() {
             self.is_fickle = false;
             let draw = self.table.state.generator.below(STANDS.len() as u32 - 1) as usize;
             let destination = draw + usize::from(draw >= before.destination);
-            self.table.state.number = Ride { destination, ..after }.state();
+            self.table.state.index = Ride { destination, ..after }.state();
         }
     }
 }
@@ -192,7 +192,7 @@ impl Env for Taxi {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let before = Ride::of(self.table.state());
+        let before = Ride::from_state(self.table.state());
         let step = self.table.step(action, observation)?;
         self.change_destination(before);
         self.observe(observation);
@@ -200,7 +200,7 @@ impl Env for Taxi {
     }
 
     fn info(&self) -> TaxiInfo {
-        let ride = Ride::of(self.table.state());
+        let ride = Ride::from_state(self.table.state());
         let action_mask = std::array::from_fn(|action| match action {
             SOUTH..=WEST => ride.can_go(action),
             _ => ride.serve(action).0 != ride,

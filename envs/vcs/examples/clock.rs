@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p vcs --example clock`
 //!
-//! It times a chain of dependent shifts and exclusive ors, which take one cycle each on every x86-64 processor of the
-//! last ten years, and reports the fastest of several tries.
+//! It times a chain of dependent shifts and exclusive ors, and reports the fastest of several tries. Each of these
+//! operations takes one cycle on every x86-64 processor of the last ten years.
 
 use std::hint::black_box;
 use std::time::Instant;

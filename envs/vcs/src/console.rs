@@ -1,6 +1,11 @@
-//! The console: power-up, frames, and access to its state.
+//! The console: power-up, and access to its state.
 
 mod former;
+mod frames;
+#[cfg(test)]
+mod latch_tests;
+mod latches;
+mod options;
 mod saved;
 
 use std::sync::Arc;
@@ -9,72 +14,22 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::cart::Cartridge;
-use crate::controllers::{Inputs, Wiring};
+use crate::controllers::Inputs;
 use crate::cpu::Cpu;
+use crate::latches_read::LatchesRead;
 use crate::machine::{Machine, RAM};
 use crate::mt19937::Mt19937;
-use crate::replay::{FrameStart, Replays};
+use crate::replay::Replays;
 use crate::riot::Riot;
-use crate::tia::{Drawing, Geometry, LINE, Tia};
-use crate::translate::{Execution, Translation};
-use crate::wanted::WantedLatches;
+use crate::tia::{LINE, Tia};
+use crate::translate::Translation;
 pub use former::FormerScreens;
+use options::geometry;
+pub use options::{ConsoleOptions, TvFormat};
 pub use saved::SavedScreens;
 
 /// Seed of the generator that fills RAM at power-up.
 pub const SYSTEM_SEED: u32 = 4753849;
-/// Maximum number of instructions that one request for a frame may execute.
-const INSTRUCTIONS_PER_REQUEST: u32 = 25_000;
-
-/// The television system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum TvFormat {
-    /// 262 lines, 60 Hz.
-    #[default]
-    #[serde(rename = "NTSC")]
-    Ntsc,
-    /// 312 lines, 50 Hz.
-    #[serde(rename = "PAL")]
-    Pal,
-    /// 312 lines, 50 Hz, eight colours.
-    #[serde(rename = "SECAM")]
-    Secam,
-}
-
-/// Settings of a console, which depend on the game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConsoleOptions {
-    /// The controllers.
-    pub wiring: Wiring,
-    /// The first visible scanline.
-    pub ystart: u16,
-    /// Number of visible scanlines under NTSC. The default of 210 becomes 250 under PAL and SECAM.
-    pub height: u16,
-    /// True if HMOVE blanks the first eight pixels of a line, as on the chip. Four games turn it off.
-    pub hmove_blanks: bool,
-    /// The television system. `None` detects it by running 60 frames.
-    pub tv: Option<TvFormat>,
-    /// The execution mode, which affects speed only.
-    #[serde(default)]
-    pub execution: Execution,
-}
-
-impl Default for ConsoleOptions {
-    fn default() -> Self {
-        Self {
-            wiring: Wiring::default(),
-            ystart: 34,
-            height: DEFAULT_HEIGHT,
-            hmove_blanks: true,
-            tv: None,
-            execution: Execution::default(),
-        }
-    }
-}
-
-/// Default number of visible scanlines under NTSC, and under PAL and SECAM.
-const DEFAULT_HEIGHT: u16 = 210;
-const DEFAULT_HEIGHT_50_HZ: u16 = 250;
 
 /// Error for a snapshot that does not fit the console.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -136,7 +91,7 @@ pub struct Console {
     #[serde(skip)]
     former: Option<FormerScreens>,
     #[serde(skip)]
-    wanted: WantedLatches,
+    latches_read: LatchesRead,
 }
 
 impl Console {
@@ -166,7 +121,7 @@ impl Console {
             translation,
             replays: Replays::default(),
             former: None,
-            wanted: WantedLatches::default(),
+            latches_read: LatchesRead::default(),
         };
         console.tv = options.tv.unwrap_or_else(|| console.detect_tv());
         console.machine.tia.set_geometry(geometry(options, console.tv));
@@ -202,199 +157,6 @@ impl Console {
         machine.tia.reset(machine.clock());
         machine.cartridge.reset(&mut self.random);
         self.cpu.reset(machine);
-    }
-
-    /// Emulates until the program ends its frame, or for 25,000 instructions at most. The next call continues
-    /// a frame that was cut off.
-    pub fn run_frame(&mut self) {
-        match self.former.take() {
-            Some(former) => self.run_under(former, Self::run_drawn),
-            None => self.run_drawn(),
-        }
-    }
-
-    fn run_drawn(&mut self) {
-        if self.is_within_frame() {
-            self.draw_screens();
-            self.request(Drawing::Spans, NONE);
-            return self.replays.clear(self.machine.tia.current_screen());
-        }
-        let start = self.run(Drawing::Lines);
-        let screen = self.machine.tia.current_screen();
-        let beneath = self.replays.take_undrawn(screen);
-        if self.machine.tia.covers_screen() {
-            self.replays.set_drawn(screen, start);
-        } else {
-            self.draw_over(beneath, start);
-        }
-    }
-
-    /// Like [`run_frame`](Self::run_frame), but leaves the screen undrawn. Use it for frames that are not
-    /// shown, such as the first ones of a frame skip. [`draw_screen`](Self::draw_screen) draws the screen
-    /// afterwards if it is needed.
-    pub fn run_frame_undrawn(&mut self) {
-        match self.former.take() {
-            Some(former) => self.run_under(former, Self::run_undrawn),
-            None => self.run_undrawn(),
-        }
-    }
-
-    fn run_undrawn(&mut self) {
-        if self.is_within_frame() {
-            return self.run_drawn();
-        }
-        let start = self.run(Drawing::CollisionsOnly);
-        let tia = &self.machine.tia;
-        let screen = tia.current_screen();
-        let beneath = self.replays.take_undrawn(screen);
-        if tia.is_unfinished() || beneath.is_some() && !tia.covers_screen() {
-            self.draw_over(beneath, start);
-        } else {
-            self.replays.set_undrawn(screen, start, tia.covers_screen());
-        }
-    }
-
-    /// Draws the screen of the last frame if it is undrawn.
-    pub fn draw_screen(&mut self) {
-        if self.former.is_none() {
-            self.draw(self.machine.tia.current_screen());
-        }
-    }
-
-    /// Draws the screens that are undrawn: the last one, and the one before it, which remains visible below a short
-    /// frame. Also finds the collisions that were left open.
-    pub fn draw_screens(&mut self) {
-        self.settle_latches();
-        for screen in [0, 1] {
-            self.draw(screen);
-        }
-    }
-
-    /// Finds the collisions that were left open.
-    fn settle_latches(&mut self) {
-        if self.machine.tia.open_latches() != 0 {
-            let latches = self.latches_after(self.machine.tia.current_screen());
-            self.machine.tia.settle_latches(latches);
-        }
-    }
-
-    /// Draws one screen if it is undrawn.
-    fn draw(&mut self, screen: usize) {
-        if let Some(start) = self.replays.take_undrawn(screen)
-            && self.replay(&start)
-        {
-            self.replays.set_drawn(screen, start);
-        }
-    }
-
-    /// Returns true if any screen is undrawn, or if collisions were left open.
-    pub fn has_undrawn_screens(&self) -> bool {
-        self.replays.has_undrawn() || self.machine.tia.open_latches() != 0
-    }
-
-    /// Frees the memory of the screens, about half of a console's memory. The screens are then undrawn. A screen that
-    /// cannot be drawn again is kept.
-    pub fn free_screens(&mut self) {
-        for screen in [0, 1] {
-            if self.replays.free(screen) {
-                self.machine.tia.free_screen(screen);
-            }
-        }
-    }
-
-    /// Begins and runs a frame. Returns its start.
-    ///
-    /// The frame checks only for the collisions that the program is known to read. If the program reads a collision
-    /// that was left open, or leaves collisions open for too long, the frames that left it open run again first, and
-    /// then this frame.
-    fn run(&mut self, drawing: Drawing) -> FrameStart {
-        let mut start = FrameStart::of(&self.cpu, &mut self.machine);
-        let unwanted = self.wanted.unwanted();
-        self.request(drawing, unwanted);
-        let (due, age) = (self.machine.tia.due_latches(), self.machine.tia.age_of_open_latches());
-        if due != 0 || age > OLDEST {
-            self.wanted.learn(due);
-            self.settle(&mut start);
-            start.restore(&mut self.cpu, &mut self.machine);
-            self.request(drawing, NONE);
-        }
-        start
-    }
-
-    /// Finds the values of the latches that are open at the start of the current frame.
-    fn settle(&mut self, start: &mut FrameStart) {
-        if start.has_open_latches() {
-            let latches = self.latches_after(1 - self.machine.tia.current_screen());
-            start.settle_latches(latches);
-        }
-    }
-
-    /// Returns the latches after the last frame of a screen, or the current ones if that frame is not known.
-    fn latches_after(&mut self, screen: usize) -> u16 {
-        let Some(mut start) = self.replays.start(screen).cloned() else {
-            return self.machine.tia.latches();
-        };
-        let now = FrameStart::of(&self.cpu, &mut self.machine);
-        start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::CollisionsOnly, NONE);
-        if self.machine.tia.age_of_open_latches() > 0 {
-            // The frame before it left them open. No latch has been open for longer than that.
-            start.settle_latches(self.latches_after(1 - screen));
-            start.restore(&mut self.cpu, &mut self.machine);
-            self.request(Drawing::CollisionsOnly, NONE);
-        }
-        let latches = self.machine.tia.latches();
-        now.restore(&mut self.cpu, &mut self.machine);
-        latches
-    }
-
-    /// Draws the frame that began at `start`. Where it draws nothing, the screen shows an older frame,
-    /// `beneath`, which is drawn first if it is undrawn.
-    fn draw_over(&mut self, beneath: Option<FrameStart>, mut start: FrameStart) {
-        if let Some(beneath) = beneath {
-            self.replay(&beneath);
-        }
-        self.settle(&mut start);
-        start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::Spans, NONE);
-        self.replays.clear(self.machine.tia.current_screen());
-    }
-
-    /// Replays an earlier frame to draw its screen. Returns true if the frame covers the whole screen.
-    fn replay(&mut self, start: &FrameStart) -> bool {
-        let now = FrameStart::of(&self.cpu, &mut self.machine);
-        start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::Lines, NONE);
-        let covers = self.machine.tia.covers_screen();
-        if !covers {
-            start.restore(&mut self.cpu, &mut self.machine);
-            self.request(Drawing::Spans, NONE);
-        }
-        now.restore(&mut self.cpu, &mut self.machine);
-        covers
-    }
-
-    /// Runs the CPU until the frame ends or the limit is reached. A frame that remains unfinished must be replayed with
-    /// [`Drawing::Spans`] unless that is `drawing`. The frame does not check for the collision latches `unwanted`, one
-    /// bit each.
-    fn request(&mut self, drawing: Drawing, unwanted: u16) {
-        let machine = &mut self.machine;
-        if machine.tia.is_unfinished() {
-            machine.tia.resume_frame();
-        } else {
-            let phase = machine.tia.horizontal(machine.clock());
-            machine.rebase();
-            machine.tia.start_frame(phase, drawing, unwanted);
-        }
-        machine.refresh_pins();
-        match &self.translation {
-            // Frames whose access times matter are left to the interpreter, which accounts for all of them.
-            Some(translation) if machine.tia.is_logging() => {
-                translation.run(&mut self.cpu, machine, INSTRUCTIONS_PER_REQUEST);
-            }
-            _ => self.cpu.run(machine, INSTRUCTIONS_PER_REQUEST),
-        }
-        machine.tia.end_request(machine.clock(), drawing == Drawing::Spans);
     }
 
     /// Returns the 128 bytes of RAM. Byte `i` is at address `$80 + i`.
@@ -462,32 +224,10 @@ impl Console {
         self.translation.as_ref().map_or(0, |translation| translation.executed())
     }
 
-    /// Checks for all collisions from now on.
-    #[cfg(test)]
-    pub(crate) fn want_all_latches(&mut self) {
-        self.wanted = WantedLatches::all();
-    }
-
-    /// Forgets which collisions the program reads.
-    #[cfg(test)]
-    pub(crate) fn forget_wanted_latches(&mut self) {
-        self.wanted = WantedLatches::default();
-    }
-
     /// Advances the time while the CPU does nothing.
     #[cfg(test)]
     pub(crate) fn pass_time(&mut self, cycles: u32) {
         crate::cpu::Bus::tick(&mut self.machine, cycles);
-    }
-
-    #[cfg(test)]
-    pub(crate) fn open_latches(&self) -> u16 {
-        self.machine.tia.open_latches()
-    }
-
-    #[cfg(test)]
-    pub(crate) fn latches(&self) -> u16 {
-        self.machine.tia.latches()
     }
 
     /// Returns the CPU's registers.
@@ -537,35 +277,14 @@ impl Console {
         state.machine.cartridge.attach(&self.machine.cartridge);
         state.machine.tia.refresh();
         state.translation.clone_from(&self.translation);
-        state.wanted = self.wanted;
+        state.latches_read = self.latches_read;
         *self = state;
     }
 }
 
-/// No latches.
-const NONE: u16 = 0;
-
-/// The maximum age of open latches in frames: the starts of older frames are not kept.
-const OLDEST: u8 = 1;
-
 /// Draws the timer's value after a reset, which differs from reset to reset.
 fn timer_start(random: &mut Mt19937) -> u8 {
     25 + (random.next_u32() % 75) as u8
-}
-
-fn geometry(options: &ConsoleOptions, tv: TvFormat) -> Geometry {
-    const LAST_LINE: i32 = 290;
-    const LAST_LINE_50_HZ: i32 = 342;
-    let fifty_hertz = tv != TvFormat::Ntsc;
-    let height =
-        if fifty_hertz && options.height == DEFAULT_HEIGHT { DEFAULT_HEIGHT_50_HZ } else { options.height };
-    Geometry {
-        ystart: options.ystart.into(),
-        height: height.into(),
-        last_line: if fifty_hertz { LAST_LINE_50_HZ } else { LAST_LINE },
-        hmove_blanks: options.hmove_blanks,
-        colour_loss: tv == TvFormat::Pal,
-    }
 }
 
 #[cfg(test)]

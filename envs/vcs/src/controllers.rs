@@ -102,16 +102,19 @@ impl Wiring {
     /// Returns SWCHA: bits 7 to 4 are the left port (right, left, down, up), bits 3 to 0 the right port; 0 means
     /// pressed.
     fn port_a(self, inputs: &Inputs) -> u8 {
-        let nibble = |port: usize| {
-            if self.port(port) == Controller::Paddles {
-                let [first, second] = self.paddles(port, inputs);
-                bits([first.fire, second.fire, false, false])
-            } else {
-                let stick = self.joystick(port, inputs);
-                bits([stick.right, stick.left, stick.down, stick.up])
-            }
-        };
-        !(nibble(0) << 4 | nibble(1))
+        !(self.pressed(0, inputs) << 4 | self.pressed(1, inputs))
+    }
+
+    /// Returns the pressed directions or paddle buttons of a port: a nibble in the order of SWCHA, in which 1 means
+    /// pressed.
+    fn pressed(self, port: usize, inputs: &Inputs) -> u8 {
+        if self.port(port) == Controller::Paddles {
+            let [first, second] = self.paddles(port, inputs);
+            bits([first.fire, second.fire, false, false])
+        } else {
+            let stick = self.joystick(port, inputs);
+            bits([stick.right, stick.left, stick.down, stick.up])
+        }
     }
 
     /// Returns true if the button on INPT4 (`port` 0) or INPT5 (`port` 1) is pressed.

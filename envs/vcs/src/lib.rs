@@ -7,15 +7,13 @@ mod cart;
 mod console;
 mod controllers;
 mod cpu;
+mod latches_read;
 mod machine;
 mod mt19937;
-#[cfg(test)]
-mod open_latches;
 mod replay;
 mod riot;
 mod tia;
 mod translate;
-mod wanted;
 
 pub use cart::{Cartridge, CartridgeError, Scheme};
 pub use console::{

@@ -187,7 +187,7 @@ impl Bus for Machine {
 
     #[inline]
     fn stops(&self) -> bool {
-        !self.tia.is_unfinished() || self.tia.due_latches() != 0
+        !self.tia.is_unfinished() || self.tia.has_read_unknown_latch()
     }
 
     #[inline]
@@ -214,8 +214,8 @@ mod tests {
         let mut rom = vec![0xEA; 4096];
         rom[..program.len()].copy_from_slice(&program);
         // LDA #1 or #2, STA $80, and a loop that waits forever.
-        for (place, value) in [(0x234, 1), (0x334, 2)] {
-            rom[place..place + 7].copy_from_slice(&[0xA9, value, 0x85, 0x80, 0x4C, place as u8 + 4, 0xF2]);
+        for (start, value) in [(0x234, 1), (0x334, 2)] {
+            rom[start..start + 7].copy_from_slice(&[0xA9, value, 0x85, 0x80, 0x4C, start as u8 + 4, 0xF2]);
         }
         rom[0xFFC..0xFFE].copy_from_slice(&[0x00, 0xF0]);
         let options = ConsoleOptions { tv: Some(TvFormat::Ntsc), ..ConsoleOptions::default() };

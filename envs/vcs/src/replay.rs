@@ -26,7 +26,8 @@ pub(crate) struct FrameStart {
 }
 
 impl FrameStart {
-    pub(crate) fn of(cpu: &Cpu, machine: &mut Machine) -> Self {
+    /// Captures the current state.
+    pub(crate) fn capture(cpu: &Cpu, machine: &mut Machine) -> Self {
         Self {
             cpu: cpu.clone(),
             cycles: machine.cycles,
@@ -39,14 +40,14 @@ impl FrameStart {
         }
     }
 
-    /// Returns true if latches were open when the frame began.
-    pub(crate) fn has_open_latches(&self) -> bool {
-        self.tia.open_latches() != 0
+    /// Returns true if latches were unknown when the frame began.
+    pub(crate) fn has_unknown_latches(&self) -> bool {
+        self.tia.unknown_latches() != 0
     }
 
-    /// Sets all latches of the start.
-    pub(crate) fn settle_latches(&mut self, latches: u16) {
-        self.tia.settle_latches(latches);
+    /// Sets all latches of the start, which are then known.
+    pub(crate) fn set_latches(&mut self, latches: u16) {
+        self.tia.set_latches(latches);
     }
 
     /// Returns the same start for a console in which the frame is drawn on the screen `screen`.

@@ -79,7 +79,7 @@ impl Riot {
         }
     }
 
-    /// Cycles since the timer was written, without the one that starts it.
+    /// Returns the cycles since the timer was written, without the one that starts it.
     fn elapsed(&self, now: u32) -> u32 {
         now.wrapping_sub(1).wrapping_sub(self.set_at)
     }
@@ -92,13 +92,13 @@ impl Riot {
     /// Returns the number of consecutive reads of the timer that find a count within `counts`, the first at CPU cycle
     /// `first` and one every `period` cycles. Such reads have no effect.
     pub(crate) fn reads_within(&self, counts: RangeInclusive<u8>, first: u32, period: u32) -> u32 {
-        let (least, most) = (*counts.start(), *counts.end());
-        if self.count(first) > most.into() {
+        let (lowest, highest) = (*counts.start(), *counts.end());
+        if self.count(first) > highest.into() {
             return 0;
         }
         let elapsed = self.elapsed(first);
         // The first elapsed cycle with a smaller count.
-        let end = u32::from(self.timer).saturating_sub(least.into()) << self.shift;
+        let end = u32::from(self.timer).saturating_sub(lowest.into()) << self.shift;
         if elapsed < end { (end - elapsed).div_ceil(period) } else { 0 }
     }
 
@@ -110,15 +110,15 @@ impl Riot {
         if count >= 0 {
             return count as u8;
         }
-        let whole = u32::from(self.timer) << self.shift;
-        let every_cycle = (whole as i32).wrapping_sub(self.elapsed(now) as i32).wrapping_sub(1);
+        let expiry = u32::from(self.timer) << self.shift;
+        let every_cycle = (expiry as i32).wrapping_sub(self.elapsed(now) as i32).wrapping_sub(1);
         if every_cycle <= -2 && self.expired_read_at.is_none() {
             self.expired_read_at = Some(now);
         }
         match self.expired_read_at {
             None => every_cycle as u8,
             Some(at) => {
-                let offset = at.wrapping_sub(self.set_at.wrapping_add(whole));
+                let offset = at.wrapping_sub(self.set_at.wrapping_add(expiry));
                 (count.wrapping_add(1) as u32).wrapping_sub(offset) as u8
             }
         }

@@ -1,7 +1,7 @@
 //! The overhead of the pool per step, measured with environments that do nothing.
 //!
-//! Rows are numbers of threads, and pairs of a batch size and a number of environments. Times are per batch; `item/s` counts
-//! environment steps.
+//! Rows are numbers of threads, and pairs of a batch size and a number of environments. Times are per batch; `item/s`
+//! counts environment steps.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

@@ -10,8 +10,8 @@
 //! | `vector:GAME,...:ENVSxTHREADS/BATCH` | the same, with batches of the environments that finish first | frames/s |
 //! | `reset:GAME`, `seeded-reset:GAME` | resets of one environment | resets/s |
 //!
-//! The program prints `ready` after setup and warm-up. Then it answers every line `INDEX SECONDS` on standard input with the
-//! rate of that workload, measured for that time.
+//! The program prints `ready` after setup and warm-up. Then it answers every line `INDEX SECONDS` on standard input
+//! with the rate of that workload, measured for that time.
 
 mod play;
 

@@ -29,8 +29,8 @@ impl ActionSequence {
             return Err(self.invalid(&bad.to_string()));
         }
         match (&mut self.values, actions) {
-            (ActionBuffer::Discrete(own), Actions::Discrete(values)) => replace(own, values),
-            (ActionBuffer::Continuous(own), Actions::Continuous(values)) => replace(own, values),
+            (ActionBuffer::Discrete(buffer), Actions::Discrete(values)) => replace(buffer, values),
+            (ActionBuffer::Continuous(buffer), Actions::Continuous(values)) => replace(buffer, values),
             _ => return Err(self.invalid("of another type")),
         }
         Ok(())
@@ -63,7 +63,7 @@ fn split(actions: Actions<'_>, action_len: usize) -> impl Iterator<Item = Action
     })
 }
 
-fn replace<T: Copy>(own: &mut Vec<T>, values: &[T]) {
-    own.clear();
-    own.extend_from_slice(values);
+fn replace<T: Copy>(buffer: &mut Vec<T>, values: &[T]) {
+    buffer.clear();
+    buffer.extend_from_slice(values);
 }

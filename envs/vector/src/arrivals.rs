@@ -107,8 +107,8 @@ impl Arrivals {
         lock(&self.failure).clone()
     }
 
-    /// Blocks until `is_over`, which checks the counters, returns true. If the calling thread is interrupted, so are the
-    /// environments.
+    /// Blocks until `is_over`, which checks the counters, returns true. If the calling thread is interrupted, so are
+    /// the environments.
     pub(crate) fn wait_until(&self, is_over: impl Fn() -> bool) {
         let polls = interrupt::has_check();
         let mut waiting = lock(&self.waiting);

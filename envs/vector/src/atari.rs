@@ -12,9 +12,9 @@ use crate::{BuildError, PoolOptions, PoolVectorEnv};
 
 /// Vector environment of one or several Atari games.
 ///
-/// With one game it equals ale-py 0.12.1's `AtariVectorEnv` bit for bit, with two exceptions: an invalid action is an error
-/// instead of a hang, and rows of [`final_observations`](rl_env::Batch::final_observations) in which no episode ended hold
-/// the current observation instead of uninitialized memory.
+/// With one game it equals ale-py 0.12.1's `AtariVectorEnv` bit for bit, with two exceptions. An invalid action is an
+/// error instead of a hang. Rows of [`final_observations`](rl_env::Batch::final_observations) in which no episode ended
+/// hold the current observation instead of uninitialized memory.
 ///
 /// ```
 /// use ale::{AtariOptions, game, roms};
@@ -45,11 +45,11 @@ pub struct AtariGroup {
 }
 
 impl AtariVectorEnv {
-    /// Creates `num_envs` environments of each game, which is given with its ROM. Environments of one game are adjacent, in
-    /// the order of the games; the id of the game is the name of the task.
+    /// Creates `num_envs` environments of each game, which is given with its ROM. Environments of one game are
+    /// adjacent, in the order of the games; the id of the game is the name of the task.
     ///
-    /// Environment `i` has seed `i` until it is reset with another. Games may have different numbers of actions, unless the
-    /// options ask for the full action space.
+    /// Environment `i` has seed `i` until it is reset with another. Games may have different numbers of actions, unless
+    /// the options ask for the full action space.
     pub fn of_games(
         games: impl IntoIterator<Item = (&'static Game, Arc<[u8]>)>,
         num_envs: usize,
@@ -60,9 +60,9 @@ impl AtariVectorEnv {
         Self::of_groups(games.into_iter().map(group), pool)
     }
 
-    /// Creates the environments of all groups in order, otherwise as [`of_games`](Self::of_games). A group of one gives an
-    /// environment individual options, such as its mode and difficulty. All observations must have the same shape. As in
-    /// ale-py, there are never more threads than cores.
+    /// Creates the environments of all groups in order, otherwise as [`of_games`](Self::of_games). A group of one gives
+    /// an environment individual options, such as its mode and difficulty. All observations must have the same shape.
+    /// As in ale-py, there are never more threads than cores.
     pub fn of_groups(
         groups: impl IntoIterator<Item = AtariGroup>,
         pool: PoolOptions,
@@ -116,9 +116,7 @@ struct PoweredGames(Vec<(Arc<[u8]>, PoweredGame)>);
 
 impl PoweredGames {
     fn find_or_power(&mut self, game: &'static Game, rom: &Arc<[u8]>) -> Result<&PoweredGame, AleError> {
-        let is_same =
-            |(image, powered): &(Arc<[u8]>, PoweredGame)| powered.game().id == game.id && image == rom;
-        let index = self.0.iter().position(is_same);
+        let index = self.0.iter().position(|(image, powered)| powered.game().id == game.id && image == rom);
         if index.is_none() {
             self.0.push((Arc::clone(rom), PoweredGame::new(game, Arc::clone(rom))?));
         }

@@ -1,15 +1,15 @@
 //! Vector environments on a work-stealing pool.
 //!
 //! [`PoolVectorEnv`] steps any number of environments of one type and returns [`Batch`](rl_env::Batch)es through
-//! [`VectorEnv`](rl_env::VectorEnv). The results of an environment depend only on its seed and its actions, never on the
-//! number of threads. Only with [`BatchOrder::FirstCome`] does timing determine which environments form a batch.
+//! [`VectorEnv`](rl_env::VectorEnv). The results of an environment depend only on its seed and its actions, never on
+//! the number of threads. Only with [`BatchOrder::FirstCome`] does timing determine which environments form a batch.
 //!
-//! `AtariVectorEnv` (feature `atari`, on by default) is the vector environment of Atari games. The rest of the crate does not
-//! depend on the emulator.
+//! `AtariVectorEnv` (feature `atari`, on by default) is the vector environment of Atari games. The rest of the crate
+//! does not depend on the emulator.
 //!
 //! * `pool` is the thread pool. It is independent of environments.
-//! * `slot` holds one environment with its episode and carries out commands under each autoreset mode. It is independent of
-//!   threads.
+//! * `slot` holds one environment with its episode and carries out commands under each autoreset mode. It is
+//!   independent of threads.
 //! * `slots` holds all environments and the ring of batches that they fill.
 //! * `arrivals` counts results and wakes the caller.
 //! * `rows` is the only place where threads share memory without a lock: the rows of the batches being written.

@@ -7,15 +7,17 @@ use crate::BuildError;
 /// A failed allocation ends the process. Therefore all of the memory is allocated once, without touching it, before any
 /// part is used.
 pub(crate) fn check_available(parts: impl IntoIterator<Item = (usize, usize)>) -> Result<(), BuildError> {
-    let add = |sum: usize, (count, bytes_each): (usize, usize)| {
-        count.checked_mul(bytes_each).and_then(|bytes| sum.checked_add(bytes))
-    };
-    let bytes = parts.into_iter().try_fold(0, add).unwrap_or(usize::MAX);
+    let bytes = parts.into_iter().try_fold(0, add_bytes).unwrap_or(usize::MAX);
     let mut probe = Vec::<u8>::new();
     let reserved = probe.try_reserve_exact(bytes);
     // The compiler may leave out an allocation that nothing uses.
     hint::black_box(&probe);
     reserved.map_err(|_| BuildError::Memory { bytes })
+}
+
+/// Adds the bytes of some parts to a sum. Returns `None` if it overflows.
+fn add_bytes(sum: usize, (count, bytes_each): (usize, usize)) -> Option<usize> {
+    count.checked_mul(bytes_each).and_then(|bytes| sum.checked_add(bytes))
 }
 
 #[cfg(test)]
@@ -31,7 +33,7 @@ mod tests {
             (vec![(usize::MAX, 2)], usize::MAX),
         ] {
             assert!(
-                matches!(check_available(parts), Err(BuildError::Memory { bytes: found }) if found == bytes)
+                matches!(check_available(parts), Err(BuildError::Memory { bytes: needed }) if needed == bytes)
             );
         }
     }

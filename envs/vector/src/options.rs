@@ -21,8 +21,9 @@ pub enum BatchOrder {
     /// The environments that finish first.
     #[default]
     FirstCome,
-    /// Fixed groups of consecutive environments in turn: while the caller chooses actions for one group, the others step.
-    /// Results do not depend on which environments are fast. The batch size must divide the number of environments.
+    /// Fixed groups of consecutive environments in turn: while the caller chooses actions for one group, the others
+    /// step. Results do not depend on which environments are fast. The batch size must divide the number of
+    /// environments.
     InTurn,
 }
 
@@ -50,8 +51,8 @@ pub struct PoolOptions {
     /// but at most one for each core. There are never more threads than environments. If a batch holds all
     /// environments, the thread that calls `recv` is one of them.
     pub num_threads: usize,
-    /// Pins thread `i` to core `(offset + i) % cores`, counting the cores that this process may use (on Linux and Windows;
-    /// on macOS it is a hint). The calling thread is never pinned.
+    /// Pins thread `i` to core `(offset + i) % cores`, counting the cores that this process may use (on Linux and
+    /// Windows; on macOS it is a hint). The calling thread is never pinned.
     pub thread_affinity_offset: Option<usize>,
     /// The time at which an environment is reset after the end of an episode.
     pub autoreset_mode: AutoresetMode,

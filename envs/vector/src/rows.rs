@@ -6,7 +6,7 @@ use rl_env::{Batch, ObservationBuffer};
 /// The rows of a ring of batches, writable by the threads that step the environments.
 ///
 /// Borrowed slices cannot express this: the caller owns the batches and reads one of them while longer-lived threads
-/// write rows of the others. Therefore the borrow ends in [`Rows::of`] and is replaced by the safety contract of
+/// write rows of the others. Therefore the borrow ends in [`Rows::share`] and is replaced by the safety contract of
 /// [`row`](Self::row).
 ///
 /// A *position* counts rows over the whole life of the ring. It stands for row `position % batch_size` of batch
@@ -33,7 +33,7 @@ impl BufferPtr {
 
 impl Rows {
     /// Shares the rows of these batches, at least one, which all have the same shape.
-    pub(crate) fn of(batches: &mut [Batch]) -> Self {
+    pub(crate) fn share(batches: &mut [Batch]) -> Self {
         let has_final = batches[0].final_observations.rows() > 0;
         let finals = batches.iter_mut().filter(|_| has_final);
         Self {
@@ -62,20 +62,31 @@ impl Rows {
     ///
     /// # Safety
     ///
-    /// The batches given to [`Rows::of`], or the buffers that replaced theirs, must still exist (they may have moved, as their
-    /// rows are on the heap), and nothing else may access the same rows while the slices are in use.
+    /// The batches given to [`Rows::share`], or the buffers that replaced theirs, must still exist. They may have
+    /// moved, as their rows are on the heap. Nothing else may access the same rows while the slices are in use.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     pub(crate) unsafe fn row(&self, position: usize) -> (&mut [u8], Option<&mut [u8]>) {
         let (batch, row) = (self.batch_of(position), position % self.batch_size);
-        let slice = |lent: &BufferPtr| {
-            // SAFETY: the buffer has `batch_size * stride` bytes, so the row is in bounds. The caller guarantees that the
-            // buffer exists and that nothing else accesses the row.
-            unsafe {
-                let start = lent.0.load(Ordering::Relaxed).add(row * self.stride);
-                slice::from_raw_parts_mut(start, self.row_bytes)
-            }
-        };
-        (slice(&self.observations[batch]), self.final_observations.get(batch).map(slice))
+        // SAFETY: each buffer has `batch_size` rows, and the caller guarantees the rest.
+        unsafe {
+            let final_buffer = self.final_observations.get(batch);
+            let final_row = final_buffer.map(|buffer| self.row_of_buffer(buffer, row));
+            (self.row_of_buffer(&self.observations[batch], row), final_row)
+        }
+    }
+
+    /// Returns a row of a buffer.
+    ///
+    /// # Safety
+    ///
+    /// The buffer must exist and have the row, and nothing else may access the row while the slice is in use.
+    #[allow(unsafe_code, clippy::mut_from_ref)]
+    unsafe fn row_of_buffer<'a>(&'a self, buffer: &'a BufferPtr, row: usize) -> &'a mut [u8] {
+        // SAFETY: rows are `stride` bytes apart and have `row_bytes`. The caller guarantees the rest.
+        unsafe {
+            let start = buffer.0.load(Ordering::Relaxed).add(row * self.stride);
+            slice::from_raw_parts_mut(start, self.row_bytes)
+        }
     }
 }
 
@@ -90,7 +101,7 @@ mod tests {
     fn threads_fill_rows_of_a_ring_of_batches() {
         for with_final in [false, true] {
             let mut batches = vec![Batch::new(5, 13, with_final), Batch::new(5, 13, with_final)];
-            let rows = Rows::of(&mut batches);
+            let rows = Rows::share(&mut batches);
             thread::scope(|scope| {
                 for position in 20..30 {
                     let rows = &rows;

@@ -105,8 +105,8 @@ impl<E: Env> Slot<E> {
         self.actions.fill(actions).map_err(|error| VectorError::Env { env, error })
     }
 
-    /// Carries out the command. `scratch` has the length of an observation; [`observe`](Self::observe) writes the actual one.
-    /// Under [`AutoresetMode::SameStep`] the last observation of an episode goes to `final_observation`.
+    /// Carries out the command. `scratch` has the length of an observation; [`observe`](Self::observe) writes the
+    /// actual one. Under [`AutoresetMode::SameStep`] the last observation of an episode goes to `final_observation`.
     pub(crate) fn perform(
         &mut self,
         mode: AutoresetMode,

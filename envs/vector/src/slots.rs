@@ -21,7 +21,8 @@ pub(crate) struct Slots<E: Env> {
     envs: Box<[Mutex<Slot<E>>]>,
     mode: AutoresetMode,
     is_ordered: bool,
-    /// True if each environment has a fixed row in every round of batches: a batch holds all of them, or groups take turns.
+    /// True if each environment has a fixed row in every round of batches: a batch holds all of them, or groups take
+    /// turns.
     has_fixed_rows: bool,
     rows: Rows,
     /// The environment of each row of the ring.
@@ -32,8 +33,8 @@ pub(crate) struct Slots<E: Env> {
 }
 
 impl<E: Env> Slots<E> {
-    /// Combines environments with the batches that they fill. If groups take turns, the number of rows must divide the number
-    /// of environments.
+    /// Combines environments with the batches that they fill. If groups take turns, the number of rows must divide the
+    /// number of environments.
     pub(crate) fn new(
         envs: impl ExactSizeIterator<Item = E>,
         mode: AutoresetMode,
@@ -54,7 +55,7 @@ impl<E: Env> Slots<E> {
             mode,
             is_ordered,
             has_fixed_rows,
-            rows: Rows::of(batches),
+            rows: Rows::share(batches),
             owners: (0..batches.len() * batch_size).map(|_| AtomicU32::new(0)).collect(),
             next_position: AtomicUsize::new(0),
             arrivals: Arrivals::new(batches.len(), batch_size),
@@ -90,7 +91,8 @@ impl<E: Env> Slots<E> {
         self.owners[position % self.owners.len()].load(Ordering::Relaxed) as usize
     }
 
-    /// Sets the position of the next result. If rows are fixed, that is the row of `first_env`. Nothing may be in flight.
+    /// Sets the position of the next result. If rows are fixed, that is the row of `first_env`. Nothing may be in
+    /// flight.
     pub(crate) fn seek(&self, position: usize, first_env: usize) {
         self.next_position.store(position, Ordering::Relaxed);
         if self.has_fixed_rows {
@@ -107,7 +109,7 @@ impl<E: Env> Slots<E> {
     }
 
     /// Assigns a position to the result of an environment.
-    pub(crate) fn place(&self, env: usize, slot: &mut Slot<E>) -> usize {
+    pub(crate) fn assign_position(&self, env: usize, slot: &mut Slot<E>) -> usize {
         let position = if self.has_fixed_rows {
             let position = slot.next_position;
             slot.next_position += self.len();
@@ -122,15 +124,16 @@ impl<E: Env> Slots<E> {
         position
     }
 
-    /// Calls `write` with the rows at a position assigned by [`place`](Self::place), and returns the position.
+    /// Calls `write` with the rows at a position assigned by [`assign_position`](Self::assign_position), and returns
+    /// the position.
     fn write_row(
         &self,
         position: usize,
         write: impl FnOnce(&mut [u8], Option<&mut [u8]>) -> Result<(), EnvError>,
     ) -> Result<usize, EnvError> {
-        // SAFETY: positions are distinct, and the ring has room for the batch that the caller reads and for one result of
-        // each environment, so nothing else accesses these rows. `PoolVectorEnv` drops the batches after the pool that runs
-        // this task, and does not touch those being filled.
+        // SAFETY: positions are distinct, and the ring has room for the batch that the caller reads and for one result
+        // of each environment, so nothing else accesses these rows. `PoolVectorEnv` drops the batches after the pool
+        // that runs this task, and does not touch those being filled.
         #[allow(unsafe_code)]
         let (row, final_row) = unsafe { self.rows.row(position) };
         write(row, final_row)?;
@@ -141,7 +144,7 @@ impl<E: Env> Slots<E> {
     fn perform(&self, env: usize) -> Result<usize, EnvError> {
         let mut slot = self.lock(env);
         if self.has_fixed_rows {
-            let position = self.place(env, &mut slot);
+            let position = self.assign_position(env, &mut slot);
             return self.write_row(position, |row, mut final_row| {
                 slot.perform(self.mode, row, final_row.as_deref_mut())?;
                 slot.observe(row, final_row);
@@ -157,7 +160,7 @@ impl<E: Env> Slots<E> {
         let has_final = self.mode == AutoresetMode::SameStep;
         let result = slot.perform(self.mode, scratch, has_final.then_some(&mut *final_scratch));
         let position = result.and_then(|()| {
-            let position = self.place(env, &mut slot);
+            let position = self.assign_position(env, &mut slot);
             self.write_row(position, |row, mut final_row| {
                 slot.observe(row, final_row.as_deref_mut());
                 if let (Some(final_row), Some(_)) = (final_row, slot.outcome.episode) {

@@ -96,31 +96,30 @@ impl AdamOptimizer {
         sizes: &[usize],
         device: &Device,
     ) -> Result<(), ForeignMoments> {
-        let fits = |(moments, &size): (&Option<Moments>, &usize)| {
-            moments.as_ref().is_none_or(|moments| [moments.first.len(), moments.second.len()] == [size; 2])
-        };
         // There are no moments before the first step.
         let complete = moments.is_empty() || moments.len() == sizes.len();
-        if !complete || !moments.iter().zip(sizes).all(fits) {
+        let mut pairs = moments.iter().zip(sizes);
+        if !complete
+            || !pairs.all(|(moments, &size)| moments.as_ref().is_none_or(|moments| moments.fit(size)))
+        {
             return Err(ForeignMoments);
         }
-        let state = |moments: Option<Moments>| moments.map(|moments| State::of(moments, device));
-        self.states = moments.into_iter().map(state).collect();
+        self.states = moments.into_iter().map(|moments| Some(State::new(moments?, device))).collect();
         Ok(())
     }
 }
 
 impl State {
-    fn of(moments: Moments, device: &Device) -> Self {
+    fn new(moments: Moments, device: &Device) -> Self {
         if on_cpu(device) {
             return Self::Host(moments);
         }
-        let tensor = |values: Vec<f32>| {
+        let Moments { time, first, second } = moments;
+        let [first, second] = [first, second].map(|values| {
             let shape = [values.len()];
             Tensor::from_data(TensorData::new(values, shape), device)
-        };
-        let (first, second) = (tensor(moments.first), tensor(moments.second));
-        let moments = AdaptiveMomentumState::new(moments.time as usize, first, second);
+        });
+        let moments = AdaptiveMomentumState::new(time as usize, first, second);
         Self::Device(Box::new(AdamState::new(moments)))
     }
 
@@ -137,6 +136,11 @@ impl State {
 }
 
 impl Moments {
+    /// Returns true if these are the moments of a parameter with `size` elements.
+    fn fit(&self, size: usize) -> bool {
+        [self.first.len(), self.second.len()] == [size; 2]
+    }
+
     /// Returns the moments before the first step.
     fn zero(size: usize) -> Self {
         Self { time: 0, first: vec![0.0; size], second: vec![0.0; size] }
@@ -191,7 +195,7 @@ impl ModuleMapper for AdamMapper<'_> {
             let (shape, size) = (weight.dims(), weight.shape().num_elements());
             let (weight, gradient) = (weight.inner().reshape([size]), gradient.reshape([size]));
             let state = self.states[index].take();
-            let state = state.unwrap_or_else(|| State::of(Moments::zero(size), &weight.device()));
+            let state = state.unwrap_or_else(|| State::new(Moments::zero(size), &weight.device()));
             let (weight, state) = self.update(state, weight, gradient);
             self.states[index] = Some(state);
             Tensor::from_inner(weight.reshape(shape)).require_grad()

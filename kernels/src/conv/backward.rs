@@ -18,8 +18,8 @@ use crate::products::{Grid, OuterProducts, Panels, PositionSums, columns_here};
 /// Number of images whose weight gradients one thread sums.
 pub(super) const PART_IMAGES: usize = 16;
 
-/// The largest number of values in two rows of positions, so that a block of them stays in the first-level cache while
-/// the tiles of a kernel row pass over it.
+/// The largest number of values in two rows of positions. A block of them then stays in the first-level cache while the
+/// tiles of a kernel row pass over it.
 const BLOCK_VALUES: usize = 6 * 1024;
 
 /// The results of a backward pass.

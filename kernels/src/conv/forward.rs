@@ -18,7 +18,8 @@ pub(super) fn forward(
     bias: &[f32],
     rectify: bool,
 ) -> Vec<f32> {
-    let layer = Layer { geometry, affine: Affine::new(Panels::of(weight, geometry.outputs), bias, rectify) };
+    let layer =
+        Layer { geometry, affine: Affine::new(Panels::pack_rows(weight, geometry.outputs), bias, rectify) };
     assert_eq!(input.len(), geometry.images * geometry.image());
     let mut output = Box::new_uninit_slice(geometry.images * geometry.output());
     let at_once = images_at_once(geometry);

@@ -1,7 +1,7 @@
 //! The passes over a batch with products of 16-bit numbers.
 //!
-//! Images, weights and gradients are rounded to `bf16` before they are multiplied; all sums have 32 bits. As in 32 bits, the
-//! batch is split into parts whose size depends only on the convolution.
+//! Images, weights and gradients are rounded to `bf16` before they are multiplied; all sums have 32 bits. As in 32
+//! bits, the batch is split into parts whose size depends only on the convolution.
 
 use std::mem::MaybeUninit;
 
@@ -33,7 +33,7 @@ pub(super) fn forward(
     let at_once = images_at_once(geometry);
     let (patch, row) = (geometry.patch(), geometry.kernel * geometry.inputs);
     let (runs, length) = if at_once.is_some() { (1, patch) } else { (geometry.kernel, row) };
-    let weight = HalfPanels::of(weight, runs, length, geometry.outputs);
+    let weight = HalfPanels::pack(weight, runs, length, geometry.outputs);
     let least = if rectify { 0.0 } else { f32::NEG_INFINITY };
     let layer = Layer { geometry, weight, bias, least, arithmetic };
     let mut output = Box::new_uninit_slice(geometry.images * geometry.output());
@@ -161,8 +161,8 @@ pub(super) fn backward(
 struct Part {
     geometry: Geometry,
     arithmetic: Bf16Arithmetic,
-    /// `[kernel, outputs, kernel * inputs]` with the outputs padded to whole tiles, and the values of a kernel row too; for
-    /// copied patches, `[1, outputs, patch]`.
+    /// `[kernel, outputs, kernel * inputs]` with the outputs padded to whole tiles, and the values of a kernel row too;
+    /// for copied patches, `[1, outputs, patch]`.
     weight: Vec<f32>,
     /// `[1, outputs]`.
     bias: Panels,
@@ -373,12 +373,13 @@ impl InputGradient {
     fn new(geometry: Geometry, weight: &[f32], arithmetic: Bf16Arithmetic) -> Self {
         let Geometry { outputs, inputs, .. } = geometry;
         let taps = geometry.taps();
-        let pack = |phase: Phase| {
-            let at = |place: usize| phase.weight(weight, place / inputs, place % inputs);
-            let matrix: Vec<f32> = (0..taps * taps * outputs * inputs).map(at).collect();
-            (phase, HalfPanels::of(&matrix, taps, taps * outputs, inputs))
-        };
-        Self { geometry, arithmetic, phases: Phase::all(geometry).map(pack).collect() }
+        let phases = Phase::all(geometry).map(|phase| {
+            let elements = 0..taps * taps * outputs * inputs;
+            let matrix: Vec<f32> =
+                elements.map(|index| phase.weight(weight, index / inputs, index % inputs)).collect();
+            (phase, HalfPanels::pack(&matrix, taps, taps * outputs, inputs))
+        });
+        Self { geometry, arithmetic, phases: phases.collect() }
     }
 
     /// Writes the gradient of every pixel of one image, without padding.

@@ -55,10 +55,10 @@ impl InputGradient {
     /// Packs `[kernel, kernel, inputs, outputs]`.
     pub(super) fn new(geometry: Geometry, weight: &[f32]) -> Self {
         let rows = geometry.taps() * geometry.taps() * geometry.outputs;
-        let pack = |phase: Phase| {
+        let phases = Phase::all(geometry).map(|phase| {
             (phase, Panels::pack(rows, geometry.inputs, |row, input| phase.weight(weight, row, input)))
-        };
-        Self { geometry, phases: Phase::all(geometry).map(pack).collect() }
+        });
+        Self { geometry, phases: phases.collect() }
     }
 
     /// Writes the gradient of every pixel of one image, without padding.

@@ -1,5 +1,5 @@
-//! Kernels for devices, written in `CubeCL`. Each kernel is compiled once for every geometry, so that divisions by sizes
-//! are cheap. A thread writes one vector of adjacent values.
+//! Kernels for devices, written in `CubeCL`. Each kernel is compiled once for every geometry, so that divisions by
+//! sizes are cheap. A thread writes one vector of adjacent values.
 
 #![allow(
     clippy::used_underscore_binding,
@@ -33,8 +33,8 @@ pub(super) struct Sizes {
 /// Copies the values under each position of the kernel: images `[images, height, width, channels]` to
 /// `[images, output height, output width, kernel, kernel, channels]`.
 ///
-/// The values under one row of the kernel are adjacent in the image, so vectors may span pixels. `padding` is that of the
-/// sizes: the WGSL of a subtraction of a constant would not compile.
+/// The values under one row of the kernel are adjacent in the image, so vectors may span pixels. `padding` is that of
+/// the sizes: the WGSL of a subtraction of a constant would not compile.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub(super) fn patches<F: Float, N: Size>(
     images: &[Vector<F, N>],
@@ -106,8 +106,8 @@ pub(super) fn patches_backward<F: Float, N: Size>(
                 if column < kernel && column <= x && left < comptime!(sizes.output_width) {
                     let position =
                         (image * comptime!(sizes.output_height) + top) * comptime!(sizes.output_width) + left;
-                    let place = ((position * kernel + row) * kernel + column) * depth + channel;
-                    sum += Vector::<f32, N>::cast_from(gradients[place]);
+                    let index = ((position * kernel + row) * kernel + column) * depth + channel;
+                    sum += Vector::<f32, N>::cast_from(gradients[index]);
                 }
             }
         }

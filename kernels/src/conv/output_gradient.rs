@@ -66,7 +66,8 @@ impl OutputGradient {
         }
     }
 
-    /// Writes the values with positions last: `[rows, height, width]`, padded with zeros. `rounded` are all values, rounded.
+    /// Writes the values with positions last: `[rows, height, width]`, padded with zeros. `rounded` are all values,
+    /// rounded.
     pub(super) fn transpose(&self, rounded: &[u16], rows: usize, width: usize, values: &mut Vec<u16>) {
         let (height, outputs) = (self.geometry.output_height(), self.geometry.outputs);
         // The zeros of the previous image are still in place.

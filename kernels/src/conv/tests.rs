@@ -1,5 +1,5 @@
-//! Compares the operation with burn's convolution, on the CPU and on devices, and on the CPU with finite differences and
-//! with itself on different numbers of threads.
+//! Compares the operation with burn's convolution, on the CPU and on devices, and on the CPU with finite differences
+//! and with itself on different numbers of threads.
 
 use burn::tensor::activation::relu;
 use burn::tensor::module::conv2d;
@@ -7,10 +7,9 @@ use burn::tensor::ops::ConvOptions;
 use burn::tensor::{Device, TensorData};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::ThreadPoolBuilder;
 
 use super::*;
-use crate::testing::largest;
+use crate::testing::{largest, with_threads};
 
 /// Sizes of a convolution: input, kernel, stride and output channels.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +93,9 @@ fn dots(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, re
     extension::conv(input, weight, bias, window, computation)
 }
 
+/// What the results of a run are: the output, and the gradients of the arguments.
+const RESULTS: [&str; 4] = ["output", "input", "weight", "bias"];
+
 /// Returns the output and the gradients of input, weight and bias on the CPU.
 fn run(sizes: Sizes, conv: Operation, rectify: bool) -> [Vec<f32>; 4] {
     run_on(&Device::flex(), sizes, conv, rectify)
@@ -141,15 +143,13 @@ fn burn_conv(
 /// another order; `tolerance` is relative to the largest value.
 fn check_equal_to_burn(device: &Device, tolerance: f32) {
     for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
-        let found = run_on(device, sizes, fused, rectify);
+        let results = run_on(device, sizes, fused, rectify);
         let expected = run(sizes, burn_conv, rectify);
-        for (what, (found, expected)) in
-            ["output", "input", "weight", "bias"].iter().zip(found.iter().zip(&expected))
-        {
-            assert_eq!(found.len(), expected.len());
-            let scale = expected.iter().fold(1.0, |largest: f32, number| largest.max(number.abs()));
-            let error = largest(found.iter().zip(expected).map(|(a, b)| (a - b).abs()));
-            assert!(error < tolerance * scale, "{sizes:?}, {what}: {error} of {scale}");
+        for (name, (values, expected)) in RESULTS.iter().zip(results.iter().zip(&expected)) {
+            assert_eq!(values.len(), expected.len());
+            let scale = expected.iter().fold(1.0, |largest: f32, value| largest.max(value.abs()));
+            let error = largest(values.iter().zip(expected).map(|(a, b)| (a - b).abs()));
+            assert!(error < tolerance * scale, "{sizes:?}, {name}: {error} of {scale}");
         }
     }
 }
@@ -181,15 +181,13 @@ fn products_of_16_bit_numbers_are_exact_for_whole_numbers() {
         (output * factors).sum()
     }
     for (sizes, rectify) in SIZES.into_iter().flat_map(|sizes| [(sizes, true), (sizes, false)]) {
-        let run = |conv| {
+        let [expected, tiles, dots] = [fused as Operation, tiles, dots].map(|conv| {
             let mut rng = ChaCha8Rng::seed_from_u64(3);
             let arguments = drawn(sizes, &Device::flex(), || rng.random_range(-4..=4) as f32);
             results(arguments, sizes, conv, rectify, loss)
-        };
-        let expected = run(fused);
-        for conv in [tiles as Operation, dots] {
-            assert_eq!(run(conv), expected, "{sizes:?}, {rectify}");
-        }
+        });
+        assert_eq!(tiles, expected, "tiles, {sizes:?}, {rectify}");
+        assert_eq!(dots, expected, "dots, {sizes:?}, {rectify}");
     }
 }
 
@@ -198,21 +196,22 @@ fn products_of_16_bit_numbers_are_near_those_of_32() {
     for sizes in SIZES {
         let expected = run(sizes, fused, false);
         for conv in [tiles as Operation, dots] {
-            let found = run(sizes, conv, false);
-            for (what, (found, expected)) in
-                ["output", "input", "weight", "bias"].iter().zip(found.iter().zip(&expected))
-            {
-                let norm = |values: &[f32]| values.iter().map(|value| value * value).sum::<f32>().sqrt();
-                let errors: Vec<f32> = found.iter().zip(expected).map(|(a, b)| a - b).collect();
+            let results = run(sizes, conv, false);
+            for (name, (values, expected)) in RESULTS.iter().zip(results.iter().zip(&expected)) {
+                let errors: Vec<f32> = values.iter().zip(expected).map(|(a, b)| a - b).collect();
                 // Numbers of up to 1 have 8 significant bits.
                 assert!(
                     norm(&errors) <= 0.01 * norm(expected).max(1.0),
-                    "{sizes:?}, {what}: {}",
+                    "{sizes:?}, {name}: {}",
                     norm(&errors)
                 );
             }
         }
     }
+}
+
+fn norm(values: &[f32]) -> f32 {
+    values.iter().map(|value| value * value).sum::<f32>().sqrt()
 }
 
 #[test]
@@ -225,29 +224,36 @@ fn gradients_equal_finite_differences() {
 
 fn check_gradients(sizes: Sizes, rectify: bool) {
     let (input, weight, bias) = arguments(sizes, &Device::flex());
-    let [_, of_input, of_weight, of_bias] = run(sizes, fused, rectify);
+    let [_, input_gradient, weight_gradient, bias_gradient] = run(sizes, fused, rectify);
     let value = |input: &Tensor<4>, weight: &Tensor<4>, bias: &Tensor<1>| -> f64 {
         let output = fused(input.clone(), weight.clone(), bias.clone(), sizes.window(), rectify);
         f64::from(loss(output).into_scalar::<f32>())
     };
-    let check = |gradient: &[f32], value_at: &dyn Fn(usize, f32) -> f64| {
-        let step = 1e-2;
-        let wrong = (0..gradient.len()).filter(|&index| {
-            let slope = (value_at(index, step) - value_at(index, -step)) / f64::from(2.0 * step);
-            let error = (slope - f64::from(gradient[index])).abs();
-            error.is_nan() || error > 2e-3
-        });
+    let wrong_slopes = [
+        count_wrong_slopes(&input_gradient, |index, step| value(&moved(&input, index, step), &weight, &bias)),
+        count_wrong_slopes(&weight_gradient, |index, step| {
+            value(&input, &moved(&weight, index, step), &bias)
+        }),
+        count_wrong_slopes(&bias_gradient, |index, step| value(&input, &weight, &moved(&bias, index, step))),
+    ];
+    let gradients = [input_gradient, weight_gradient, bias_gradient];
+    for (wrong, gradient) in wrong_slopes.into_iter().zip(gradients) {
         // The loss is linear in each argument, apart from the few ReLUs that switch within the step.
-        let wrong = wrong.count();
-        assert!(
-            if rectify { wrong * 20 <= gradient.len() } else { wrong == 0 },
-            "{wrong} of {}",
-            gradient.len()
-        );
-    };
-    check(&of_input, &|index, step| value(&moved(&input, index, step), &weight, &bias));
-    check(&of_weight, &|index, step| value(&input, &moved(&weight, index, step), &bias));
-    check(&of_bias, &|index, step| value(&input, &weight, &moved(&bias, index, step)));
+        let most = if rectify { gradient.len() / 20 } else { 0 };
+        assert!(wrong <= most, "{wrong} of {}", gradient.len());
+    }
+}
+
+/// Counts the elements of a gradient that differ from the slope of the loss. `value_at` returns the loss after a step
+/// of one element.
+fn count_wrong_slopes(gradient: &[f32], value_at: impl Fn(usize, f32) -> f64) -> usize {
+    let step = 1e-2;
+    let wrong = (0..gradient.len()).filter(|&index| {
+        let slope = (value_at(index, step) - value_at(index, -step)) / f64::from(2.0 * step);
+        let error = (slope - f64::from(gradient[index])).abs();
+        error.is_nan() || error > 2e-3
+    });
+    wrong.count()
 }
 
 /// Returns `tensor` with `step` added to one element.
@@ -262,14 +268,12 @@ fn results_are_bit_identical_on_one_two_and_three_threads() {
     for (sizes, conv) in
         SIZES.into_iter().flat_map(|sizes| [fused as Operation, tiles, dots].map(|conv| (sizes, conv)))
     {
-        let on = |num_threads| {
-            let pool = ThreadPoolBuilder::new().num_threads(num_threads).build().unwrap();
-            pool.install(|| run(sizes, conv, true).map(|values| values.into_iter().map(f32::to_bits)))
-                .map(Iterator::collect::<Vec<u32>>)
-        };
-        let one = on(1);
-        assert_eq!(one, on(2));
-        assert_eq!(one, on(3));
+        let [one, two, three] = [1, 2, 3].map(|num_threads| {
+            let results = with_threads(num_threads, || run(sizes, conv, true));
+            results.map(|values| values.into_iter().map(f32::to_bits).collect::<Vec<u32>>())
+        });
+        assert_eq!(one, two);
+        assert_eq!(one, three);
     }
 }
 

@@ -25,20 +25,20 @@ use cubek::std::InputBinding;
 /// The largest number of bytes that a thread reads or writes at once.
 const MAX_VECTOR_BYTES: usize = 16;
 
-/// The largest number of rows that one thread adds. burn's kernels read the rows of a sum one after the other, at 190 ns per
-/// row on an H100.
+/// The largest number of rows that one thread adds. burn's kernels read the rows of a sum one after the other, at 190
+/// ns per row on an H100.
 const MAX_ROWS: usize = 256;
 
-/// The largest number of parts into which the rows of a transposed product are divided, the fewest rows of a part, and the
-/// largest number of values of all parts.
+/// The largest number of parts into which the rows of a transposed product are divided, the fewest rows of a part, and
+/// the largest number of values of all parts.
 const MAX_PARTS: usize = 128;
 const MIN_ROWS: usize = 1024;
 const MAX_VALUES: usize = 1 << 21;
 
 /// Multiplies two matrices, or matrices one by one.
 ///
-/// burn's choice without autotuning is a simple kernel. In 16 bits, double buffering is up to four times as fast on an H100
-/// for the sizes of the layers here. Devices that do not support it use burn's choice, as do products in 32 bits.
+/// burn's choice without autotuning is a simple kernel. In 16 bits, double buffering is up to four times as fast on an
+/// H100 for the sizes of the layers here. Devices that do not support it use burn's choice, as do products in 32 bits.
 pub(super) fn product(left: CubeTensor, right: CubeTensor) -> CubeTensor {
     double_buffered(&left, &right).unwrap_or_else(|| Cube::float_matmul(left, right))
 }
@@ -72,8 +72,8 @@ fn double_buffered(left: &CubeTensor, right: &CubeTensor) -> Option<CubeTensor> 
 
 /// Multiplies the transpose of `[rows, inputs]` with `[rows, outputs]`, which gives `[inputs, outputs]`.
 ///
-/// A single product would add all rows in turn. If there are many rows and few results, parts of the rows are added in parallel
-/// instead.
+/// A single product would add all rows in turn. If there are many rows and few results, parts of the rows are added in
+/// parallel instead.
 pub(super) fn transposed_product(left: CubeTensor, right: CubeTensor) -> CubeTensor {
     let [rows, inputs] = left.meta.shape().dims();
     let [_, outputs] = right.meta.shape().dims();
@@ -100,9 +100,9 @@ pub(super) fn sum_of_rows(rows: CubeTensor) -> CubeTensor {
     sum_of_rows(Cube::float_reshape(sums, Shape::new([count / step, columns])))
 }
 
-/// Returns the largest divisor of `number` up to `limit`.
-fn divisor(number: usize, limit: usize) -> usize {
-    (1..=limit.min(number)).rev().find(|divisor| number.is_multiple_of(*divisor)).unwrap_or(1)
+/// Returns the largest divisor of `count` up to `limit`.
+fn divisor(count: usize, limit: usize) -> usize {
+    (1..=limit.min(count)).rev().find(|divisor| count.is_multiple_of(*divisor)).unwrap_or(1)
 }
 
 /// Adds a bias `[columns]` to `[rows, columns]`, and sets negative sums to 0 if `rectify` is true.

@@ -3,25 +3,27 @@
 use burn::tensor::TensorData;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::ThreadPoolBuilder;
 
 use super::*;
-use crate::testing::largest;
+use crate::testing::{largest, with_threads};
 
 type Operation = fn(Tensor<2>, Tensor<1>, Tensor<1>, bool) -> Tensor<2>;
+
+/// Returns values up to 2 from `center`.
+fn random(rng: &mut ChaCha8Rng, count: usize, center: f32) -> Vec<f32> {
+    (0..count).map(|_| center + rng.random_range(-2.0..2.0)).collect()
+}
 
 /// Returns the output and the gradients of values, `gamma` and `beta`, of a loss that weights every output differently.
 fn run(layer_norm: Operation, [rows, width]: [usize; 2], rectify: bool) -> [Vec<f32>; 4] {
     let (mut rng, device) = (ChaCha8Rng::seed_from_u64(5), Device::flex().autodiff());
-    let mut random = |count: usize, center: f32| -> Vec<f32> {
-        (0..count).map(|_| center + rng.random_range(-2.0..2.0)).collect()
-    };
-    let values = TensorData::new(random(rows * width, 3.0), [rows, width]);
+    let values = TensorData::new(random(&mut rng, rows * width, 3.0), [rows, width]);
     let values: Tensor<2> = Tensor::from_data(values, &device).require_grad();
     let [gamma, beta]: [Tensor<1>; 2] = [1.0, 0.0].map(|center| {
-        Tensor::from_data(TensorData::new(random(width, center), [width]), &device).require_grad()
+        Tensor::from_data(TensorData::new(random(&mut rng, width, center), [width]), &device).require_grad()
     });
-    let weights = Tensor::from_data(TensorData::new(random(rows * width, 0.0), [rows, width]), &device);
+    let weights =
+        Tensor::from_data(TensorData::new(random(&mut rng, rows * width, 0.0), [rows, width]), &device);
     let output = layer_norm(values.clone(), gamma.clone(), beta.clone(), rectify);
     let gradients = (output.clone() * weights).sum().backward();
     let host = |tensor: Option<Tensor<1>>| tensor.unwrap().try_into_vec_as().unwrap();
@@ -52,12 +54,10 @@ fn outputs_and_gradients_equal_those_of_burn() {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    let with_threads = |count| {
-        let pool = ThreadPoolBuilder::new().num_threads(count).build().unwrap();
-        pool.install(|| run(extension::layer_norm, [50, 100], true))
-    };
-    assert_eq!(with_threads(1), with_threads(2));
-    assert_eq!(with_threads(1), with_threads(3));
+    let [one, two, three] =
+        [1, 2, 3].map(|count| with_threads(count, || run(extension::layer_norm, [50, 100], true)));
+    assert_eq!(one, two);
+    assert_eq!(one, three);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The backward pass over a batch. Every sum has a fixed order, so the result is bit-identical on any number of threads.
+//! The backward pass over a batch. Every sum has a fixed order, so the result is bit-identical on any number of
+//! threads.
 
 use std::borrow::Cow;
 
@@ -41,7 +42,7 @@ impl<'a> Backward<'a> {
     }
 
     /// Computes the gradient of the input, `[rows, inputs]`, given the gradient of the output before the rectifier.
-    pub(super) fn of_input(&self, gradient: &[f32]) -> Vec<f32> {
+    pub(super) fn input_gradient(&self, gradient: &[f32]) -> Vec<f32> {
         let Sizes { rows, inputs, outputs } = self.sizes;
         if rows == 0 {
             return Vec::new();
@@ -49,22 +50,18 @@ impl<'a> Backward<'a> {
         if let Some(arithmetic) = self.arithmetic {
             return half::gradient_of_input(self.sizes, self.weight, gradient, arithmetic);
         }
-        let product = |right, count, left: &[f32]| {
-            let affine = Affine::new(transposed(right, outputs), &vec![0.0; right.len() / outputs], false);
-            multiply(&affine, count, |rows| Rows::of_matrix(left, outputs, rows))
-        };
         // Transposes the gradient and the result if they have fewer elements than the weight. For the layer after the
         // convolutions, transposing the weight takes longer than its product with a few rows.
         if rows * (inputs + outputs) < inputs * outputs {
-            let result = product(gradient, inputs, self.weight);
+            let result = multiply_transposed(self.weight, gradient, outputs);
             (0..rows).flat_map(|row| result.iter().skip(row).step_by(rows)).copied().collect()
         } else {
-            product(self.weight, rows, gradient)
+            multiply_transposed(gradient, self.weight, outputs)
         }
     }
 
     /// Computes the gradients of weight and bias, given the gradient of the output before the rectifier.
-    pub(super) fn of_parameters(&self, gradient: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    pub(super) fn parameter_gradients(&self, gradient: &[f32]) -> (Vec<f32>, Vec<f32>) {
         let Sizes { rows, inputs, outputs } = self.sizes;
         if rows == 0 {
             return (vec![0.0; inputs * outputs], vec![0.0; outputs]);
@@ -72,12 +69,19 @@ impl<'a> Backward<'a> {
         if let Some(arithmetic) = self.arithmetic {
             return half::gradients_of_parameters(self.sizes, self.input, gradient, arithmetic);
         }
-        let gradient = Panels::of(gradient, outputs);
+        let gradient = Panels::pack_rows(gradient, outputs);
         let bias = sums_of_rows(&gradient, rows);
         let affine = Affine::new(gradient, &vec![0.0; outputs], false);
         let weight = multiply(&affine, inputs, |some| Rows::of_columns(self.input, inputs, some));
         (weight, bias)
     }
+}
+
+/// Multiplies `left` by the transpose of `right`. Both are in row-major order and have the same columns.
+fn multiply_transposed(left: &[f32], right: &[f32], columns: usize) -> Vec<f32> {
+    let bias = vec![0.0; right.len() / columns];
+    let affine = Affine::new(transposed(right, columns), &bias, false);
+    multiply(&affine, left.len() / columns, |rows| Rows::of_matrix(left, columns, rows))
 }
 
 /// Transposes a matrix in row-major order.

@@ -84,9 +84,9 @@ impl FusedLinear for Flex {
         let output = match computation.arithmetic {
             None => forward::forward(sizes, rows, matrix, biases, computation.rectify),
             Some(arithmetic) => {
-                let pack = || HalfPanels::of(matrix, 1, sizes.inputs, sizes.outputs);
+                let pack = || HalfPanels::pack(matrix, 1, sizes.inputs, sizes.outputs);
                 let panels = match &computation.packed {
-                    Some(packed) => packed.of(&weight, pack),
+                    Some(packed) => packed.get_or_pack(&weight, pack),
                     None => Arc::new(pack()),
                 };
                 half::forward(sizes, rows, &panels, biases, computation.rectify, arithmetic)
@@ -111,9 +111,10 @@ impl FusedLinearGradients for Flex {
             arithmetic: computation.arithmetic,
         };
         let unrectified = backward.unrectified();
-        let input = wanted.input.then(|| tensor(backward.of_input(&unrectified), [sizes.rows, sizes.inputs]));
+        let input =
+            wanted.input.then(|| tensor(backward.input_gradient(&unrectified), [sizes.rows, sizes.inputs]));
         let parameters = wanted.parameters.then(|| {
-            let (weight, bias) = backward.of_parameters(&unrectified);
+            let (weight, bias) = backward.parameter_gradients(&unrectified);
             (tensor(weight, [sizes.inputs, sizes.outputs]), tensor(bias, [sizes.outputs]))
         });
         Results { input, parameters }

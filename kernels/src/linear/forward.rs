@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use super::Sizes;
 use crate::products::{Affine, Panels, Rows};
 
-/// Number of rows that a thread multiplies at once. They stay in the second-level cache while the panels of the weight pass
-/// over them.
+/// Number of rows that a thread multiplies at once. They stay in the second-level cache while the panels of the weight
+/// pass over them.
 const PART_ROWS: usize = 60;
 
 /// The smallest number of rows for which packing the weight pays off.
@@ -21,7 +21,7 @@ pub(super) fn forward(sizes: Sizes, input: &[f32], weight: &[f32], bias: &[f32],
     let affine = if sizes.rows < MANY_ROWS {
         Affine::in_place(weight, bias, rectify)
     } else {
-        Affine::new(Panels::of(weight, sizes.outputs), bias, rectify)
+        Affine::new(Panels::pack_rows(weight, sizes.outputs), bias, rectify)
     };
     multiply(&affine, sizes.rows, |rows| Rows::of_matrix(input, sizes.inputs, rows))
 }

@@ -1,5 +1,5 @@
-//! The passes over a batch with products of 16-bit numbers. Inputs, weights and gradients are rounded to `bf16` before they
-//! are multiplied; all sums have 32 bits.
+//! The passes over a batch with products of 16-bit numbers. Inputs, weights and gradients are rounded to `bf16` before
+//! they are multiplied; all sums have 32 bits.
 
 use std::mem::MaybeUninit;
 
@@ -15,7 +15,8 @@ use crate::products::half::{
 /// Rows of the left factor that a thread multiplies at once.
 const PART_ROWS: usize = 64;
 
-/// Computes `input * weight + bias`, optionally rectified: `[rows, outputs]`. The weight is packed from `[inputs, outputs]`.
+/// Computes `input * weight + bias`, optionally rectified: `[rows, outputs]`. The weight is packed from
+/// `[inputs, outputs]`.
 pub(super) fn forward(
     sizes: Sizes,
     input: &[f32],
@@ -36,7 +37,7 @@ pub(super) fn gradient_of_input(
     gradient: &[f32],
     arithmetic: Bf16Arithmetic,
 ) -> Vec<f32> {
-    let weight = HalfPanels::of_transposed(weight, sizes.inputs);
+    let weight = HalfPanels::pack_transposed(weight, sizes.inputs);
     multiply(&rounded(gradient), sizes.outputs, &weight, (&[], f32::NEG_INFINITY), arithmetic)
 }
 
@@ -48,11 +49,11 @@ pub(super) fn gradients_of_parameters(
     arithmetic: Bf16Arithmetic,
 ) -> (Vec<f32>, Vec<f32>) {
     let Sizes { rows, inputs, outputs } = sizes;
-    let right = HalfPanels::of(gradient, 1, rows, outputs);
+    let right = HalfPanels::pack(gradient, 1, rows, outputs);
     let mut left = round_transposed(input, inputs, rows);
     left.resize(left.len() + BLOCK, 0);
     let weight = multiply(&left, rows, &right, (&[], f32::NEG_INFINITY), arithmetic);
-    (weight, sums_of_rows(&Panels::of(gradient, outputs), rows))
+    (weight, sums_of_rows(&Panels::pack_rows(gradient, outputs), rows))
 }
 
 /// Computes `left * right`, `[rows, columns]`. `left` has rows of `length` values, and a block of zeros behind them.

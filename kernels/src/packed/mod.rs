@@ -174,8 +174,8 @@ mod tests {
         for layout in LAYOUTS {
             let rows = rows(layout, 5);
             let part = |rows: &[Vec<u8>]| PackedRows::new(layout, rows.iter().map(Vec::as_slice), &device);
-            let all = PackedRows::cat(vec![part(&rows[..2]), part(&rows[2..])]);
-            let picked = all.select(all.indices([4, 0, 0].into_iter()));
+            let joined = PackedRows::cat(vec![part(&rows[..2]), part(&rows[2..])]);
+            let picked = joined.select(joined.indices([4, 0, 0].into_iter()));
             let expected = [&rows[4], &rows[0], &rows[0]].map(Vec::as_slice);
             let expected = layout.tensor(expected.into_iter(), &device);
             assert_eq!(host(picked.unpack(layout)), host(expected), "{layout:?}");

@@ -5,8 +5,8 @@ use super::{BYTES, PackedRows, pack, upload_rows, upload_words};
 use crate::ObservationLayout;
 use crate::host::indices;
 
-/// The last observations of some environments, on the host and on a device. An observation that continues the last one, as a
-/// stack of frames does, is uploaded as its newest frame only.
+/// The last observations of some environments, on the host and on a device. An observation that continues the last one,
+/// as a stack of frames does, is uploaded as its newest frame only.
 #[derive(Clone, Debug)]
 pub struct FrameStacks {
     /// The frames of each row, in a ring: frame `index` is in slot `(oldest + index) % frames`.
@@ -25,7 +25,7 @@ struct Frames {
 
 impl Frames {
     /// Returns the frames of a layout, or `None` if rows have a single one or frames are not whole words.
-    fn of(layout: ObservationLayout) -> Option<Self> {
+    fn new(layout: ObservationLayout) -> Option<Self> {
         let ObservationLayout::Images { channels, height, width } = layout else { return None };
         let bytes = height * width;
         (channels > 1 && bytes.is_multiple_of(BYTES)).then_some(Self { count: channels, bytes })
@@ -39,15 +39,15 @@ impl Frames {
 }
 
 impl FrameStacks {
-    /// Uploads `rows` of the given layout to `device`, and remembers them in `last`. `last` must hold earlier observations of
-    /// the same environments in the same order, or `None`.
+    /// Uploads `rows` of the given layout to `device`, and remembers them in `last`. `last` must hold earlier
+    /// observations of the same environments in the same order, or `None`.
     pub fn upload(
         last: &mut Option<Self>,
         layout: ObservationLayout,
         rows: &[&[u8]],
         device: &Device,
     ) -> PackedRows {
-        let Some(frames) = Frames::of(layout) else {
+        let Some(frames) = Frames::new(layout) else {
             return PackedRows::new(layout, rows.iter().copied(), device);
         };
         if let Some(last) = last {
@@ -87,12 +87,12 @@ impl FrameStacks {
         let begins: Vec<usize> = (0..rows.len()).filter(|&row| !continues[row]).collect();
         if !begins.is_empty() {
             let first = upload_rows(begins.iter().map(|&row| rows[row]), count * words, device);
-            // The places of the rows in the stacks followed by the observations that continue none.
-            let mut places: Vec<usize> = (0..rows.len()).collect();
-            for (place, &row) in begins.iter().enumerate() {
-                places[row] = rows.len() + place;
+            // The indices of the rows in the stacks, which the observations that continue none then follow.
+            let mut sources: Vec<usize> = (0..rows.len()).collect();
+            for (index, &row) in begins.iter().enumerate() {
+                sources[row] = rows.len() + index;
             }
-            stacks = Tensor::cat(vec![stacks, first], 0).select(0, indices(places.into_iter(), device));
+            stacks = Tensor::cat(vec![stacks, first], 0).select(0, indices(sources.into_iter(), device));
         }
         self.device = stacks.clone();
         stacks

@@ -42,8 +42,8 @@ impl Unpack for Flex {
         let words: &[i32] = words.as_slice().expect("a contiguous tensor of i32");
         let Planes { channels, pixels, .. } = planes;
         let values = words.chunks_exact(planes.words).flat_map(|row| {
-            (0..pixels * channels).map(move |place| {
-                let byte = place % channels * pixels + place / channels;
+            (0..pixels * channels).map(move |element| {
+                let byte = element % channels * pixels + element / channels;
                 f32::from(row[byte / 4].to_le_bytes()[byte % 4]) / 255.0
             })
         });

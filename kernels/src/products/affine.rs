@@ -27,20 +27,20 @@ enum Weight<'a> {
 impl<'a> Affine<'a> {
     /// Returns a layer with packed weights and a bias of `[outputs]`. Negative results become 0 if `rectify` is true.
     pub(crate) fn new(weight: Panels, bias: &[f32], rectify: bool) -> Self {
-        Self::of(Weight::Packed(weight), bias, rectify)
+        Self::with_weight(Weight::Packed(weight), bias, rectify)
     }
 
     /// Like [`new`](Self::new), without packing weights in row-major order. Faster for few rows.
     pub(crate) fn in_place(weight: &'a [f32], bias: &[f32], rectify: bool) -> Self {
         let outputs = bias.len();
-        let packed = Panels::of_last_columns(weight, outputs);
-        Self::of(Weight::InPlace { matrix: weight, last: packed }, bias, rectify)
+        let packed = Panels::pack_last_columns(weight, outputs);
+        Self::with_weight(Weight::InPlace { matrix: weight, last: packed }, bias, rectify)
     }
 
-    fn of(weight: Weight<'a>, bias: &[f32], rectify: bool) -> Self {
+    fn with_weight(weight: Weight<'a>, bias: &[f32], rectify: bool) -> Self {
         let outputs = bias.len();
         let least = if rectify { 0.0 } else { f32::NEG_INFINITY };
-        Self { weight, bias: Panels::of(bias, outputs), least, outputs }
+        Self { weight, bias: Panels::pack_rows(bias, outputs), least, outputs }
     }
 
     /// Returns the number of outputs.

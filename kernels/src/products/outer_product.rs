@@ -143,8 +143,8 @@ mod tests {
             let products =
                 OuterProducts { left: &left, left_grid, length, right: &right, right_grid, sums: &mut sums };
             Arch::new().dispatch(products);
-            for (place, sum) in sums.iter().enumerate() {
-                let (row, column) = (place / columns, place % columns);
+            for (index, sum) in sums.iter().enumerate() {
+                let (row, column) = (index / columns, index % columns);
                 let product = |(y, x)| left[y * 50 + x * 5 + row] * right[y * 90 + x * 40 + column];
                 assert_eq!(
                     *sum,

@@ -94,7 +94,7 @@ impl Panels {
     }
 
     /// Packs a matrix in row-major order.
-    pub(crate) fn of(matrix: &[f32], columns: usize) -> Self {
+    pub(crate) fn pack_rows(matrix: &[f32], columns: usize) -> Self {
         let mut panels = Self::zeros(matrix.len() / columns, columns);
         for index in 0..panels.count() {
             let (first, shown, width) = (index * panels.width, panels.shown_columns(index), panels.width);
@@ -107,7 +107,7 @@ impl Panels {
     }
 
     /// Packs those columns of a matrix in row-major order that do not fill a panel. There may be none.
-    pub(crate) fn of_last_columns(matrix: &[f32], columns: usize) -> Self {
+    pub(crate) fn pack_last_columns(matrix: &[f32], columns: usize) -> Self {
         let first = columns - columns % columns_here();
         let at = |row: usize, column: usize| matrix[row * columns + first + column];
         Self::pack(matrix.len() / columns, columns - first, at)
@@ -194,11 +194,11 @@ mod tests {
                 assert_eq!(values, expected, "panel {index}, row {row}");
             }
         }
-        let matrix: Vec<f32> = (0..3 * columns).map(|place| at(place / columns, place % columns)).collect();
-        assert_eq!(Panels::of(&matrix, columns).values.values(), panels.values.values());
+        let matrix: Vec<f32> = (0..3 * columns).map(|index| at(index / columns, index % columns)).collect();
+        assert_eq!(Panels::pack_rows(&matrix, columns).values.values(), panels.values.values());
         let mut sum = vec![1.0; 3 * columns];
         panels.add_to(&mut sum);
-        let expected = (0..sum.len()).map(|place| at(place / columns, place % columns) + 1.0);
+        let expected = (0..sum.len()).map(|index| at(index / columns, index % columns) + 1.0);
         assert_eq!(sum, expected.collect::<Vec<_>>());
     }
 }

@@ -8,7 +8,7 @@ use pulp::{Simd, WithSimd};
 use super::panel::{MAX_COLUMNS, columns};
 use super::tile::{tiles, with_rows};
 
-/// A matrix that is read in place, such as the patches of an image: row `i` consists of the `length` values from
+/// A matrix that is read in place, such as the patches of an image. Row `i` consists of the `length` values from
 /// `values[run + i * step]` on, `element_step` apart, for each of `runs`.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
@@ -112,29 +112,29 @@ fn multiply<S: Simd, const ROWS: usize>(simd: S, product: &mut Product<'_>, firs
     let least = simd.splat_f32s(product.least);
     let (bias, _) = S::as_simd_f32s(product.bias);
     for (row, sums) in sums.iter().enumerate() {
-        let place = &mut product.result[(first + row) * product.result_step..][..product.columns];
+        let stored = &mut product.result[(first + row) * product.result_step..][..product.columns];
         // A comparison with NaN is false, so NaN stays NaN. The maximum would drop it on processors without AVX2.
         let at_least = |sum| simd.select_f32s(simd.less_than_f32s(sum, least), least, sum);
         let left = at_least(simd.add_f32s(sums[0], bias[0]));
         let right = at_least(simd.add_f32s(sums[1], bias[1]));
-        store::<S>(place, left, right);
+        store::<S>(stored, left, right);
     }
 }
 
-/// Stores the columns that fit into `place`.
+/// Stores the columns that fit into `stored`.
 #[inline(always)]
-fn store<S: Simd>(place: &mut [MaybeUninit<f32>], left: S::f32s, right: S::f32s) {
-    let (vectors, _) = S::as_uninit_mut_simd_f32s(place);
+fn store<S: Simd>(stored: &mut [MaybeUninit<f32>], left: S::f32s, right: S::f32s) {
+    let (vectors, _) = S::as_uninit_mut_simd_f32s(stored);
     if let [first, second, ..] = vectors {
         first.write(left);
         second.write(right);
         return;
     }
-    let mut all = [0.0; MAX_COLUMNS];
-    let (vectors, _) = S::as_mut_simd_f32s(&mut all);
+    let mut columns = [0.0; MAX_COLUMNS];
+    let (vectors, _) = S::as_mut_simd_f32s(&mut columns);
     vectors[0] = left;
     vectors[1] = right;
-    place.write_copy_of_slice(&all[..place.len()]);
+    stored.write_copy_of_slice(&columns[..stored.len()]);
 }
 
 #[cfg(test)]
@@ -174,13 +174,11 @@ mod tests {
                     result.into_iter().map(|value| unsafe { value.assume_init() }).collect();
                 for (row, result) in result.chunks_exact(result_step).enumerate() {
                     let of_run = |run| (0..length).map(move |k| run + row * step + k * element_step);
-                    let left = runs.into_iter().flat_map(of_run).map(|place| values[place]);
-                    let sum = |column| {
-                        left.clone().enumerate().map(|(k, value)| value * at(k, column)).sum::<f32>()
-                    };
-                    let expected: Vec<f32> =
-                        (0..result_columns).map(|column| (sum(column) + 0.5).max(0.0)).collect();
-                    assert_eq!(result[..result_columns], expected, "row {row} of {count}");
+                    let left = runs.into_iter().flat_map(of_run).map(|index| values[index]);
+                    for (column, &value) in result[..result_columns].iter().enumerate() {
+                        let sum: f32 = left.clone().enumerate().map(|(k, left)| left * at(k, column)).sum();
+                        assert_eq!(value, (sum + 0.5).max(0.0), "row {row} of {count}, column {column}");
+                    }
                     assert_eq!(result[result_columns..], [-1.0; 3], "beyond row {row} of {count}");
                 }
             }

@@ -1,9 +1,9 @@
 //! Register tiles.
 //!
-//! A tile of a result, a few rows of a [panel](super::panel), stays in vector registers while its products are
-//! summed, so that each value loaded serves many multiplications (Goto and van de Geijn 2008, "Anatomy of
-//! high-performance matrix multiplication"). A general matrix product packs both factors first. Here only the
-//! weights are packed: the values under a kernel are contiguous runs of an image with channels last.
+//! A tile of a result, a few rows of a [panel](super::panel), stays in vector registers while its products are summed.
+//! Each value loaded then serves many multiplications (Goto and van de Geijn 2008, "Anatomy of high-performance matrix
+//! multiplication"). A general matrix product packs both factors first. Here only the weights are packed: the values
+//! under a kernel are contiguous runs of an image with channels last.
 //!
 //! Each element of a result is a sum in a fixed order, regardless of the size of its tile.
 
@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-/// Returns the maximum number of rows of a tile. With two vectors per row it leaves registers for the factors. With 11 rows the
-/// compiler stores all sums after every multiplication.
+/// Returns the maximum number of rows of a tile. With two vectors per row it leaves registers for the factors. With 11
+/// rows the compiler stores all sums after every multiplication.
 const fn max_rows<S: Simd>() -> usize {
     if S::REGISTER_COUNT >= 32 { 10 } else { 6 }
 }

@@ -30,15 +30,15 @@ pub(super) fn learning_curves(groups: &[Group]) -> Result<String> {
 
 /// Names the games of each group that have no curve because no episode has ended.
 fn without_episodes(groups: &[Group]) -> String {
-    let sentence = |(index, group): (usize, &Group)| {
+    let without = groups.iter().enumerate().filter_map(|(index, group)| {
         let games = group.games_without_episodes();
-        let of = if groups.len() > 1 { format!(" of {}", name(index, group)) } else { String::new() };
-        (!games.is_empty()).then(|| {
-            let games = escaped(&in_words(&games));
-            format!(" No learning curve{of} in {games}: no episode has ended.")
-        })
-    };
-    groups.iter().enumerate().filter_map(sentence).collect()
+        (!games.is_empty()).then(|| (index, group, escaped(&in_words(&games))))
+    });
+    let sentences = without.map(|(index, group, games)| {
+        let of_group = if groups.len() > 1 { format!(" of {}", name(index, group)) } else { String::new() };
+        format!(" No learning curve{of_group} in {games}: no episode has ended.")
+    });
+    sentences.collect()
 }
 
 /// Returns the section with the curves of the learner.

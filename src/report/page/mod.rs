@@ -18,11 +18,8 @@ pub(super) fn html(parts: &[Vec<Group>]) -> Result<String> {
     let body = if let [part] = parts {
         sections(part)?
     } else {
-        let titled = |(index, part): (usize, &Vec<Group>)| {
-            let title = escaped(&in_words(&games(part)));
-            Ok(format!("<h1 id=\"part-{index}\">{title}</h1>\n{}", sections(part)?))
-        };
-        parts.iter().enumerate().map(titled).collect::<Result<String>>()?
+        let titled = parts.iter().enumerate().map(|(index, part)| titled_sections(index, part));
+        titled.collect::<Result<String>>()?
     };
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -31,6 +28,12 @@ pub(super) fn html(parts: &[Vec<Group>]) -> Result<String> {
          <body>\n<h1>{title}</h1>\n{}{body}</body>\n</html>\n",
         contents(parts)
     ))
+}
+
+/// Returns the sections of a part, under its title.
+fn titled_sections(index: usize, part: &[Group]) -> Result<String> {
+    let title = escaped(&in_words(&games(part)));
+    Ok(format!("<h1 id=\"part-{index}\">{title}</h1>\n{}", sections(part)?))
 }
 
 /// Returns the sections of a part.
@@ -55,11 +58,11 @@ fn contents(parts: &[Vec<Group>]) -> String {
     if parts.len() == 1 {
         return String::new();
     }
-    let link = |(index, part): (usize, &Vec<Group>)| {
+    let links = parts.iter().enumerate().map(|(index, part)| {
         let title = escaped(&in_words(&games(part)));
         format!("<li><a href=\"#part-{index}\">{title}</a></li>\n")
-    };
-    let links: String = parts.iter().enumerate().map(link).collect();
+    });
+    let links: String = links.collect();
     format!(
         "<p class=\"note\">Runs that share a game are compared with each other:</p>\n<ul>\n{links}</ul>\n"
     )
@@ -150,11 +153,10 @@ mod tests {
     #[test]
     fn a_finished_run_is_done_even_if_the_requested_frames_end_within_an_update() {
         let mut run = run("short", "[experiment]\ntotal_frames = 10000\n[ppo]\nnum_steps = 64");
-        let done =
-            |run: &RunHistory| format!("<td>{}&nbsp;%</td>", run.experiment.percent_done(&run.reached));
+        let percent_done = |run: &RunHistory| run.experiment.percent_done(&run.reached);
         // Four updates of 8 environments, 64 steps and 4 frames.
         run.reached = Moment { updates: 3, steps: 1536, frames: 6144, seconds: 1.0 };
-        assert_eq!(done(&run), "<td>75&nbsp;%</td>");
+        assert_eq!(percent_done(&run), 75);
         run.reached = Moment { updates: 4, steps: 2048, frames: 8192, seconds: 1.0 };
         assert!(html(&parts(vec![run])).unwrap().contains("<td>100&nbsp;%</td>"));
     }
@@ -187,11 +189,11 @@ mod tests {
         {
             assert!(page.contains(part), "no '{part}' in {page}");
         }
-        let (differing, all) = page.split_once("<details>").expect("all settings");
+        let (differing, details) = page.split_once("<details>").expect("all settings");
         // Groups are the rows, because there are more groups than keys.
         let row = "</span>PPO, num_envs 8</td><td>8</td><td>ppo</td>";
         assert!(differing.contains(row) && !differing.contains("dqn.buffer_size"), "{differing}");
-        assert!(all.contains("dqn.buffer_size") && all.contains("ppo.gae_lambda"), "{all}");
+        assert!(details.contains("dqn.buffer_size") && details.contains("ppo.gae_lambda"), "{details}");
     }
 
     #[test]

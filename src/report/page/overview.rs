@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::super::group::{Group, in_words};
-use super::super::html::{Table, date, duration, escaped, name, number, unbroken};
+use super::super::html::{Table, date, duration, escaped, format_number, name, unbroken};
 use super::super::runs::RunHistory;
 
 /// The number of characters of a commit that are shown.
@@ -55,9 +55,9 @@ fn cells(run: &RunHistory) -> Vec<String> {
     vec![
         escaped(&run.name),
         experiment.run.seed.to_string(),
-        number(Some(run.reached.frames as f64)),
+        format_number(Some(run.reached.frames as f64)),
         format!("{}&nbsp;%", experiment.percent_done(&run.reached)),
-        number(run.sps),
+        format_number(run.sps),
         duration(run.seconds),
         threads,
         escaped(&experiment.run.device),

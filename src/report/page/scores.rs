@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::super::aggregate::Aggregate;
 use super::super::group::Group;
-use super::super::html::{Table, escaped, name, number, unbroken};
+use super::super::html::{Table, escaped, format_number, name, unbroken};
 use super::super::published_scores::{Column, PUBLISHED, published};
 use crate::statistics::mean;
 
@@ -20,7 +20,7 @@ pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
         }
         let several = scores.iter().any(|runs| runs.len() > 1);
         let cells = Aggregate::ALL.map(|aggregate| {
-            let value = aggregate.of(&scores);
+            let value = aggregate.compute(&scores);
             if !several {
                 return format!("{value:.3}");
             }
@@ -34,7 +34,7 @@ pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
     }
     for column in PUBLISHED.columns(games) {
         if let Some(scores) = published_scores(column, games) {
-            let cells = Aggregate::ALL.map(|aggregate| format!("{:.3}", aggregate.of(&scores)));
+            let cells = Aggregate::ALL.map(|aggregate| format!("{:.3}", aggregate.compute(&scores)));
             table.push([vec![escaped(&column.name), scores.len().to_string()], cells.to_vec()].concat());
         }
     }
@@ -49,18 +49,21 @@ pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
 /// Returns the number of games with a human-normalised score, and of how many if not all games of a group have one.
 fn number_of_games(normalised: usize, group: &Group) -> String {
     match group.games().len() {
-        all if all == normalised => all.to_string(),
-        all => format!("{normalised} of {all}"),
+        total if total == normalised => total.to_string(),
+        total => format!("{normalised} of {total}"),
     }
 }
 
 /// Returns the human-normalised score of every run, for each game with reference scores.
 fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
-    let of_game = |label: &&str| -> Option<Vec<f64>> {
-        let game = published(label)?;
-        group.scores(label).into_iter().map(|score| game.human_normalised(score)).collect()
-    };
-    games.iter().filter_map(of_game).filter(|runs| !runs.is_empty()).collect()
+    let scores = games.iter().filter_map(|label| normalised_in_game(group, label));
+    scores.filter(|runs| !runs.is_empty()).collect()
+}
+
+/// Returns the human-normalised score of every run in a game, if the game has reference scores.
+fn normalised_in_game(group: &Group, label: &str) -> Option<Vec<f64>> {
+    let game = published(label)?;
+    group.scores(label).into_iter().map(|score| game.human_normalised(score)).collect()
 }
 
 /// Returns the human-normalised scores of a published agent, or `None` if it lacks a game that has reference scores.
@@ -93,15 +96,16 @@ pub(super) fn games(groups: &[Group], games: &BTreeSet<&str>) -> String {
             }
             let mean = mean(scores.iter().copied());
             let normalised = game.and_then(|game| game.human_normalised(mean));
-            let mut row = vec![escaped(label), name(index, group), number(Some(mean))];
+            let mut row = vec![escaped(label), name(index, group), format_number(Some(mean))];
             if several {
-                let ends = [f64::min, f64::max].map(|pick| number(scores.iter().copied().reduce(pick)));
+                let ends =
+                    [f64::min, f64::max].map(|pick| format_number(scores.iter().copied().reduce(pick)));
                 row.extend([unbroken(&ends.join(" to ")), scores.len().to_string()]);
             }
             if scored {
                 row.push(normalised.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
-                row.push(number(game.and_then(|game| game.random_score)));
-                row.push(number(game.and_then(|game| game.human_score)));
+                row.push(format_number(game.and_then(|game| game.random_score)));
+                row.push(format_number(game.and_then(|game| game.human_score)));
             }
             table.push(row);
         }
@@ -151,22 +155,17 @@ fn has_other_modes(groups: &[Group]) -> bool {
 
 /// Returns the published score of an agent in a game, with its standard deviation over seeds where that is known.
 fn published_score(column: &Column, id: &str) -> String {
-    let score = number(PUBLISHED.score(column, id));
+    let score = format_number(PUBLISHED.score(column, id));
     match PUBLISHED.deviation(column, id) {
-        Some(deviation) => format!("{score} &plusmn; {}", number(Some(deviation))),
+        Some(deviation) => format!("{score} &plusmn; {}", format_number(Some(deviation))),
         None => score,
     }
 }
 
 /// Returns the sources of the published scores.
 fn sources(published: &[&Column]) -> String {
-    let source = |column: &&Column| {
-        format!(
-            "<li>{}: {}. From {}.</li>\n",
-            escaped(&column.name),
-            escaped(&column.protocol),
-            escaped(&column.found)
-        )
-    };
-    format!("<ul class=\"note\">\n{}</ul>\n", published.iter().map(source).collect::<String>())
+    let items = published.iter().map(|Column { name, protocol, source, .. }| {
+        format!("<li>{}: {}. From {}.</li>\n", escaped(name), escaped(protocol), escaped(source))
+    });
+    format!("<ul class=\"note\">\n{}</ul>\n", items.collect::<String>())
 }

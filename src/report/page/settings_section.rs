@@ -8,11 +8,11 @@ use super::super::runs::Settings;
 /// Returns the section with the settings that differ, followed by a collapsed list of all settings.
 pub(super) fn settings(groups: &[Group]) -> String {
     let settings: Vec<&Settings> = groups.iter().map(|group| &group.settings).collect();
-    let all: BTreeSet<&String> = settings.iter().flat_map(|settings| settings.keys()).collect();
+    let keys: BTreeSet<&String> = settings.iter().flat_map(|settings| settings.keys()).collect();
     let main: Vec<&str> =
-        all.iter().map(|key| key.as_str()).filter(|key| is_comparable(key, groups)).collect();
+        keys.iter().map(|key| key.as_str()).filter(|key| is_comparable(key, groups)).collect();
     let differing = if main.is_empty() { String::new() } else { table(&main, groups) };
-    let keys: Vec<&str> = all.iter().map(|key| key.as_str()).collect();
+    let keys: Vec<&str> = keys.iter().map(|key| key.as_str()).collect();
     format!(
         "<h2>Settings</h2>\n{differing}<details><summary>All settings</summary>\n{}</details>\n",
         table(&keys, groups)
@@ -21,21 +21,22 @@ pub(super) fn settings(groups: &[Group]) -> String {
 
 /// Returns true if groups differ in the value of a key, and not only because another algorithm lacks the key.
 fn is_comparable(key: &str, groups: &[Group]) -> bool {
-    let differs = |of: &dyn Fn(&&Group) -> bool| {
-        let settings: Vec<&Settings> =
-            groups.iter().filter(|group| of(group)).map(|group| &group.settings).collect();
-        !settings.is_empty() && differing(&settings).iter().any(|other| other == key)
-    };
-    let within_algorithm = |group: &Group| differs(&|other| other.algorithm() == group.algorithm());
-    differs(&|group| group.settings.contains_key(key)) || groups.iter().any(within_algorithm)
+    let have_key = groups.iter().filter(|group| group.settings.contains_key(key));
+    differ(key, have_key)
+        || groups.iter().any(|group| {
+            let same_algorithm = groups.iter().filter(|other| other.algorithm() == group.algorithm());
+            differ(key, same_algorithm)
+        })
+}
+
+/// Returns true if groups differ in the value of a key.
+fn differ<'a>(key: &str, groups: impl Iterator<Item = &'a Group>) -> bool {
+    let settings: Vec<&Settings> = groups.map(|group| &group.settings).collect();
+    !settings.is_empty() && differing(&settings).iter().any(|other| other == key)
 }
 
 /// Returns the values of keys by group: groups are columns, or rows if there are more groups than keys.
 fn table(keys: &[&str], groups: &[Group]) -> String {
-    let value = |key: &str, group: &Group| match group.settings.get(key) {
-        Some(value) => escaped(&shown(value)),
-        None => "-".to_owned(),
-    };
     let key = |key: &str| format!("<code>{}</code>", escaped(key));
     let names: Vec<String> = groups.iter().enumerate().map(|(index, group)| name(index, group)).collect();
     if groups.len() > keys.len() {
@@ -51,4 +52,9 @@ fn table(keys: &[&str], groups: &[Group]) -> String {
         table.push(std::iter::once(key(name)).chain(groups.iter().map(|group| value(name, group))).collect());
     }
     table.html()
+}
+
+/// Returns the value of a key as text in HTML.
+fn value(key: &str, group: &Group) -> String {
+    group.settings.get(key).map_or_else(|| "-".to_owned(), |value| escaped(&shown(value)))
 }

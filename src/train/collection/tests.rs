@@ -182,9 +182,9 @@ fn a_device_waits_less_if_halves_of_the_environments_take_turns() {
     // All environments of a batch take 16 ms, those of a half 8 ms.
     let step = Duration::from_millis(4);
     for call in [2, 8, 16].map(Duration::from_millis) {
-        let found = [NUM_ENVS, NUM_ENVS / 2].map(|batch_size| waiting(batch_size, call, step));
-        println!("a call of {call:?}: the device waits {:.2} together, {:.2} in halves", found[0], found[1]);
+        let [together, halves] = [NUM_ENVS, NUM_ENVS / 2].map(|batch_size| waiting(batch_size, call, step));
+        println!("a call of {call:?}: the device waits {together:.2} together, {halves:.2} in halves");
         // A busy machine prolongs steps and calls alike.
-        assert!(found[1] < found[0] - 0.05, "{found:?}");
+        assert!(halves < together - 0.05, "{halves} and {together}");
     }
 }

@@ -50,8 +50,8 @@ pub(super) const CONDITIONS_OF_GAMES: &[Condition] = &[Condition {
     remedy: "raise policy.popart_floor and ALGORITHM.norm_adv_floor, or leave this game out",
 }];
 
-/// All other conditions. A test replays recorded curves of successful runs, which stay well within the bounds: their minimum
-/// entropy is 0.028, their minimum gradient norm 0.03 and their maximum KL divergence 0.06.
+/// All other conditions. A test replays recorded curves of successful runs, which stay well within the bounds: their
+/// minimum entropy is 0.028, their minimum gradient norm 0.03 and their maximum KL divergence 0.06.
 pub(super) const CONDITIONS: &[Condition] = &[
     Condition {
         flag: Metric::HealthEntropy,

@@ -61,12 +61,8 @@ impl Health {
 
     /// Counts the samples of a record, prints warnings, and returns the flags.
     pub(super) fn check(&mut self, updates: u64, samples: &[Sample]) -> Vec<Sample> {
-        let value = |metric: Metric, game: Option<&str>| {
-            let is_meant = |sample: &&Sample| sample.metric == metric && sample.task.as_deref() == game;
-            // Several episodes of a game may end in the same step.
-            samples.iter().filter(is_meant).map(|sample| sample.value).reduce(f64::max)
-        };
-        let Findings { flags, warnings } = self.observe(updates, &value);
+        let findings = self.observe(updates, &|metric, game| largest_value(samples, metric, game));
+        let Findings { flags, warnings } = findings;
         for warning in warnings {
             self.printer.warn(&warning);
         }
@@ -101,6 +97,12 @@ impl Health {
     }
 }
 
+/// Returns the largest value of a metric. Several episodes of a game may end in the same step.
+fn largest_value(samples: &[Sample], metric: Metric, game: Option<&str>) -> Option<f64> {
+    let matching = samples.iter().filter(|sample| sample.metric == metric && sample.task.as_deref() == game);
+    matching.map(|sample| sample.value).reduce(f64::max)
+}
+
 /// Returns a watch for each condition. Those of games are watched game by game, if there are enough of them.
 fn watches(experiment: &Experiment) -> Vec<Watch> {
     let bounds = bounds(experiment);
@@ -119,8 +121,8 @@ fn watches(experiment: &Experiment) -> Vec<Watch> {
     watches
 }
 
-/// Returns the bounds of an experiment. The largest return is that of endless rewards of 1, if rewards are clipped. Without
-/// clipping or a scale, values and their gradients may be of any size.
+/// Returns the bounds of an experiment. The largest return is that of endless rewards of 1, if rewards are clipped.
+/// Without clipping or a scale, values and their gradients may be of any size.
 fn bounds(experiment: &Experiment) -> Bounds {
     let settings = experiment.algorithm.to_toml().ok();
     let setting = |key: &str| settings.as_ref()?.get(experiment.run.algorithm.name())?.get(key)?.as_float();
@@ -135,13 +137,13 @@ fn bounds(experiment: &Experiment) -> Bounds {
 /// Returns a watch for each emulated game. The episodes of other tasks are short.
 fn silences(experiment: &Experiment) -> Vec<Silence> {
     let environments = &experiment.environments;
-    let of_game = |name: &str| {
+    let games = experiment.games.names().into_iter().filter(|name| ale::game(name).is_ok());
+    let silences = games.map(|name| {
         let limit = environments.game.get(name).and_then(|game| game.max_num_frames_per_episode);
         let limit = limit.unwrap_or(environments.max_num_frames_per_episode);
         Silence::new(name, environments.num_envs_of(name), limit)
-    };
-    let games = experiment.games.names().into_iter().filter(|name| ale::game(name).is_ok());
-    games.map(of_game).collect()
+    });
+    silences.collect()
 }
 
 #[cfg(test)]
@@ -160,8 +162,7 @@ mod tests {
     fn warnings(health: &mut Health, metric: Metric, values: &[f64]) -> Vec<(u64, String)> {
         let mut warnings = Vec::new();
         for (updates, &value) in (1..).zip(values) {
-            let of = |asked: Metric, _: Option<&str>| (asked == metric).then_some(value);
-            let findings = health.observe(updates, &of);
+            let findings = health.observe(updates, &|wanted, _| (wanted == metric).then_some(value));
             warnings.extend(findings.warnings.into_iter().map(|warning| (updates, warning)));
         }
         warnings
@@ -170,12 +171,12 @@ mod tests {
     #[test]
     fn a_policy_without_entropy_is_reported_once_and_again_after_a_recovery() {
         let values = [vec![0.5; 3], vec![0.001; 30], vec![0.5; 3], vec![0.001; 30]].concat();
-        let expected = |since: u64| {
+        let text = "the policy has stopped exploring; raise ppo.ent_coef or lower ppo.learning_rate";
+        let expected = [4, 37].map(|since: u64| {
             let report = since + 9;
-            let text = "the policy has stopped exploring; raise ppo.ent_coef or lower ppo.learning_rate";
             (report, format!("entropy is 0.001, a problem since update {since}: {text}"))
-        };
-        assert_eq!(warnings(&mut health(""), Metric::Entropy, &values), [expected(4), expected(37)]);
+        });
+        assert_eq!(warnings(&mut health(""), Metric::Entropy, &values), expected);
         let short = [0.001; 9];
         assert_eq!(warnings(&mut health(""), Metric::Entropy, &short), []);
     }
@@ -226,31 +227,37 @@ mod tests {
     fn gradients_far_above_their_limit_are_reported() {
         let mut health = health("ppo.max_grad_norm = 0.5");
         assert_eq!(warnings(&mut health, Metric::GradientNorm, &[4.9; 30]), []);
-        let found = warnings(&mut health, Metric::GradientNorm, &[24.0; 30]);
+        let warned = warnings(&mut health, Metric::GradientNorm, &[24.0; 30]);
         let text =
             "gradient norm is 24.000, a problem since update 1: it is more than ten times ppo.max_grad_norm";
-        assert!(found.len() == 1 && found[0].0 == 10 && found[0].1.starts_with(text), "{found:?}");
+        assert!(warned.len() == 1 && warned[0].0 == 10 && warned[0].1.starts_with(text), "{warned:?}");
         // Returns of hundreds, whose values have large gradients until they are learned.
         let mut unscaled = self::health("environments.games = ['CartPole-v1']");
         assert_eq!(warnings(&mut unscaled, Metric::GradientNorm, &[24.0; 30]), []);
     }
 
+    /// Returns the warnings of 20 reports in which venture has this share of the gradient.
+    fn warnings_about_venture(games: &str, share: f64) -> Vec<String> {
+        let mut health = health(&format!("environments.games = {games}"));
+        let mut warnings = Vec::new();
+        for updates in 1..=20 {
+            let findings = health.observe(updates, &|metric, task| {
+                (metric == Metric::GradientShare && task == Some("venture")).then_some(share)
+            });
+            warnings.extend(findings.warnings);
+        }
+        warnings
+    }
+
     #[test]
     fn a_game_with_most_of_the_gradient_is_reported() {
-        let observed = |games: &str, share: f64| {
-            let mut health = health(&format!("environments.games = {games}"));
-            let of = |asked: Metric, task: Option<&str>| {
-                (asked == Metric::GradientShare && task == Some("venture")).then_some(share)
-            };
-            (1..=20).flat_map(|updates| health.observe(updates, &of).warnings).collect::<Vec<_>>()
-        };
         let four = "['pong', 'qbert', 'breakout', 'venture']";
-        assert_eq!(observed(four, 0.5), Vec::<String>::new());
-        let found = observed(four, 0.9);
+        assert_eq!(warnings_about_venture(four, 0.5), Vec::<String>::new());
+        let warned = warnings_about_venture(four, 0.9);
         let text = "share of the gradient of venture is 0.900, a problem since update 1";
-        assert!(found.len() == 1 && found[0].starts_with(text), "{found:?}");
+        assert!(warned.len() == 1 && warned[0].starts_with(text), "{warned:?}");
         // With three games, one of them may well have more than half.
-        assert_eq!(observed("['pong', 'qbert', 'venture']", 0.9), Vec::<String>::new());
+        assert_eq!(warnings_about_venture("['pong', 'qbert', 'venture']", 0.9), Vec::<String>::new());
     }
 
     #[test]
@@ -261,16 +268,17 @@ mod tests {
         assert_eq!(warnings(&mut health(""), Metric::ValueLoss, &[1e-9, 1e-9, 0.4, 0.5, 0.4, 0.3]), []);
     }
 
+    /// Observes a record with a single value.
+    fn report(health: &mut Health, updates: u64, metric: Metric, game: &str, value: f64) -> Findings {
+        health.observe(updates, &|wanted, task| (wanted == metric && task == Some(game)).then_some(value))
+    }
+
     #[test]
     fn a_game_without_episodes_for_long_is_reported() {
         let config =
             "[environments]\ngames = ['pong', 'qbert']\nnum_envs = 2\nmax_num_frames_per_episode = 1000";
         let mut health = health(config);
-        let mut report = |updates: u64, metric: Metric, game: &str, number: f64| {
-            let of =
-                |asked: Metric, task: Option<&str>| (asked == metric && task == Some(game)).then_some(number);
-            health.observe(updates, &of)
-        };
+        let mut report = |updates, metric, game, value| report(&mut health, updates, metric, game, value);
         assert_eq!(report(1, Metric::Frames, "pong", 900.0).flags[0].value, 0.0);
         report(1, Metric::EpisodicLength, "pong", 100.0);
         // 800 frames of each of two environments since then; an episode had 400.
@@ -282,6 +290,12 @@ mod tests {
             "{stuck:?}"
         );
         assert!(report(4, Metric::Frames, "qbert", 1100.0).warnings[0].contains("qbert"));
+    }
+
+    /// Returns the number below a heading of a table, if there is one.
+    fn number_in_row(headings: &[&str], row: &[&str], name: &str) -> Option<f64> {
+        let column = headings.iter().position(|heading| *heading == name)?;
+        row[column].parse().ok()
     }
 
     #[test]
@@ -323,14 +337,11 @@ mod tests {
             let games = if is_continuous { "environments.games = ['Pendulum-v1']" } else { "" };
             let mut health = health(&format!("experiment.algorithm = '{algorithm}'\n{games}"));
             for row in lines {
-                let cell = |name: &str| {
-                    let column = headings.iter().position(|heading| *heading == name)?;
-                    row[column].parse::<f64>().ok()
-                };
-                let of = |asked: Metric, _: Option<&str>| {
-                    cell(columns.iter().find(|(_, metric)| **metric == asked)?.0)
-                };
-                let findings = health.observe(cell("updates").unwrap() as u64, &of);
+                let updates = number_in_row(&headings, &row, "updates").unwrap() as u64;
+                let findings = health.observe(updates, &|wanted, _| {
+                    let (heading, _) = columns.iter().find(|(_, metric)| **metric == wanted)?;
+                    number_in_row(&headings, &row, heading)
+                });
                 assert_eq!(findings.warnings, Vec::<String>::new(), "{name}");
                 reports += findings.flags.len();
             }

@@ -92,10 +92,10 @@ impl Watch {
         self.streak.begins(*patience).then(|| {
             let since = self.streak.since();
             let rate = format!("{algorithm}.{}", algorithm.descriptor().learning_rate);
-            let of = self.game.as_ref().map_or(String::new(), |game| format!(" of {game}"));
+            let of_game = self.game.as_ref().map_or(String::new(), |game| format!(" of {game}"));
             let advice = format!("{suspect}; {remedy}");
             let advice = advice.replace("ALGORITHM", algorithm.name()).replace("RATE", &rate);
-            format!("{name}{of} is {}, a problem since update {since}: {advice}", short(value))
+            format!("{name}{of_game} is {}, a problem since update {since}: {advice}", short(value))
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Checks the paths that the code of every crate names: neither files nor the top-level modules of a crate use each other in a
-//! circle, and the parts of the larger crates use each other only downwards.
+//! Checks the paths that the code of every crate names. Neither files nor the top-level modules of a crate use each
+//! other in a circle, and the parts of the larger crates use each other only downwards.
 
 mod graph;
 mod modules;
@@ -11,7 +11,8 @@ use graph::{Arrows, arrows, circles, described};
 
 use crate::architecture::workspace_packages;
 
-/// The layers of crates, lowest first. The top-level modules of a layer may use each other and those of the layers before it.
+/// The layers of crates, lowest first. The top-level modules of a layer may use each other and those of the layers
+/// before it.
 const LAYERS: [(&str, &[&str]); 2] = [
     (
         "algorithms",
@@ -92,15 +93,15 @@ fn crates() -> Vec<Crate> {
 
 #[test]
 fn no_files_use_each_other_in_a_circle() {
-    let mut found = Vec::new();
+    let mut lines = Vec::new();
     for library in crates() {
         assert!(!library.arrows.is_empty(), "{}", library.name);
         let targets = |targets: &BTreeMap<PathBuf, String>| targets.keys().cloned().collect();
         let files: BTreeMap<PathBuf, BTreeSet<PathBuf>> =
             library.arrows.iter().map(|(from, used)| (from.clone(), targets(used))).collect();
-        found.extend(circles(&files).iter().map(|files| described(&library.arrows, files)));
+        lines.extend(circles(&files).iter().map(|files| described(&library.arrows, files)));
     }
-    assert!(found.is_empty(), "{} circles:\n{}", found.len(), found.join("\n\n"));
+    assert!(lines.is_empty(), "{} circles:\n{}", lines.len(), lines.join("\n\n"));
 }
 
 #[test]
@@ -108,9 +109,15 @@ fn no_modules_use_each_other_in_a_circle() {
     for library in crates() {
         let arrows = library.between_modules();
         let modules = arrows.iter().map(|(from, used)| (*from, used.keys().copied().collect()));
-        let found = circles(&modules.collect());
-        assert!(found.is_empty(), "{}: {found:?}", library.name);
+        let circles = circles(&modules.collect());
+        assert!(circles.is_empty(), "{}: {circles:?}", library.name);
     }
+}
+
+/// Returns the index of the layer with a module.
+fn layer_of(module: &str, layers: &[&str], library: &str) -> usize {
+    let layer = layers.iter().position(|modules| modules.split(' ').any(|other| other == module));
+    layer.unwrap_or_else(|| panic!("{library}: the module {module} belongs to no layer"))
 }
 
 #[test]
@@ -118,10 +125,7 @@ fn the_layers_of_a_crate_use_each_other_downwards() {
     let crates = crates();
     for (name, layers) in LAYERS {
         let library = crates.iter().find(|library| library.name == name).expect("a crate of the workspace");
-        let layer = |module: &str| {
-            let found = layers.iter().position(|layer| layer.split(' ').any(|of_layer| of_layer == module));
-            found.unwrap_or_else(|| panic!("{name}: the module {module} belongs to no layer"))
-        };
+        let layer = |module: &str| layer_of(module, layers, name);
         for (module, used) in library.between_modules() {
             for (other, lines) in used {
                 assert!(layer(other) <= layer(module), "{name}: upwards\n{}", lines.join("\n"));
@@ -171,11 +175,14 @@ fn arrows_follow_names_to_the_files_that_define_them() {
     );
 }
 
+/// Returns arrows from each node to others, each named by a letter.
+fn arrows_between(arrows: &[(char, &str)]) -> BTreeMap<char, BTreeSet<char>> {
+    arrows.iter().map(|(from, to)| (*from, to.chars().collect())).collect()
+}
+
 #[test]
 fn circles_are_found() {
-    let arrows =
-        |pairs: &[(char, &str)]| pairs.iter().map(|(from, to)| (*from, to.chars().collect())).collect();
-    assert_eq!(circles(&arrows(&[('a', "bc"), ('b', "c"), ('c', "")])), Vec::<Vec<char>>::new());
-    let two = arrows(&[('a', "b"), ('b', "ca"), ('c', "d"), ('d', "e"), ('e', "c"), ('f', "a")]);
+    assert_eq!(circles(&arrows_between(&[('a', "bc"), ('b', "c"), ('c', "")])), Vec::<Vec<char>>::new());
+    let two = arrows_between(&[('a', "b"), ('b', "ca"), ('c', "d"), ('d', "e"), ('e', "c"), ('f', "a")]);
     assert_eq!(circles(&two), [vec!['a', 'b'], vec!['c', 'd', 'e']]);
 }

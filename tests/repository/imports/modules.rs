@@ -61,9 +61,9 @@ fn read_child(item: ItemMod, file: &Path, directory: &Path, path: &ModulePath, m
         return read_items(items, file, &inner, child, modules);
     }
     let files = [directory.join(format!("{name}.rs")), inner.join("mod.rs")];
-    let found = files.into_iter().find(|file| file.exists());
-    let found = found.unwrap_or_else(|| panic!("no file of {}", inner.display()));
-    read_file(&found, &inner, child, modules);
+    let file = files.into_iter().find(|file| file.exists());
+    let file = file.unwrap_or_else(|| panic!("no file of {}", inner.display()));
+    read_file(&file, &inner, child, modules);
 }
 
 /// Returns true for items that are compiled only in tests.
@@ -92,33 +92,37 @@ impl Reader {
         }
     }
 
+    /// Brings a name into scope.
+    fn bring(&mut self, name: String, path: &[String], is_reexport: bool) {
+        let path = self.absolute(path);
+        if is_reexport {
+            self.module.reexports.insert(name.clone());
+        }
+        self.module.imports.insert(name, path);
+    }
+
     fn add_import(&mut self, tree: &UseTree, before: &[String], is_reexport: bool) {
-        let mut bring = |name: String, path: &[String]| {
-            let path = self.absolute(path);
-            if is_reexport {
-                self.module.reexports.insert(name.clone());
-            }
-            self.module.imports.insert(name, path);
-        };
         match tree {
             UseTree::Path(part) => {
                 let path = [before, &[part.ident.to_string()]].concat();
                 self.add_import(&part.tree, &path, is_reexport);
             }
             UseTree::Name(name) if name.ident == "self" => {
-                bring(before.last().cloned().unwrap_or_default(), before);
+                self.bring(before.last().cloned().unwrap_or_default(), before, is_reexport);
             }
             UseTree::Name(name) => {
                 let name = name.ident.to_string();
-                bring(name.clone(), &[before, &[name]].concat());
+                self.bring(name.clone(), &[before, &[name]].concat(), is_reexport);
             }
             UseTree::Rename(item) => {
                 // `as _` brings a trait into scope without a name.
                 let name = format!("{} as {}", item.ident, item.rename);
                 let name = if item.rename == "_" { name } else { item.rename.to_string() };
-                bring(name, &[before, &[item.ident.to_string()]].concat());
+                self.bring(name, &[before, &[item.ident.to_string()]].concat(), is_reexport);
             }
-            UseTree::Glob(_) => bring(format!("{}::*", before.join("::")), before),
+            UseTree::Glob(_) => {
+                self.bring(format!("{}::*", before.join("::")), before, is_reexport);
+            }
             UseTree::Group(group) => {
                 group.items.iter().for_each(|tree| self.add_import(tree, before, is_reexport));
             }

@@ -56,8 +56,8 @@ fn updated_value_scales_preserve_predictions() {
 
 #[test]
 fn value_scales_reflect_the_replay_buffer_despite_priorities() {
-    // Returns are rewards, uniform in -1000..1000, with deviation 577. They are drawn in proportion to their size, and the
-    // deviation of those drawn is 707.
+    // Returns are rewards, uniform in -1000..1000, with deviation 577. They are drawn in proportion to their size, and
+    // the deviation of those drawn is 707.
     let config = DqnConfig {
         gamma: 0.0,
         prioritized: true,

@@ -155,7 +155,8 @@ pub(super) struct History<E> {
 }
 
 impl<E: ActionElement> History<E> {
-    /// Creates an empty history of up to `capacity` steps with `slots` frames and actions of up to `action_width` elements.
+    /// Creates an empty history of up to `capacity` steps with `slots` frames and actions of up to `action_width`
+    /// elements.
     pub(super) fn new(capacity: usize, slots: usize, action_width: usize) -> Self {
         Self {
             capacity,

@@ -353,14 +353,14 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.drawable_tasks().next().is_some()
     }
 
-    /// Returns the tasks with steps that can be drawn. A task whose environments had used up their steps when the replay
-    /// buffer was lost never has any.
+    /// Returns the tasks with steps that can be drawn. A task whose environments had used up their steps when the
+    /// replay buffer was lost never has any.
     fn drawable_tasks(&self) -> impl Iterator<Item = usize> {
         (0..self.envs_of.len()).filter(|&task| self.ready_steps(task) > 0)
     }
 
-    /// Draws `count` steps. The numbers of steps of the tasks that have any differ by at most one. `beta` is the exponent
-    /// of the importance weights, from 0 (no correction) to 1 (full correction).
+    /// Draws `count` steps. The numbers of steps of the tasks that have any differ by at most one. `beta` is the
+    /// exponent of the importance weights, from 0 (no correction) to 1 (full correction).
     pub(crate) fn draw(&self, count: usize, beta: f32, rng: &mut impl Rng) -> Vec<Draw> {
         let drawable: Vec<usize> = self.drawable_tasks().collect();
         let tasks = drawable.len();

@@ -13,8 +13,8 @@ use crate::{LearnerError, VectorSpec};
 /// The number of bytes of frames that processes exchange at once.
 const PIECE: usize = 16 << 20;
 
-/// A replay buffer without its frames, which follow the state of the learner: for each environment the slots that were written
-/// to.
+/// A replay buffer without its frames, which follow the state of the learner: for each environment the slots that were
+/// written to.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "E: ActionElement")]
 pub(crate) struct ReplayState<'a, E: ActionElement> {

@@ -32,13 +32,13 @@ impl fmt::Debug for ReplayStorage {
 /// The size of a replay buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplaySize {
-    /// The number of steps that it holds, over all environments; fewer if successive images share no channels, as they do in
-    /// stacks of frames.
+    /// The number of steps that it holds, over all environments; fewer if successive images share no channels, as they
+    /// do in stacks of frames.
     pub steps: u64,
     /// The number of bytes of the frames.
     pub storage_bytes: u64,
-    /// The number of bytes of the frames of as many steps, if each adds one. There is room for more, because an episode has
-    /// more frames than steps.
+    /// The number of bytes of the frames of as many steps, if each adds one. There is room for more, because an episode
+    /// has more frames than steps.
     pub frame_bytes: u64,
     /// The number of bytes of everything else, which is always in process memory.
     pub index_bytes: u64,

@@ -22,8 +22,8 @@ use results::Widths;
 /// environment `e` is entry `e * num_steps + t`.
 ///
 /// A step is written in three parts: [`store_observations`](Self::store_observations) stores the observation,
-/// [`begin_step`](Self::begin_step) the action, and [`end_step`](Self::end_step) the result. Environments may be at different
-/// steps.
+/// [`begin_step`](Self::begin_step) the action, and [`end_step`](Self::end_step) the result. Environments may be at
+/// different steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
     num_envs: usize,

@@ -16,9 +16,9 @@ fuzz_target!(|data: &[u8]| {
     let store = RomStore::new(directory.clone(), Manifest::shipped().clone());
     let imported = store.import(&archive);
     let written = imported.map_or(0, |imported| imported.written.len());
-    let found = fs::read_dir(&directory).map_or(0, Iterator::count);
+    let count = fs::read_dir(&directory).map_or(0, Iterator::count);
     assert_eq!(
-        (found, fs::read_dir(temp.path()).map_or(0, Iterator::count)),
+        (count, fs::read_dir(temp.path()).map_or(0, Iterator::count)),
         (written, 1 + usize::from(written > 0))
     );
 });

@@ -9,10 +9,9 @@ const FRAMES: usize = 4;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(cartridge) = Cartridge::detect(data.into()) else { return };
-    let console = |execution| {
+    let [mut interpreted, mut translated] = [Execution::Interpreted, Execution::Eager].map(|execution| {
         Console::new(cartridge.clone(), &ConsoleOptions { execution, ..ConsoleOptions::default() })
-    };
-    let [mut interpreted, mut translated] = [Execution::Interpreted, Execution::Eager].map(console);
+    });
     for _ in 0..FRAMES {
         interpreted.run_frame();
         translated.run_frame();

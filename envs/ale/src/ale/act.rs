@@ -15,7 +15,8 @@ pub(super) enum Rendering {
     Deferred,
 }
 
-/// The number of frames between two polls for an interruption: tens of milliseconds. A step of fewer frames never polls.
+/// The number of frames between two polls for an interruption: tens of milliseconds. A step of fewer frames never
+/// polls.
 const FRAMES_PER_POLL: u32 = 1024;
 
 /// Returns true if frames should not be continued after the one with this index or this number of remaining ones.
@@ -24,8 +25,8 @@ pub(crate) fn is_interrupted_at(frame: u32) -> bool {
 }
 
 impl Ale {
-    /// Performs `action` for [`frame_skip`](crate::AleSettings::frame_skip) frames and returns the sum of their rewards.
-    /// `strength` scales the turning of a paddle (continuous actions); it is 1 otherwise.
+    /// Performs `action` for [`frame_skip`](crate::AleSettings::frame_skip) frames and returns the sum of their
+    /// rewards. `strength` scales the turning of a paddle (continuous actions); it is 1 otherwise.
     ///
     /// Every frame draws two random numbers, one for each player, even without sticky actions and after the end of the
     /// episode. An [interruption](rl_env::interrupt) skips the remaining frames.
@@ -54,7 +55,7 @@ impl Ale {
     /// Averages the last two frames, which must be drawn.
     pub(super) fn average_screens(&mut self) {
         let console = &self.state.console;
-        let averages = Averages::of(self.powered.tv());
+        let averages = Averages::for_tv(self.powered.tv());
         let previous = match &self.replaced {
             Some((screen, frame)) if self.state.frame_number == frame.wrapping_add(1) => screen.as_slice(),
             _ => console.previous_screen(),

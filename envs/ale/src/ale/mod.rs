@@ -56,8 +56,8 @@ pub struct Ale {
     state: State,
     /// The average of the last two frames with [`color_averaging`](AleSettings::color_averaging), otherwise empty.
     averaged: Vec<u8>,
-    /// The screen from before a restored state, and the number of that state's frame, with `color_averaging`. The next frame
-    /// is averaged with this screen.
+    /// The screen from before a restored state, and the number of that state's frame, with `color_averaging`. The next
+    /// frame is averaged with this screen.
     replaced: Option<(Vec<u8>, u32)>,
 }
 
@@ -102,7 +102,7 @@ impl Ale {
     /// Loads the game again: restores the machine to its state after power-up, seeds the environment's generator, and
     /// performs one reset.
     ///
-    /// As in ale-py, where a mode can be set only after loading, this reset uses the default mode; the mode and
+    /// As in ale-py, where a mode can be set only after loading, this reset uses the default mode. The mode and
     /// difficulty of the settings apply from the next reset on.
     pub fn load(&mut self, seed: u32) {
         let game = self.game();

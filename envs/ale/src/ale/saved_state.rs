@@ -148,9 +148,9 @@ impl Ale {
 
     /// Restores a saved state. On an error nothing changes.
     ///
-    /// As in ale-py, the screen does not change until the next frame, which shows the old screen where it draws nothing,
-    /// and a sticky frame repeats the action that was performed before. From the second frame on, the screens are those
-    /// of the saved game.
+    /// As in ale-py, the screen does not change until the next frame, which shows the old screen where it draws
+    /// nothing. A sticky frame repeats the action that was performed before. From the second frame on, the screens are
+    /// those of the saved game.
     pub fn restore_state(&mut self, saved: &SavedState) -> Result<(), AleError> {
         let game = self.game();
         let bad = AleError::BadSnapshot { game: game.id };

@@ -10,7 +10,8 @@ pub(super) fn space() -> Space {
     Space::float_ranges(&[(0.0, 1.0), (-PI, PI), (0.0, 1.0)])
 }
 
-/// Converts the position of an analogue stick and its button to an action and the strength with which it turns a paddle.
+/// Converts the position of an analogue stick and its button to an action and the strength with which it turns a
+/// paddle.
 ///
 /// The position is the distance from the centre and the angle, 0 to the right and growing counterclockwise. A direction
 /// is held if its component exceeds `threshold`. Positions outside the space are accepted. As in ale-py, all arithmetic

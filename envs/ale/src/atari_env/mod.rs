@@ -53,10 +53,10 @@ pub struct RgbImage {
 /// `frameskip` emulated frames.
 ///
 /// Continuous actions are the distance of an analogue stick from the centre, its angle (0 to the right, growing
-/// counterclockwise) and its button: `[0, -pi, 0]` to `[1, pi, 1]`, though any finite values are accepted. A direction
-/// is held if its component exceeds `continuous_action_threshold`, and the speed of a paddle is proportional to the
-/// distance. In `skiing` and `lost_luggage`, which lack some of the eighteen actions, ale-py 0.12.1 mistakes codes for
-/// indices and fails; here they behave like other games.
+/// counterclockwise) and its button. They are in `[0, -pi, 0]` to `[1, pi, 1]`, though any finite values are accepted.
+/// A direction is held if its component exceeds `continuous_action_threshold`, and the speed of a paddle is
+/// proportional to the distance. In `skiing` and `lost_luggage`, which lack some of the eighteen actions, ale-py 0.12.1
+/// mistakes codes for indices and fails; here they behave like other games.
 ///
 /// A clone is an independent environment in the same state; it shares the ROM and the tables.
 ///
@@ -182,18 +182,14 @@ impl AtariEnv {
 
     /// Draws the mode and the difficulty of the next episode.
     fn draw_variant(&mut self) -> Result<(), AleError> {
-        let mut choose = |values: &[u32]| {
-            let index =
-                (values.len() > 1).then(|| Uniform::below(values.len() as u32).draw(&mut self.variants));
-            index.map(|index| values[index as usize])
-        };
-        let (mode, difficulty) = (choose(&self.options.modes), choose(&self.options.difficulties));
+        let mode = draw_setting(&self.options.modes, &mut self.variants);
+        let difficulty = draw_setting(&self.options.difficulties, &mut self.variants);
         mode.map_or(Ok(()), |mode| self.ale.set_mode(mode))?;
         difficulty.map_or(Ok(()), |difficulty| self.ale.set_difficulty(difficulty))
     }
 
-    /// Plays the frames before the agent's first decision, in the same game if `continues` is true, and writes the first
-    /// observation.
+    /// Plays the frames before the agent's first decision, in the same game if `continues` is true, and writes the
+    /// first observation.
     fn begin_episode(&mut self, continues: bool, observation: &mut [u8]) {
         if self.play_start(continues) {
             self.view.restart(&self.ale, self.options.fill_stack);
@@ -414,6 +410,12 @@ impl Env for AtariEnv {
         (self.elapsed, self.lives) = (state.elapsed, state.lives);
         Ok(())
     }
+}
+
+/// Draws one of the values of a setting for the next episode. Returns `None` if there is nothing to choose.
+fn draw_setting(values: &[u32], random: &mut Mt19937) -> Option<u32> {
+    let index = (values.len() > 1).then(|| Uniform::below(values.len() as u32).draw(random));
+    index.map(|index| values[index as usize])
 }
 
 #[cfg(test)]

@@ -13,11 +13,11 @@ use crate::{AleError, AleSettings, Game};
 /// The number of pixels of a screen, which has more rows in games for PAL and SECAM.
 const SMALLEST_SCREEN: usize = 210 * SCREEN_WIDTH;
 
-/// The options of an Atari environment. Names and defaults are those of ale-py's `AtariVectorEnv`; `fire_after_lost_life`,
-/// `ram`, `fill_stack`, `rules`, `modes` and `difficulties` are additions.
+/// The options of an Atari environment. Names and defaults are those of ale-py's `AtariVectorEnv`;
+/// `fire_after_lost_life`, `ram`, `fill_stack`, `rules`, `modes` and `difficulties` are additions.
 ///
-/// The defaults are deterministic. For sticky actions as recommended by Machado et al. (2018) and used by the games that
-/// ale-py registers with Gymnasium, set `repeat_action_probability` to 0.25.
+/// The defaults are deterministic. For sticky actions as recommended by Machado et al. (2018) and used by the games
+/// that ale-py registers with Gymnasium, set `repeat_action_probability` to 0.25.
 ///
 /// ```
 /// use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
@@ -56,7 +56,8 @@ pub struct AtariOptions {
     /// A reset draws a number of NOOP frames below this, uniformly; 0 plays none. At most [`MAX_NOOP_MAX`]. The
     /// [`rules`](Self::rules) may add or subtract one.
     pub noop_max: u32,
-    /// True if the loss of a life ends the episode. The game is then reset, unless [`rules`](Self::rules) let it continue.
+    /// True if the loss of a life ends the episode. The game is then reset, unless [`rules`](Self::rules) let it
+    /// continue.
     pub episodic_life: bool,
     /// True if the loss of a life is reported as a termination although the episode continues.
     pub life_loss_info: bool,
@@ -65,8 +66,9 @@ pub struct AtariOptions {
     /// True if a reset presses FIRE for one frame, in games that have that action.
     pub use_fire_reset: bool,
     /// True if the loss of a life that does not end the episode is followed by three steps that the agent does not see:
-    /// NOOP, FIRE and the third action, as in the wrappers `EpisodicLifeEnv` and `FireResetEnv` of Stable-Baselines3, which
-    /// `CleanRL` uses. Only in games with FIRE. Their rewards are in the raw reward of the step that lost the life.
+    /// NOOP, FIRE and the third action. The wrappers `EpisodicLifeEnv` and `FireResetEnv` of Stable-Baselines3, which
+    /// `CleanRL` uses, do the same. Only in games with FIRE. Their rewards are in the raw reward of the step that lost
+    /// the life.
     pub fire_after_lost_life: bool,
     /// An episode is truncated after this many frames, at least 1. Frames of the reset do not count.
     pub max_num_frames_per_episode: u32,
@@ -101,9 +103,10 @@ pub enum EpisodeRules {
     /// resets the game.
     #[default]
     AlePy,
-    /// Those of `EnvPool` 1.2.5. A reset plays the drawn number of NOOPs, then FIRE; in games without FIRE, one NOOP more. A
-    /// step ends early only when the game is over, and shows the last frames that it reached. With `episodic_life`, a lost
-    /// life ends the episode, but the next one continues the game and keeps the stack of frames.
+    /// Those of `EnvPool` 1.2.5. A reset plays the drawn number of NOOPs, then FIRE; in games without FIRE, one NOOP
+    /// more. A step ends early only when the game is over, and shows the last frames that it reached. With
+    /// `episodic_life`, a lost life ends the episode, but the next one continues the game and keeps the stack of
+    /// frames.
     EnvPool,
 }
 

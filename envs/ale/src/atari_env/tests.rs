@@ -14,13 +14,13 @@ fn harvest(options: AtariOptions) -> AtariEnv {
     AtariEnv::new(&powered, options, 0).unwrap()
 }
 
-/// Steps with one action until a step satisfies a condition. Returns the number of that step and the step.
+/// Steps with one action until a step satisfies a condition. Returns the count of steps and the last step.
 fn play_until(env: &mut AtariEnv, condition: impl Fn(&Step) -> bool) -> (u32, Step) {
     let mut observation = vec![0; env.observation_space().byte_len()];
-    for number in 1..=1000 {
+    for steps in 1..=1000 {
         let step = env.step(EnvAction::Discrete(&[0]), &mut observation).unwrap();
         if condition(&step) {
-            return (number, step);
+            return (steps, step);
         }
     }
     panic!("no step satisfies the condition");
@@ -111,6 +111,29 @@ fn an_analogue_stick_reaches_every_action() {
     }
 }
 
+/// Begins 40 episodes. Returns the mode, the difficulty and the first observation of each.
+fn begin_episodes(
+    powered: &PoweredGame,
+    modes: &[u32],
+    difficulties: &[u32],
+    seed: u64,
+) -> Vec<(u32, u32, Vec<u8>)> {
+    let options = AtariOptions {
+        modes: modes.to_vec(),
+        difficulties: difficulties.to_vec(),
+        noop_max: 0,
+        use_fire_reset: false,
+        ..AtariOptions::default()
+    };
+    let mut env = AtariEnv::new(powered, options, 0).unwrap();
+    let mut episodes = Vec::new();
+    for episode in 0..40 {
+        let observation = reset(&mut env, (episode == 0).then_some(seed));
+        episodes.push((env.info().mode, env.info().difficulty, observation));
+    }
+    episodes
+}
+
 #[test]
 fn each_episode_draws_its_mode_and_difficulty() {
     let Some(rom) = roms::for_tests("pong") else {
@@ -118,32 +141,16 @@ fn each_episode_draws_its_mode_and_difficulty() {
     };
     let powered = PoweredGame::new(game("pong").unwrap(), rom).unwrap();
     let (modes, difficulties) = (powered.game().modes.to_vec(), powered.game().difficulties.to_vec());
-    let play = |modes: &[u32], difficulties: &[u32], seed| {
-        let options = AtariOptions {
-            modes: modes.to_vec(),
-            difficulties: difficulties.to_vec(),
-            noop_max: 0,
-            use_fire_reset: false,
-            ..AtariOptions::default()
-        };
-        let mut env = AtariEnv::new(&powered, options, 0).unwrap();
-        let mut episodes = Vec::new();
-        for episode in 0..40 {
-            let observation = reset(&mut env, (episode == 0).then_some(seed));
-            episodes.push((env.info().mode, env.info().difficulty, observation));
-        }
-        episodes
-    };
-    let drawn = play(&modes, &difficulties, 1);
+    let drawn = begin_episodes(&powered, &modes, &difficulties, 1);
     for &mode in &modes {
         for &difficulty in &difficulties {
-            let of_this = drawn.iter().find(|(m, d, _)| (*m, *d) == (mode, difficulty));
-            let (.., observation) = of_this.expect("40 episodes draw all eight combinations");
-            assert_eq!(*observation, play(&[mode], &[difficulty], 1)[0].2);
+            let episode = drawn.iter().find(|(m, d, _)| (*m, *d) == (mode, difficulty));
+            let (.., observation) = episode.expect("40 episodes draw all eight combinations");
+            assert_eq!(*observation, begin_episodes(&powered, &[mode], &[difficulty], 1)[0].2);
         }
     }
-    assert!(play(&modes, &difficulties, 1) == drawn);
-    assert!(play(&modes, &difficulties, 2) != drawn);
+    assert!(begin_episodes(&powered, &modes, &difficulties, 1) == drawn);
+    assert!(begin_episodes(&powered, &modes, &difficulties, 2) != drawn);
 }
 
 #[test]
@@ -171,26 +178,28 @@ fn the_frame_limit_truncates_within_a_step() {
     for seed in [Some(3), None] {
         reset(&mut env, seed);
         let before = env.info().episode_frame_number;
-        let (number, step) = play_until(&mut env, |step| step.terminated || step.truncated);
+        let (steps, step) = play_until(&mut env, |step| step.terminated || step.truncated);
         assert!(step.truncated && !step.terminated);
-        assert_eq!((number, env.info().episode_frame_number - before), (10, 37));
+        assert_eq!((steps, env.info().episode_frame_number - before), (10, 37));
     }
 }
 
 #[test]
 fn a_lost_life_ends_the_episode_only_if_episodic_life_is_set() {
-    let life_loss = |episodic_life, life_loss_info| {
-        let mut env = harvest(AtariOptions { episodic_life, life_loss_info, ..AtariOptions::default() });
-        reset(&mut env, Some(1));
-        let (number, step) = play_until(&mut env, |step| step.terminated);
-        (number, step.ends_episode(), env.info().lives)
-    };
-    let (number, ends, lives) = life_loss(false, true);
+    let (first, ends, lives) = play_until_termination(false, true);
     assert!(!ends && lives == 2);
-    assert_eq!(life_loss(true, false), (number, true, 2));
-    assert_eq!(life_loss(true, true), (number, true, 2));
-    let (later, ends, lives) = life_loss(false, false);
-    assert!(later > number && ends && lives < 2, "{later} {ends} {lives}");
+    assert_eq!(play_until_termination(true, false), (first, true, 2));
+    assert_eq!(play_until_termination(true, true), (first, true, 2));
+    let (later, ends, lives) = play_until_termination(false, false);
+    assert!(later > first && ends && lives < 2, "{later} {ends} {lives}");
+}
+
+/// Plays Harvest until a step terminates. Returns the count of steps, whether the episode has ended, and the lives.
+fn play_until_termination(episodic_life: bool, life_loss_info: bool) -> (u32, bool, i32) {
+    let mut env = harvest(AtariOptions { episodic_life, life_loss_info, ..AtariOptions::default() });
+    reset(&mut env, Some(1));
+    let (steps, step) = play_until(&mut env, |step| step.terminated);
+    (steps, step.ends_episode(), env.info().lives)
 }
 
 /// Steps with NOOP until a life is lost. Returns the number of steps.
@@ -246,8 +255,8 @@ fn an_episode_may_be_truncated_while_fire_is_pressed() {
         let max_num_frames_per_episode = 4 * steps + extra;
         let mut env = harvest(AtariOptions { life_loss_info, max_num_frames_per_episode, ..options.clone() });
         reset(&mut env, Some(1));
-        let (number, step) = play_until(&mut env, |step| step.terminated || step.truncated);
-        assert!(number == steps && step.ends_episode(), "{step:?}");
+        let (played, step) = play_until(&mut env, |step| step.terminated || step.truncated);
+        assert!(played == steps && step.ends_episode(), "{step:?}");
         assert_eq!((step.terminated, step.truncated), (life_loss_info, !life_loss_info));
     }
 }
@@ -258,18 +267,20 @@ fn breakout_serves_the_next_ball_after_a_lost_life() {
         return;
     };
     let powered = PoweredGame::new(game("breakout").unwrap(), rom).unwrap();
-    let lives_after = |fire_after_lost_life| {
-        let options = AtariOptions { fire_after_lost_life, ..AtariOptions::default() };
-        let mut env = AtariEnv::new(&powered, options, 0).unwrap();
-        let mut observation = reset(&mut env, Some(1));
-        lose_a_life(&mut env, &mut observation);
-        for _ in 0..200 {
-            env.step(EnvAction::Discrete(&[0]), &mut observation).unwrap();
-        }
-        env.info().lives
-    };
-    assert_eq!(lives_after(false), 4);
-    assert!(lives_after(true) < 4);
+    assert_eq!(lives_after_a_lost_life(&powered, false), 4);
+    assert!(lives_after_a_lost_life(&powered, true) < 4);
+}
+
+/// Returns the lives 200 steps of NOOP after a life has been lost.
+fn lives_after_a_lost_life(powered: &PoweredGame, fire_after_lost_life: bool) -> i32 {
+    let options = AtariOptions { fire_after_lost_life, ..AtariOptions::default() };
+    let mut env = AtariEnv::new(powered, options, 0).unwrap();
+    let mut observation = reset(&mut env, Some(1));
+    lose_a_life(&mut env, &mut observation);
+    for _ in 0..200 {
+        env.step(EnvAction::Discrete(&[0]), &mut observation).unwrap();
+    }
+    env.info().lives
 }
 
 #[test]
@@ -325,15 +336,15 @@ fn a_restored_snapshot_continues_exactly() {
     other.observe(&mut others);
     env.observe(&mut observation);
     assert_eq!(observation, others);
-    for number in 0..600 {
-        let action = [number % 3];
+    for index in 0..600 {
+        let action = [index % 3];
         let step = env.step(EnvAction::Discrete(&action), &mut observation).unwrap();
         assert_eq!(other.step(EnvAction::Discrete(&action), &mut others).unwrap(), step);
         if step.ends_episode() {
             env.reset(None, &mut observation);
             other.reset(None, &mut others);
         }
-        assert_eq!((&observation, env.info()), (&others, other.info()), "step {number}");
+        assert_eq!((&observation, env.info()), (&others, other.info()), "step {index}");
     }
 }
 
@@ -391,15 +402,15 @@ fn rejects_bad_options_and_actions() {
 
 #[test]
 fn an_interruption_ends_a_long_reset_and_a_long_step() {
-    let with_noops = |noop_max| AtariOptions {
-        noop_max,
+    let options = AtariOptions {
+        noop_max: MAX_NOOP_MAX,
         frameskip: MAX_FRAME_SKIP,
         max_num_frames_per_episode: u32::MAX,
         ..AtariOptions::default()
     };
-    let mut env = harvest(with_noops(MAX_NOOP_MAX));
+    let mut env = harvest(options.clone());
     // No no-ops, so that the episode does not end during the step.
-    let mut fresh = harvest(with_noops(0));
+    let mut fresh = harvest(AtariOptions { noop_max: 0, ..options });
     let mut observation = vec![0; env.observation_space().byte_len()];
     interrupt::with_check(
         || true,
@@ -432,10 +443,10 @@ fn envpool_plays_one_noop_more_or_fire_at_the_end() {
     let mut env = by_envpool(AtariOptions::default());
     reset(&mut env, Some(1));
     assert_eq!(env.info().episode_frame_number, 13);
-    let all = AtariOptions { full_action_space: true, ..AtariOptions::default() };
-    let mut env = by_envpool(all.clone());
+    let options = AtariOptions { full_action_space: true, ..AtariOptions::default() };
+    let mut env = by_envpool(options.clone());
     reset(&mut env, Some(1));
-    let mut expected = by_envpool(AtariOptions { use_fire_reset: false, noop_max: 0, ..all });
+    let mut expected = by_envpool(AtariOptions { use_fire_reset: false, noop_max: 0, ..options });
     reset(&mut expected, Some(1));
     // One NOOP is among the frames of this reset.
     for _ in 0..11 {
@@ -486,17 +497,14 @@ fn envpool_continues_the_game_after_a_lost_life() {
 
 #[test]
 fn envpool_shows_the_last_frame_of_an_episode() {
-    let limited = |max_num_frames_per_episode| AtariOptions {
-        max_num_frames_per_episode,
-        fill_stack: true,
-        ..AtariOptions::default()
-    };
-    let (mut env, mut endless) = (by_envpool(limited(40)), by_envpool(limited(108_000)));
+    let [mut env, mut endless] = [40, 108_000].map(|max_num_frames_per_episode| {
+        by_envpool(AtariOptions { max_num_frames_per_episode, fill_stack: true, ..AtariOptions::default() })
+    });
     let (mut shown, mut expected) = (reset(&mut env, Some(1)), reset(&mut endless, Some(1)));
-    for number in 1..=10 {
+    for index in 1..=10 {
         let step = env.step(EnvAction::Discrete(&[1]), &mut shown).unwrap();
         endless.step(EnvAction::Discrete(&[1]), &mut expected).unwrap();
-        assert_eq!(step.truncated, number == 10);
+        assert_eq!(step.truncated, index == 10);
         assert!(shown == expected);
     }
 }

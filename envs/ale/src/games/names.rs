@@ -6,8 +6,12 @@ use crate::AleError;
 /// The variants of the environments of Gym, whose names follow that of the game.
 const VARIANTS: [&str; 2] = ["NoFrameskip", "Deterministic"];
 
-/// Returns the game that a name means: an id such as `ms_pacman`, the name of an environment of Gymnasium, Gym or EnvPool,
-/// such as `ALE/MsPacman-v5`, `MsPacmanNoFrameskip-v4` and `MsPacman-v0`, or `MsPacman` and `ms-pacman`.
+/// Returns the game that a name means. A name is one of:
+///
+/// * an id such as `ms_pacman`
+/// * the name of an environment of Gymnasium, Gym or EnvPool, such as `ALE/MsPacman-v5`, `MsPacmanNoFrameskip-v4` and
+///   `MsPacman-v0`
+/// * another spelling of the id, such as `MsPacman` and `ms-pacman`
 ///
 /// Only the game is taken from the name. Settings that belong to the environment, such as sticky actions, are not.
 ///
@@ -18,14 +22,16 @@ const VARIANTS: [&str; 2] = ["NoFrameskip", "Deterministic"];
 pub fn game_named(name: &str) -> Result<&'static Game, AleError> {
     let bare = without_version(name.strip_prefix("ALE/").unwrap_or(name));
     let bare = VARIANTS.into_iter().find_map(|variant| bare.strip_suffix(variant)).unwrap_or(bare);
-    let find = |name: &str| {
-        let letters = letters(name);
-        games().iter().find(|game| !letters.is_empty() && self::letters(game.id) == letters)
-    };
-    if let Some(game) = bare.strip_suffix("-ram").and_then(find) {
+    if let Some(game) = bare.strip_suffix("-ram").and_then(game_spelled) {
         return Err(AleError::RamObservations { name: name.to_owned(), game: game.id });
     }
-    find(bare).ok_or_else(|| unknown_game(bare))
+    game_spelled(bare).ok_or_else(|| unknown_game(bare))
+}
+
+/// Returns the game whose id has the same letters and digits as a name.
+fn game_spelled(name: &str) -> Option<&'static Game> {
+    let name = letters(name);
+    games().iter().find(|game| !name.is_empty() && letters(game.id) == name)
 }
 
 /// Removes a version such as `-v5`.

@@ -38,8 +38,8 @@ impl Game {
         Ok(game)
     }
 
-    /// Returns this game for an image with an unknown MD5. ale-py knows the hardware of a game by the MD5 of its ROM, so that
-    /// the console of another image has joysticks and the other defaults; bank switching is detected.
+    /// Returns this game for an image with an unknown MD5. ale-py knows the hardware of a game by the MD5 of its ROM.
+    /// The console of another image therefore has joysticks and the other defaults; bank switching is detected.
     pub fn with_default_hardware(&self, rom: &Arc<[u8]>) -> Result<&'static Self, CartridgeError> {
         /// One game per id and scheme, so that the leaked memory is bounded.
         static GAMES: Mutex<Vec<&Game>> = Mutex::new(Vec::new());

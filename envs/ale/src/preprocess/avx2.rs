@@ -90,20 +90,20 @@ mod x86_64 {
 
     /// Looks up 32 even bytes, sixteen table entries at a time.
     ///
-    /// A shuffle uses the low four bits of an index and gives zero if bit 7 is set. XOR with the number of the current
+    /// A shuffle uses the low four bits of an index and gives zero if bit 7 is set. XOR with the index of the current
     /// sixteen clears the high bits of the indices that belong to it; adding 0x70 then sets bit 7 in all others.
     #[target_feature(enable = "avx2")]
     fn look_up(greys: &EvenGreys, bytes: __m256i) -> __m256i {
         // There is no byte shift; the mask clears the bit that crosses over from the neighbouring byte.
         let indices = _mm256_and_si256(_mm256_srli_epi16::<1>(bytes), _mm256_set1_epi8(0x7f));
-        let mut found = _mm256_setzero_si256();
-        for (number, sixteen) in greys.iter().enumerate() {
-            let own = _mm256_xor_si256(indices, _mm256_set1_epi8((number as i8) << 4));
-            let own = _mm256_add_epi8(own, _mm256_set1_epi8(0x70));
+        let mut values = _mm256_setzero_si256();
+        for (index, sixteen) in greys.iter().enumerate() {
+            let selected = _mm256_xor_si256(indices, _mm256_set1_epi8((index as i8) << 4));
+            let selected = _mm256_add_epi8(selected, _mm256_set1_epi8(0x70));
             let table = _mm256_broadcastsi128_si256(cast(*sixteen));
-            found = _mm256_or_si256(found, _mm256_shuffle_epi8(table, own));
+            values = _mm256_or_si256(values, _mm256_shuffle_epi8(table, selected));
         }
-        found
+        values
     }
 
     #[target_feature(enable = "avx2")]

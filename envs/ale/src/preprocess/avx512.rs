@@ -40,8 +40,8 @@ mod x86_64 {
             .then_some(Self(()))
         }
 
-        /// Writes the maximum grey of two rows of screen bytes. Returns false if a byte is odd; the contents of `pooled`
-        /// are then unspecified.
+        /// Writes the maximum grey of two rows of screen bytes. Returns false if a byte is odd; the contents of
+        /// `pooled` are then unspecified.
         pub(in crate::preprocess) fn pool(
             self,
             greys: &EvenGreys,

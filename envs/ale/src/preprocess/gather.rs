@@ -31,6 +31,18 @@ pub(super) struct Tap<const LANES: usize> {
 impl<const LANES: usize> Tap<LANES> {
     /// An index that selects no element: a byte shuffle of AVX2 gives zero for it.
     const NONE: u8 = 0x80;
+
+    /// Creates a tap from the source element and the weight of each lane.
+    fn new<const WINDOWS: usize>(sources: &[usize], weights: &[f32], windows: [usize; WINDOWS]) -> Self {
+        let mut tap = Self { elements: [[Self::NONE; 4]; LANES], weights: [0.0; LANES] };
+        for (lane, (&source, &weight)) in sources.iter().zip(weights).enumerate() {
+            if weight != 0.0 {
+                tap.elements[lane][0] = (source - windows[lane / (LANES / WINDOWS)]) as u8;
+                tap.weights[lane] = weight;
+            }
+        }
+        tap
+    }
 }
 
 /// For every tap the source elements of the sums and their weights. An element of weight 0 is ignored.
@@ -51,14 +63,16 @@ impl Elements<'_> {
 
     /// Returns the start of a window of `len` bytes that holds all elements of the sums `lanes`, if there is one.
     fn window(&self, lanes: &Range<usize>, len: usize) -> Option<usize> {
-        let used = || {
-            self.taps().flat_map(|(sources, weights)| {
-                let lanes = sources[lanes.clone()].iter().zip(&weights[lanes.clone()]);
-                lanes.filter(|(_, weight)| **weight != 0.0).map(|(source, _)| *source)
-            })
-        };
-        let start = used().min().unwrap_or(0).min(self.source_len.checked_sub(len)?);
-        used().all(|source| source - start < len).then_some(start)
+        let start = self.used_by(lanes).min().unwrap_or(0).min(self.source_len.checked_sub(len)?);
+        self.used_by(lanes).all(|source| source - start < len).then_some(start)
+    }
+
+    /// Returns the elements of the sums `lanes` whose weight is not 0.
+    fn used_by(&self, lanes: &Range<usize>) -> impl Iterator<Item = usize> {
+        self.taps().flat_map(|(sources, weights)| {
+            let elements = sources[lanes.clone()].iter().zip(&weights[lanes.clone()]);
+            elements.filter(|(_, weight)| **weight != 0.0).map(|(source, _)| *source)
+        })
     }
 }
 
@@ -67,7 +81,7 @@ impl<const LANES: usize, const WINDOWS: usize, const WINDOW: usize> Gather<LANES
     pub(super) const WINDOW: usize = WINDOW;
 
     /// Plans a row of sums. Returns `None` if the elements of some part lie too far apart for its window.
-    pub(super) fn all(elements: Elements<'_>) -> Option<Box<[Self]>> {
+    pub(super) fn plan_row(elements: Elements<'_>) -> Option<Box<[Self]>> {
         (0..elements.sums).step_by(LANES).map(|first| Self::new(elements, first)).collect()
     }
 
@@ -78,17 +92,10 @@ impl<const LANES: usize, const WINDOWS: usize, const WINDOW: usize> Gather<LANES
             let lanes = first + index * part..first + (index + 1) * part;
             *window = elements.window(&lanes, WINDOW)?;
         }
-        let tap = |(sources, weights): (&[usize], &[f32])| {
-            let mut tap = Tap { elements: [[Tap::<LANES>::NONE; 4]; LANES], weights: [0.0; LANES] };
-            for lane in 0..LANES {
-                let (source, weight) = (sources[first + lane], weights[first + lane]);
-                if weight != 0.0 {
-                    tap.elements[lane][0] = (source - windows[lane / part]) as u8;
-                    tap.weights[lane] = weight;
-                }
-            }
-            tap
-        };
-        Some(Self { windows, taps: elements.taps().map(tap).collect() })
+        let lanes = first..first + LANES;
+        let taps = elements.taps();
+        let taps = taps
+            .map(|(sources, weights)| Tap::new(&sources[lanes.clone()], &weights[lanes.clone()], windows));
+        Some(Self { windows, taps: taps.collect() })
     }
 }

@@ -45,7 +45,7 @@ impl Preprocessing {
 /// The preprocessing of one environment.
 ///
 /// An observation is made from two frames: the *last* frame of a step and the *previous* one. They are pooled after the
-/// conversion to greyscale or RGB and before the resize. As in ale-py, the pooled image replaces the last frame: a step
+/// conversion to greyscale or RGB and before the resize. As in ale-py, the pooled image replaces the last frame. A step
 /// that ends before its last frame shows the pooled image of the step before, pooled with its own previous frame if the
 /// step reached that frame.
 #[derive(Clone, Debug)]

@@ -88,8 +88,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Returns the content of a file unless it is longer than any image. Never reads more than that, whatever length the
-    /// file or the archive claims.
+    /// Returns the content of a file unless it is longer than any image. Never reads more than that, whatever length
+    /// the file or the archive claims.
     fn read_image(&self, reader: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
         let largest = self.store.manifest().largest();
         let mut bytes = Vec::new();

@@ -1,19 +1,19 @@
-use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::{env, iter};
 
 use downloads::Pip;
 
 use super::builtin::built_in;
 use super::error::RomError;
-use super::manifest::Manifest;
+use super::manifest::{Manifest, RomEntry};
 use super::store::{RomStore, read_file};
 
-/// The environment variable that names ale-py's own directory of ROMs.
+/// The environment variable that names the directory of ROMs of ale-py.
 const DIRECTORY_OF_ALE_PY: &str = "ALE_ROMS_DIR";
 
-/// The directories within a directory of Python packages that have ROMs named `ID.bin`: those of ale-py, and the two that
-/// `AutoROM` fills.
+/// The directories within a directory of Python packages that have ROMs named `ID.bin`: those of ale-py, and the two
+/// that `AutoROM` fills.
 const IN_PACKAGES: [&str; 3] = ["ale_py/roms", "multi_agent_ale_py/roms", "AutoROM/roms"];
 
 /// The Python whose installed packages may have ROMs.
@@ -25,14 +25,15 @@ pub enum Python {
     OfPip(Pip),
 }
 
-/// All places where ROMs are found, in this order:
+/// The sources of ROMs, searched in this order:
 ///
 /// 1. the program, which contains the open games
 /// 2. the user's [`RomStore`]
 /// 3. the directory that `ALE_ROMS_DIR` names
 /// 4. installed Python packages: ale-py, then `AutoROM`
 ///
-/// Only the store is ever written, by a download. Files in the other places are used if their MD5 is that of the manifest.
+/// Only the store is ever written, by a download. Files of the other sources are used if their MD5 is that of the
+/// manifest.
 #[derive(Clone, Debug)]
 pub struct RomSources {
     /// None if nothing names a directory.
@@ -80,8 +81,8 @@ impl RomSources {
         self.store.as_ref().ok_or(RomError::NoDirectory)
     }
 
-    /// Returns the image of a game. A missing one is downloaded to the store if `pip` is given. A damaged image in the store
-    /// is an error, because a file that was once valid has changed.
+    /// Returns the image of a game. A missing one is downloaded to the store if `pip` is given. A damaged image in the
+    /// store is an error, because a file that was once valid has changed.
     pub fn obtain(&self, id: &str, pip: Option<&Pip>) -> Result<Arc<[u8]>, RomError> {
         if let Some(image) = built_in(id) {
             return Ok(image.into());
@@ -103,11 +104,11 @@ impl RomSources {
 
     /// Returns true if the image of a game needs no download.
     pub fn has(&self, id: &str) -> bool {
-        built_in(id).is_some() || self.find(id).is_ok_and(|found| found.is_some())
+        built_in(id).is_some() || self.find(id).is_ok_and(|image| image.is_some())
     }
 
     /// Searches for the file of a game. Returns its path and its image. A store that cannot be read is an error only if
-    /// no other place has the image.
+    /// no other directory has the image.
     fn find(&self, id: &str) -> Result<Option<FoundImage>, RomError> {
         if built_in(id).is_some() {
             return Ok(None);
@@ -121,16 +122,11 @@ impl RomSources {
                 image => return image.map(|image| Some((store.path(id), image))),
             }
         }
-        let intact = |directory: PathBuf| {
-            let path = directory.join(format!("{id}.bin"));
-            // A file that cannot be read is not the user's concern: another place may have the image.
-            let image = read_file(&path).ok().flatten().filter(|image| entry.matches(image))?;
-            Some((path, image.into()))
-        };
-        let found = self.directory_of_ale_py.clone().and_then(intact);
-        match (found.or_else(|| self.directories_of_packages().find_map(intact)), unreadable) {
+        let directories = self.directory_of_ale_py.clone().into_iter();
+        let mut directories = directories.chain(iter::once_with(|| self.directories_of_packages()).flatten());
+        match (directories.find_map(|directory| intact_image(&directory, id, entry)), unreadable) {
             (None, Some(error)) => Err(error),
-            (found, _) => Ok(found),
+            (image, _) => Ok(image),
         }
     }
 
@@ -142,6 +138,14 @@ impl RomSources {
         };
         IN_PACKAGES.iter().flat_map(move |roms| packages.iter().map(move |package| package.join(roms)))
     }
+}
+
+/// Returns the image of a game in a directory, and its path, if it is the one in the manifest.
+fn intact_image(directory: &Path, id: &str, entry: &RomEntry) -> Option<FoundImage> {
+    let path = directory.join(format!("{id}.bin"));
+    // A file that cannot be read is not the user's concern: another directory may have the image.
+    let image = read_file(&path).ok().flatten().filter(|image| entry.matches(image))?;
+    Some((path, image.into()))
 }
 
 #[cfg(test)]
@@ -174,8 +178,8 @@ mod tests {
         let sources = sources(root.path());
         assert!(!sources.has("alpha"));
         assert!(matches!(sources.obtain("alpha", None), Err(RomError::Missing { .. })));
-        // From the last place to the first.
-        for place in [
+        // From the last directory to the first.
+        for directory in [
             "second/AutoROM/roms",
             "first/AutoROM/roms",
             "second/multi_agent_ale_py/roms",
@@ -184,12 +188,12 @@ mod tests {
             "ale_roms_dir",
             "store",
         ] {
-            let place = root.path().join(place);
-            fs::create_dir_all(&place).unwrap();
-            fs::write(place.join("alpha.bin"), IMAGE).unwrap();
-            assert_eq!(sources.file("alpha", None).unwrap(), place.join("alpha.bin"));
+            let directory = root.path().join(directory);
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join("alpha.bin"), IMAGE).unwrap();
+            assert_eq!(sources.file("alpha", None).unwrap(), directory.join("alpha.bin"));
             assert_eq!(*sources.obtain("alpha", None).unwrap(), *IMAGE);
-            assert_eq!(fs::read_dir(&place).unwrap().count(), 1);
+            assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
         }
     }
 
@@ -197,13 +201,13 @@ mod tests {
     fn an_image_with_another_checksum_counts_only_in_the_store() {
         let root = TempDir::new().unwrap();
         let sources = sources(root.path());
-        for (place, image) in [
+        for (directory, image) in [
             ("ale_roms_dir", b"something else".as_slice()),
             ("first/ale_py/roms", b"other"),
             ("second/ale_py/roms", IMAGE),
         ] {
-            fs::create_dir_all(root.path().join(place)).unwrap();
-            fs::write(root.path().join(place).join("alpha.bin"), image).unwrap();
+            fs::create_dir_all(root.path().join(directory)).unwrap();
+            fs::write(root.path().join(directory).join("alpha.bin"), image).unwrap();
         }
         assert_eq!(sources.file("alpha", None).unwrap(), root.path().join("second/ale_py/roms/alpha.bin"));
         fs::create_dir_all(root.path().join("store")).unwrap();
@@ -218,9 +222,9 @@ mod tests {
         fs::write(root.path().join("store"), b"no directory").unwrap();
         let sources = sources(root.path());
         assert!(matches!(sources.obtain("alpha", None), Err(RomError::Unreadable { .. })));
-        let place = root.path().join("first/ale_py/roms");
-        fs::create_dir_all(&place).unwrap();
-        fs::write(place.join("alpha.bin"), IMAGE).unwrap();
+        let directory = root.path().join("first/ale_py/roms");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("alpha.bin"), IMAGE).unwrap();
         assert_eq!(*sources.obtain("alpha", None).unwrap(), *IMAGE);
     }
 
@@ -231,9 +235,9 @@ mod tests {
         assert!(sources.has("harvest"));
         assert_eq!(sources.obtain("harvest", None).unwrap().len(), 4096);
         assert!(matches!(sources.obtain("alpha", None), Err(RomError::NoDirectory)));
-        let place = root.path().join("second/ale_py/roms");
-        fs::create_dir_all(&place).unwrap();
-        fs::write(place.join("alpha.bin"), IMAGE).unwrap();
+        let directory = root.path().join("second/ale_py/roms");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("alpha.bin"), IMAGE).unwrap();
         assert_eq!(*sources.obtain("alpha", None).unwrap(), *IMAGE);
     }
 }

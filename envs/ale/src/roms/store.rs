@@ -93,28 +93,24 @@ impl RomStore {
 
     /// Returns the state of every image in alphabetical order.
     pub fn list(&self) -> Result<Vec<(&str, RomState)>, RomError> {
-        let state = |id: &str| match self.read(id) {
+        self.manifest.iter().map(|(id, _)| Ok((id, self.state(id)?))).collect()
+    }
+
+    fn state(&self, id: &str) -> Result<RomState, RomError> {
+        match self.read(id) {
             Ok(_) => Ok(RomState::Present),
             Err(RomError::Missing { .. }) => Ok(RomState::Missing),
             Err(RomError::Damaged { found, .. }) => Ok(RomState::Damaged { found }),
             Err(error) => Err(error),
-        };
-        self.manifest.iter().map(|(id, _)| Ok((id, state(id)?))).collect()
+        }
     }
 
-    /// Writes an image to a temporary file in the same directory, flushes it to disk and renames it. After a crash there
-    /// is either the old file or the new one.
+    /// Writes an image to a temporary file in the same directory, flushes it to disk and renames it. After a crash
+    /// there is either the old file or the new one.
     pub(super) fn write(&self, id: &str, bytes: &[u8]) -> Result<(), RomError> {
         self.create_directory()?;
-        let unwritable = |reason| RomError::Unwritable { path: self.directory.clone(), reason };
-        let write = || -> io::Result<()> {
-            let mut file = temporary_file(&self.directory)?;
-            file.write_all(bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(self.path(id))?;
-            sync_directory(&self.directory)
-        };
-        write().map_err(unwritable)
+        write_atomically(&self.directory, &self.path(id), bytes)
+            .map_err(|reason| RomError::Unwritable { path: self.directory.clone(), reason })
     }
 
     fn create_directory(&self) -> Result<(), RomError> {
@@ -122,8 +118,8 @@ impl RomStore {
             .map_err(|reason| RomError::Unwritable { path: self.directory.clone(), reason })
     }
 
-    /// Waits until no other process downloads into this directory. Dropping the returned file releases the lock. On a file
-    /// system without locks, two processes may both download; each image is written atomically.
+    /// Waits until no other process downloads into this directory. Dropping the returned file releases the lock. On a
+    /// file system without locks, two processes may both download; each image is written atomically.
     pub(super) fn lock(&self) -> Result<File, RomError> {
         self.create_directory()?;
         let unwritable = |reason| RomError::Unwritable { path: self.directory.clone(), reason };
@@ -143,6 +139,15 @@ pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>, RomError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(reason) => Err(RomError::Unreadable { path: path.to_owned(), reason }),
     }
+}
+
+/// Writes a file of a directory by renaming a temporary file of the same directory.
+fn write_atomically(directory: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = temporary_file(directory)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    sync_directory(directory)
 }
 
 /// Creates a temporary file that everyone may read: a store may be shared by the users of a machine.

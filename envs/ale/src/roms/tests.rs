@@ -14,11 +14,12 @@ const ALPHA: &[u8] = b"the image of alpha";
 const BETA: &[u8] = b"the image of beta";
 
 fn store(directory: &Path) -> RomStore {
-    let line = |id: &str, image: &[u8]| {
-        format!("{id} = {{ md5 = \"{}\", size = {} }}\n", Md5Sum::of(image), image.len())
-    };
-    let manifest = line("alpha", ALPHA) + &line("beta", BETA);
+    let manifest = manifest_line("alpha", ALPHA) + &manifest_line("beta", BETA);
     RomStore::new(directory.join("roms"), Manifest::parse(&manifest).unwrap())
+}
+
+fn manifest_line(id: &str, image: &[u8]) -> String {
+    format!("{id} = {{ md5 = \"{}\", size = {} }}\n", Md5Sum::of(image), image.len())
 }
 
 fn zip(path: PathBuf, files: &[(&str, &[u8])]) -> PathBuf {

@@ -101,6 +101,12 @@ impl Expression {
         self.value_at(scope, 0)
     }
 
+    /// Returns the value for the byte of RAM at an address, which is the element `x`.
+    fn value_of_byte<M: Memory>(&self, scope: &mut Scope<'_, M>, address: i32) -> i32 {
+        let byte = ram(scope, address);
+        self.value_at(scope, byte)
+    }
+
     fn value_at<M: Memory>(&self, scope: &mut Scope<'_, M>, element: u8) -> i32 {
         let mut eval = |expression: &Self| expression.value_at(scope, element);
         match self {
@@ -123,7 +129,7 @@ impl Expression {
                     let address = address.value_at(scope, element);
                     i32::from(ram(scope, address))
                 });
-                digits.fold(0, |all, byte| all * 100 + 10 * (byte >> 4) + (byte & 15))
+                digits.fold(0, |value, byte| value * 100 + 10 * (byte >> 4) + (byte & 15))
             }
             Self::BlankTen(value) => match eval(value) {
                 10 => 0,
@@ -148,19 +154,11 @@ impl Expression {
             Self::Max(a, b) => eval(a).max(eval(b)),
             Self::Sum { from, to, each } => {
                 let range = eval(from)..=eval(to);
-                let each = |address| {
-                    let byte = ram(scope, address);
-                    each.value_at(scope, byte)
-                };
-                range.map(each).fold(0, i32::wrapping_add)
+                range.map(|address| each.value_of_byte(scope, address)).fold(0, i32::wrapping_add)
             }
             Self::Count { from, to, each } => {
                 let range = eval(from)..=eval(to);
-                let each = |&address: &i32| {
-                    let byte = ram(scope, address);
-                    each.value_at(scope, byte) != 0
-                };
-                range.filter(each).count() as i32
+                range.filter(|&address| each.value_of_byte(scope, address) != 0).count() as i32
             }
             // The top bit is cleared so that the value is not negative.
             Self::Random => {

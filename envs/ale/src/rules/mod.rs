@@ -1,8 +1,8 @@
 //! The language of game rules, and its evaluation.
 //!
-//! The rules of a game are a small program over named 32-bit integers: `init` sets values at a reset, `step` is a list
-//! of assignments `name = expression` that run after every emulated frame, and `keep` names variables that survive a
-//! reset. A bare name is the current value, `old.name` the value before the step. Three names are outputs: `reward`,
+//! The rules of a game are a small program over named 32-bit integers. `init` sets values at a reset. `step` is a list
+//! of assignments `name = expression` that run after every emulated frame. `keep` names variables that survive a reset.
+//! A bare name is the current value, `old.name` the value before the step. Three names are outputs: `reward`,
 //! `terminal` and `lives`.
 //!
 //! Expressions have the operators and precedences of Rust (bit operators bind tighter than comparisons), a conditional
@@ -20,7 +20,7 @@
 //! | `min(a, b)`, `max(a, b)` | |
 //! | `sum(a, b, e)` | the sum of `e` over the RAM bytes `a..=b`, each named `x` in `e` |
 //! | `count(a, b, e)` | the number of those bytes for which `e` is non-zero |
-//! | `rng()` | the low 31 bits of the next output of the environment's random generator (only in adventure's mode selection) |
+//! | `rng()` | 31 bits from the environment's random generator (only in adventure's mode selection) |
 
 mod expression;
 mod parser;

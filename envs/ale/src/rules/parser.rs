@@ -110,9 +110,9 @@ impl<'t> Parser<'t, '_> {
     /// Takes one of the operators, but not a prefix of a longer one (`|` of `||`, `<` of `<<`).
     fn operator(&mut self, operators: &[(&str, Binary)]) -> Option<Binary> {
         self.skip_blanks();
-        let all = LEVELS.iter().copied().flatten();
-        let longest =
-            all.filter(|(sign, _)| self.rest.starts_with(sign)).max_by_key(|(sign, _)| sign.len())?;
+        let every_operator = LEVELS.iter().copied().flatten();
+        let matching = every_operator.filter(|(sign, _)| self.rest.starts_with(sign));
+        let longest = matching.max_by_key(|(sign, _)| sign.len())?;
         let &(sign, operator) = operators.iter().find(|candidate| *candidate == longest)?;
         self.rest = &self.rest[sign.len()..];
         Some(operator)
@@ -136,7 +136,7 @@ impl<'t> Parser<'t, '_> {
         let word = self.word();
         match word {
             "" => Err(self.error("expected a number, a name or a parenthesis")),
-            _ if word.starts_with(|first: char| first.is_ascii_digit()) => self.number(word),
+            _ if word.starts_with(|first: char| first.is_ascii_digit()) => self.constant(word),
             "x" => Ok(Expression::Element),
             "r" => Ok(Expression::Ram(self.subscript()?)),
             "m" => Ok(Expression::Cartridge(self.subscript()?)),
@@ -150,7 +150,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn number(&self, word: &str) -> Result<Expression, ParseError> {
+    fn constant(&self, word: &str) -> Result<Expression, ParseError> {
         let value = match word.strip_prefix("0x") {
             Some(digits) => i32::from_str_radix(digits, 16),
             None => word.parse(),

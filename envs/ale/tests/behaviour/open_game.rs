@@ -38,19 +38,12 @@ struct Thing {
 
 impl Orchard {
     fn read(ram: &[u8; 128]) -> Self {
-        let thing = |slot: usize| Thing {
+        let things = [0, 1].map(|slot| Thing {
             age: ram[0x08 + slot],
             x: ram[0x0A + slot].into(),
             hornet: ram[0x0C + slot] == 8,
-        };
-        Self {
-            score: ram[0],
-            lives: ram[1],
-            over: ram[2] != 0,
-            basket: ram[3].into(),
-            drops: ram[4],
-            things: [thing(0), thing(1)],
-        }
+        });
+        Self { score: ram[0], lives: ram[1], over: ram[2] != 0, basket: ram[3].into(), drops: ram[4], things }
     }
 
     /// Returns the action of a perfect player. It considers only the object that lands next: it moves under a fruit,
@@ -146,7 +139,13 @@ fn a_perfect_player_reaches_the_best_score() {
     }
 }
 
-/// A proof by exhaustion for a player who decides every fourth frame: from every position of the basket at the first
+/// Emulates frames with the same inputs.
+fn run_frames(console: &mut Console, inputs: Inputs, frames: u8) {
+    console.set_inputs(inputs);
+    (0..frames).for_each(|_| console.run_frame());
+}
+
+/// A proof by exhaustion for a player who decides every fourth frame. From every position of the basket at the first
 /// decision after a landing, the next landing can be reached in time, whatever the object and its column. The proof
 /// assumes nothing about the earlier course of the game.
 ///
@@ -158,13 +157,9 @@ fn every_landing_can_be_reached() {
     let rom = built_in("harvest").unwrap();
     let options = ConsoleOptions { tv: Some(TvFormat::Ntsc), ..ConsoleOptions::default() };
     let mut console = Console::new(Cartridge::detect(rom.into()).unwrap(), &options);
-    let run = |console: &mut Console, inputs: Inputs, frames: u8| {
-        console.set_inputs(inputs);
-        (0..frames).for_each(|_| console.run_frame());
-    };
     let mut reset = Inputs::default();
     reset.switches.reset = true;
-    run(&mut console, reset, 4);
+    run_frames(&mut console, reset, 4);
 
     for basket in (4..=124).step_by(12) {
         for (column, kind) in (0..16).flat_map(|column| [(column, 0), (column, 8)]) {
@@ -180,7 +175,7 @@ fn every_landing_can_be_reached() {
                     let mut inputs = Inputs::default();
                     let action = Orchard::read(console.ram()).best_action();
                     inputs.joysticks[0] = Action::new(action).unwrap().joystick();
-                    run(&mut console, inputs, frames.min(FRAME_SKIP));
+                    run_frames(&mut console, inputs, frames.min(FRAME_SKIP));
                     frames -= frames.min(FRAME_SKIP);
                 }
                 let after = Orchard::read(console.ram());
@@ -215,25 +210,27 @@ fn a_random_player_scores_a_sixth_and_loses_lives() {
     assert!(dead > EPISODES / 4, "{dead}");
 }
 
+/// Returns the columns of the first drops of an episode that a random player begins with no-ops.
+fn first_columns(no_ops: u32, ale: &mut Ale) -> Vec<i32> {
+    let mut random = Mt19937::new(7);
+    let mut columns = Vec::new();
+    for _ in 0..no_ops {
+        act(ale, NOOP);
+    }
+    while columns.len() < 12 && !ale.game_over() {
+        let before = orchard(ale).drops;
+        act(ale, [NOOP, RIGHT, LEFT][random.next_u32() as usize % 3]);
+        if orchard(ale).drops > before {
+            columns.push(orchard(ale).things[usize::from(before % 2)].x);
+        }
+    }
+    columns
+}
+
 #[test]
 fn drops_depend_only_on_the_actions() {
-    let columns = |no_ops: u32, ale: &mut Ale| {
-        let mut random = Mt19937::new(7);
-        let mut columns = Vec::new();
-        for _ in 0..no_ops {
-            act(ale, NOOP);
-        }
-        while columns.len() < 12 && !ale.game_over() {
-            let before = orchard(ale).drops;
-            act(ale, [NOOP, RIGHT, LEFT][random.next_u32() as usize % 3]);
-            if orchard(ale).drops > before {
-                columns.push(orchard(ale).things[usize::from(before % 2)].x);
-            }
-        }
-        columns
-    };
-    let games: Vec<_> = (0..8).map(|no_ops| columns(no_ops, &mut harvest(1))).collect();
-    assert_eq!(games[3], columns(3, &mut harvest(1)));
+    let games: Vec<_> = (0..8).map(|no_ops| first_columns(no_ops, &mut harvest(1))).collect();
+    assert_eq!(games[3], first_columns(3, &mut harvest(1)));
     for (i, one) in games.iter().enumerate() {
         for (j, other) in games[..i].iter().enumerate() {
             assert_ne!(one, other, "{j} and {i} no-ops");
@@ -241,9 +238,9 @@ fn drops_depend_only_on_the_actions() {
     }
     // RAM survives a reset, so the next episode differs too.
     let mut ale = harvest(1);
-    let first = columns(0, &mut ale);
+    let first = first_columns(0, &mut ale);
     ale.reset_game();
-    assert_ne!(first, columns(0, &mut ale));
+    assert_ne!(first, first_columns(0, &mut ale));
 }
 
 /// Every frame has the same position: a column of pixels that nothing falls through never changes.

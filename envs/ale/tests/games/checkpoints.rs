@@ -36,8 +36,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Fails unless there are checkpoints of exactly the games that are not built in.
 fn check_coverage(ids: &BTreeSet<String>) -> Result<(), Failed> {
-    let all = games().iter().map(|game| game.id.to_owned());
-    let expected: BTreeSet<String> = all.filter(|id| roms::built_in(id).is_none()).collect();
+    let games = games().iter().map(|game| game.id.to_owned());
+    let expected: BTreeSet<String> = games.filter(|id| roms::built_in(id).is_none()).collect();
     let different: Vec<&String> = ids.symmetric_difference(&expected).collect();
     equal("games without checkpoints, or checkpoints without a game", &different, &Vec::new())
 }

@@ -1,5 +1,5 @@
-//! Every game compared with traces recorded from ale-py (see `tests/golden/record.py`), one test per game and execution mode, and
-//! a test that they cover all modes and difficulties.
+//! Every game compared with traces recorded from ale-py (see `tests/golden/record.py`), one test per game and execution
+//! mode, and a test that they cover all modes and difficulties.
 //!
 //! A failure names the run, the first act that differs, and the checksums of state and screen.
 
@@ -72,8 +72,8 @@ fn parse(trace: &[u8]) -> Result<(Vec<Run>, &[u8]), Failed> {
     Ok((serde_json::from_slice(&trace[..header])?, &trace[header + 1..]))
 }
 
-/// Fails unless there is a trace of each game but the built-in ones, with the default mode and difficulty, and with each
-/// combination of its modes and difficulties.
+/// Fails unless there is a trace of each game but the built-in ones, with the default mode and difficulty, and with
+/// each combination of its modes and difficulties.
 fn check_coverage(traces: &[PathBuf]) -> Result<(), Failed> {
     let recorded: BTreeSet<String> = traces.iter().map(|path| game_id(path)).collect();
     let ids = games().iter().map(|game| game.id.to_owned());
@@ -87,10 +87,10 @@ fn check_coverage(traces: &[PathBuf]) -> Result<(), Failed> {
         let trace = fs::read(path)?;
         let (runs, _) = parse(&trace)?;
         let recorded: BTreeSet<Setting> = runs.iter().map(|run| (run.mode, run.difficulty)).collect();
-        let all = game.modes.iter().flat_map(|&mode| {
+        let settings = game.modes.iter().flat_map(|&mode| {
             game.difficulties.iter().map(move |&difficulty| (Some(mode), Some(difficulty)))
         });
-        let expected: BTreeSet<Setting> = all.chain([(None, None)]).collect();
+        let expected: BTreeSet<Setting> = settings.chain([(None, None)]).collect();
         if recorded != expected {
             let different: Vec<&Setting> = recorded.symmetric_difference(&expected).collect();
             return Err(format!("{}: only in the trace or only in the game: {different:?}", game.id).into());

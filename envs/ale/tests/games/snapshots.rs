@@ -1,8 +1,7 @@
-//! Snapshots and saved states of every game: a restored game continues exactly like the original. Damaged ones are tested
-//! in `fuzz`.
+//! Snapshots and saved states of every game: a restored game continues exactly like the original. Damaged ones are
+//! tested in `fuzz`.
 
 use std::fmt::Debug;
-use std::iter;
 use std::sync::Arc;
 
 use ale::{Action, Ale, AleError, AleSettings, PoweredGame, SavedState, game, games, roms};
@@ -50,22 +49,26 @@ fn start(powered: &PoweredGame, frame_skip: u32, seed: u32) -> Result<Ale, AleEr
 
 /// Plays random actions. Returns everything observable after each.
 fn play(ale: &mut Ale, random: &mut Mt19937, acts: u32) -> Vec<impl PartialEq + Debug + use<>> {
-    let legal = ale.game().legal_actions;
-    let act = |_| {
-        let action = Action::new(legal[random.next_u32() as usize % legal.len()]).expect("a legal action");
-        let reward = ale.act(action, 1.0);
-        let seen = (
-            reward,
-            (ale.lives(), ale.game_over(), ale.frame_number(), ale.episode_frame_number()),
-            crc32fast::hash(ale.ram()),
-            crc32fast::hash(ale.screen()),
-        );
-        if ale.game_over() || random.next_u32().is_multiple_of(50) {
-            ale.reset_game();
-        }
-        seen
-    };
-    (0..acts).map(act).collect()
+    (0..acts).map(|_| act_at_random(ale, random)).collect()
+}
+
+/// Plays a random action, and sometimes resets the game. Returns everything observable before the reset.
+fn act_at_random(ale: &mut Ale, random: &mut Mt19937) -> impl PartialEq + Debug + use<> {
+    let reward = ale.act(random_action(ale.game().legal_actions, random), 1.0);
+    let observable = (
+        reward,
+        (ale.lives(), ale.game_over(), ale.frame_number(), ale.episode_frame_number()),
+        crc32fast::hash(ale.ram()),
+        crc32fast::hash(ale.screen()),
+    );
+    if ale.game_over() || random.next_u32().is_multiple_of(50) {
+        ale.reset_game();
+    }
+    observable
+}
+
+fn random_action(legal: &[u8], random: &mut Mt19937) -> Action {
+    Action::new(legal[random.next_u32() as usize % legal.len()]).expect("a legal action")
 }
 
 /// Takes snapshots during a game and continues; restores each of them in a copy and in another game that has played
@@ -107,36 +110,37 @@ type Frame = ((i32, i32, u32, u32, [u8; RAM]), Vec<u8>);
 
 /// Performs actions of one frame each.
 fn frames(ale: &mut Ale, actions: &[Action]) -> Vec<Frame> {
-    let frame = |&action| {
-        let reward = ale.act(action, 1.0);
-        let numbers = (ale.frame_number(), ale.episode_frame_number());
-        ((reward, ale.lives(), numbers.0, numbers.1, *ale.ram()), ale.screen().to_vec())
-    };
-    actions.iter().map(frame).collect()
+    actions.iter().map(|&action| frame(ale, action)).collect()
 }
 
-/// Saves states right after a reset and later, and restores each of them in the same game and, from its bytes, in one that
-/// has played differently. The screens are the same from the second frame on, everything else from the first one.
+fn frame(ale: &mut Ale, action: Action) -> Frame {
+    let reward = ale.act(action, 1.0);
+    let state = (reward, ale.lives(), ale.frame_number(), ale.episode_frame_number(), *ale.ram());
+    (state, ale.screen().to_vec())
+}
+
+fn random_actions(legal: &[u8], random: &mut Mt19937, count: usize) -> Vec<Action> {
+    (0..count).map(|_| random_action(legal, random)).collect()
+}
+
+/// Saves states right after a reset and later, and restores each of them in the same game and, from its bytes, in one
+/// that has played differently. The screens are the same from the second frame on, everything else from the first one.
 fn shows_the_same_from_the_second_frame_on(id: &str, rom: &Arc<[u8]>) -> Result<(), Failed> {
     let powered = power_on(id, rom)?;
     let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
     let legal = powered.game().legal_actions;
     let mut random = Mt19937::new(1);
-    let mut actions = |count| -> Vec<Action> {
-        let mut code = || legal[random.next_u32() as usize % legal.len()];
-        iter::repeat_with(|| Action::new(code()).expect("a legal action")).take(count).collect()
-    };
     let mut ale = Ale::new(&powered, settings, 1)?;
     let mut other = ale.clone();
-    frames(&mut other, &actions(20));
+    frames(&mut other, &random_actions(legal, &mut random, 20));
     for played in PLAYED {
-        frames(&mut ale, &actions(played));
+        frames(&mut ale, &random_actions(legal, &mut random, played));
         let saved = ale.save_state(true);
         let bytes = saved.to_bytes();
         if bytes.len() > MAX_SAVED {
             return Err(format!("a state has {} bytes", bytes.len()).into());
         }
-        let actions = actions(COMPARED);
+        let actions = random_actions(legal, &mut random, COMPARED);
         let expected = frames(&mut ale, &actions);
         let read = SavedState::from_bytes(&bytes)?;
         for (name, game, state) in [("same", &mut ale, &saved), ("other", &mut other, &read)] {
@@ -148,8 +152,8 @@ fn shows_the_same_from_the_second_frame_on(id: &str, rom: &Arc<[u8]>) -> Result<
                     (true, false) if frame > 0 => "screen",
                     _ => continue,
                 };
-                let place = format!("frame {} in the {name} game, saved {played} frames later", frame + 1);
-                return Err(format!("the {differs} differs in {place}").into());
+                let frame = format!("frame {} in the {name} game, saved {played} frames later", frame + 1);
+                return Err(format!("the {differs} differs in {frame}").into());
             }
         }
     }

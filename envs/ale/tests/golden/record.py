@@ -4,12 +4,12 @@
     pip install ale-py==0.12.1
     python record.py [GAME ...]
 
-A file is one line of JSON that lists the runs, then four bytes for every act of every run: the low 16 bits of a
-running CRC-32 over RAM, reward, lives and terminal flag, and those of a running CRC-32 over the screen, little-endian.
+A file is one line of JSON that lists the runs, then four bytes for every act of every run. These are the low 16 bits of
+a running CRC-32 over RAM, reward, lives and terminal flag, and of one over the screen, little-endian.
 Because the CRCs are running ones, the first act whose bytes differ is the first act with a different state.
 
-Every run starts with loadROM, sets mode and difficulty, and resets the game. The game is reset again after each act that
-ends it. Actions come from `actions` below, which ../games/golden.rs reproduces.
+Every run starts with loadROM, sets mode and difficulty, and resets the game. The game is reset again after each act
+that ends it. Actions come from `actions` below, which ../games/golden.rs reproduces.
 """
 
 import json

@@ -2,8 +2,8 @@
 
 Needs gymnasium 1.4.0 and numpy 2.4.6:  python record_traces.py
 
-A line is `reset SEED | OBSERVATION` or `step ACTION | REWARD TERMINATED TRUNCATED | OBSERVATION`; `-` stands for no seed.
-Floats are the bits of a float32 in hexadecimal.
+A line is `reset SEED | OBSERVATION` or `step ACTION | REWARD TERMINATED TRUNCATED | OBSERVATION`. `-` stands for no
+seed, and floats are the bits of a float32 in hexadecimal.
 """
 
 from pathlib import Path

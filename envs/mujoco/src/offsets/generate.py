@@ -1,7 +1,8 @@
 """Writes table.rs: where each version of MuJoCo keeps the fields of its structures, from the headers in its wheels.
 
-Needs a C compiler, and one directory for each version, made by `pip install --no-deps --target DIRECTORY mujoco==VERSION`:
+Needs a C compiler, and one directory for each version:
 
+    pip install --no-deps --target DIRECTORY mujoco==VERSION
     python generate.py DIRECTORY...
 """
 

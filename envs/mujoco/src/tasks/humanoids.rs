@@ -56,16 +56,17 @@ pub(crate) fn humanoid(arguments: &Arguments, model: &Model) -> Result<Rules, Mu
     ];
     arguments.require(model, SIZES)?;
     let is_v4 = arguments.spec().is_v4();
-    let contact = || Contact {
-        weight: arguments.number("contact_cost_weight"),
-        forces: None,
-        cost: Some(arguments.range("contact_cost_range")),
+    let contact = if is_v4 {
+        None
+    } else {
+        let cost = Some(arguments.range("contact_cost_range"));
+        Some(Contact { weight: arguments.number("contact_cost_weight"), forces: None, cost })
     };
     let conditions = vec![Condition::Between(2, arguments.range("healthy_z_range"))];
     let runner = Runner {
         point: Point::MassCenter,
         exact_controls: true,
-        contact: (!is_v4).then(contact),
+        contact,
         health: Some(Health::new(arguments, conditions)),
         ..Runner::new(arguments, model, (NAMES, 7), NAMES_V4)
     };

@@ -92,9 +92,19 @@ impl Health {
     }
 }
 
+/// The parts of a step's reward, and the velocities.
+struct Terms {
+    x_velocity: f64,
+    y_velocity: f64,
+    forward: f64,
+    control: f64,
+    contact: f64,
+    survival: f64,
+}
+
 impl Runner {
-    /// Creates a runner without contact cost and health, whose point is its root. It has one of two lists of names: that of
-    /// version 5 with the number of those that are also reported after a reset, and that of version 4.
+    /// Creates a runner without contact cost and health, whose point is its root. It has one of two lists of names:
+    /// that of version 5 with the number of those that are also reported after a reset, and that of version 4.
     pub(super) fn new(
         arguments: &Arguments,
         model: &Model,
@@ -126,9 +136,26 @@ impl Runner {
         }
     }
 
-    /// Returns the value of a name that is also reported after a reset. In version 4 it refers to the rewarded point, else
-    /// to the root.
-    fn place(&self, name: &str, simulation: &Simulation) -> f64 {
+    /// Returns the value of a name that is reported after a step.
+    fn value(&self, name: &str, terms: &Terms, simulation: &Simulation) -> f64 {
+        match name {
+            "x_velocity" => terms.x_velocity,
+            "y_velocity" => terms.y_velocity,
+            "reward_forward" | "reward_run" | "reward_fwd" | "reward_linvel" | "forward_reward" => {
+                terms.forward
+            }
+            // Ant-v4 reports the contact cost under the name of the control cost.
+            "reward_ctrl" if self.is_v4 && self.contact.is_some() => -terms.contact,
+            "reward_ctrl" | "reward_quadctrl" => -terms.control,
+            "reward_contact" => -terms.contact,
+            "reward_survive" | "reward_alive" => terms.survival,
+            name => self.reset_value(name, simulation),
+        }
+    }
+
+    /// Returns the value of a name that is also reported after a reset: a position or a property of a tendon. In
+    /// version 4 positions are those of the rewarded point, else those of the root.
+    fn reset_value(&self, name: &str, simulation: &Simulation) -> f64 {
         let point;
         let positions = if self.is_v4 {
             point = self.before(simulation);
@@ -171,7 +198,7 @@ impl Judge for Runner {
     }
 
     fn started(&self, simulation: &Simulation) -> Vec<f64> {
-        self.names[..self.reset_names].iter().map(|name| self.place(name, simulation)).collect()
+        self.names[..self.reset_names].iter().map(|name| self.reset_value(name, simulation)).collect()
     }
 
     fn before(&self, simulation: &Simulation) -> [f64; 2] {
@@ -207,18 +234,9 @@ impl Judge for Runner {
             contact = rule.cost(simulation);
             cost += contact;
         }
-        let value = |name: &&str| match *name {
-            "x_velocity" => x_velocity,
-            "y_velocity" => y_velocity,
-            "reward_forward" | "reward_run" | "reward_fwd" | "reward_linvel" | "forward_reward" => forward,
-            // Ant-v4 reports the contact cost under the name of the control cost.
-            "reward_ctrl" if self.is_v4 && self.contact.is_some() => -contact,
-            "reward_ctrl" | "reward_quadctrl" => -control,
-            "reward_contact" => -contact,
-            "reward_survive" | "reward_alive" => survival,
-            place => self.place(place, simulation),
-        };
-        Judgement { reward: earned - cost, terminated, values: self.names.iter().map(value).collect() }
+        let terms = Terms { x_velocity, y_velocity, forward, control, contact, survival };
+        let values = self.names.iter().map(|name| self.value(name, &terms, simulation)).collect();
+        Judgement { reward: earned - cost, terminated, values }
     }
 }
 

@@ -88,22 +88,16 @@ fn bad_models_are_refused() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("model.xml");
     let xml_file = [("xml_file", Value::from(path.to_str().unwrap()))];
-    let message = |model: &str, id: &str| {
-        fs::write(&path, model).unwrap();
-        error(&installation(), id, &xml_file)
-    };
     let refused = format!("{} is not a model that MuJoCo can load: ", path.display());
     for damaged in ["", "<mujoco><worldbody>", "<mujoco><nothing/></mujoco>"] {
-        assert!(
-            message(damaged, "Ant-v5").starts_with(&refused),
-            "{damaged}: {}",
-            message(damaged, "Ant-v5")
-        );
+        fs::write(&path, damaged).unwrap();
+        let message = error(&installation(), "Ant-v5", &xml_file);
+        assert!(message.starts_with(&refused), "{damaged}: {message}");
     }
-    let empty = "<mujoco/>";
+    fs::write(&path, "<mujoco/>").unwrap();
     let reason = "it has 0 positions, but 2 are needed";
     assert_eq!(
-        message(empty, "HalfCheetah-v5"),
+        error(&installation(), "HalfCheetah-v5", &xml_file),
         format!("{} is not suitable for HalfCheetah-v5: {reason}", path.display())
     );
     let missing = [("xml_file", Value::from("no/model.xml"))];

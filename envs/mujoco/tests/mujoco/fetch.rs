@@ -19,7 +19,8 @@ fn announce(line: &str) {
     ANNOUNCED.lock().unwrap().push(line.to_owned());
 }
 
-/// Returns a pip that runs a script, in which `$target` is the directory of the packages and `$all` holds all arguments.
+/// Returns a pip that runs a script, in which `$target` is the directory of the packages and `$all` holds all
+/// arguments.
 fn pip(directory: &Path, script: &str, announce: fn(&str)) -> Pip {
     let path = directory.join("python");
     let target = "all=$*; while [ \"$1\" != --target ]; do shift; done; target=$2";

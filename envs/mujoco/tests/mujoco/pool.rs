@@ -47,13 +47,13 @@ struct Row {
 
 fn rows(pool: &PoolVectorEnv<Limited>) -> Vec<Row> {
     let batch = pool.batch();
-    let row = |index: usize| Row {
+    let rows = (0..batch.len()).map(|index| Row {
         observation: batch.observations.row(index).to_vec(),
         reward: batch.raw_rewards[index],
         ended: batch.terminated[index] || batch.truncated[index],
         info: pool.infos()[index].iter().collect(),
-    };
-    (0..batch.len()).map(row).collect()
+    });
+    rows.collect()
 }
 
 /// Plays one environment, which is reset by the step after the end of an episode.
@@ -153,12 +153,12 @@ fn an_error_within_mujoco_is_an_error_of_the_environments() {
         let mut pool = pool(&task, PoolOptions { num_threads, ..PoolOptions::default() });
         let space = pool.action_spaces()[0].clone();
         pool.reset(ResetSeeds::From(SEED)).unwrap();
-        let mut step = |step| {
-            let actions: Vec<f32> = (0..NUM_ENVS).flat_map(|env| action(&space, env, step)).collect();
-            pool.step(Actions::Continuous(&actions)).map(drop)
-        };
         // The ground is reached after some steps.
-        let error = (0..NUM_STEPS).find_map(|number| step(number).err()).expect("an error").to_string();
+        let error = (0..NUM_STEPS).find_map(|step| {
+            let actions: Vec<f32> = (0..NUM_ENVS).flat_map(|env| action(&space, env, step)).collect();
+            pool.step(Actions::Continuous(&actions)).err()
+        });
+        let error = error.expect("an error").to_string();
         assert!(error.contains("MuJoCo: ") && error.contains("out of memory"), "{error}");
     }
 }

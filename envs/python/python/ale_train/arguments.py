@@ -59,7 +59,7 @@ def autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     try:
         return AutoresetMode(mode)
     except ValueError:
-        allowed = ", ".join(one.value for one in AutoresetMode)
+        allowed = ", ".join(other.value for other in AutoresetMode)
         raise ValueError(f"Invalid autoreset_mode: {mode}. It must be one of {allowed}.") from None
 
 
@@ -108,11 +108,11 @@ def indices(name: str, values: Sequence[int] | np.ndarray, count: int) -> list[i
     values = np.atleast_1d(np.asarray(values))
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
         raise TypeError(f"{name} must be a list of integers, got {values.dtype} of shape {values.shape}")
-    found: list[int] = values.tolist()
-    for value in found:
+    selected: list[int] = values.tolist()
+    for value in selected:
         if not 0 <= value < count:
             raise ValueError(f"{name} contains {value}, but must be between 0 and {count - 1}")
-    return found
+    return selected
 
 
 def variants(name: Literal["mode", "difficulty"], values: Variants, games: Sequence[str]) -> list[list[int]]:
@@ -175,7 +175,7 @@ def seeds(seed: object, count: int) -> list[int | None]:
     if seed is None:
         return [None] * count
     if isinstance(seed, int):
-        found = [seed + index for index in range(count)]
+        seeds = [seed + index for index in range(count)]
     elif isinstance(seed, np.ndarray):
         if seed.shape != (count,):
             raise ValueError(
@@ -184,14 +184,14 @@ def seeds(seed: object, count: int) -> list[int | None]:
             )
         if seed.dtype.kind not in "iu":
             raise TypeError(f"`seed` must be an array of integers, got one of {seed.dtype}")
-        found = seed.tolist()
+        seeds = seed.tolist()
     else:
         raise TypeError(
             f"Unsupported seed type {type(seed).__name__}; allowed are int, a numpy array of integers and None"
         )
-    if any(seed > LARGEST for seed in found):
-        raise TypeError(f"seeds must be at most {LARGEST}, got {max(found)}")
-    return [None if seed < 0 else seed for seed in found]
+    if any(seed > LARGEST for seed in seeds):
+        raise TypeError(f"seeds must be at most {LARGEST}, got {max(seeds)}")
+    return [None if seed < 0 else seed for seed in seeds]
 
 
 def random_seeds(count: int) -> list[int]:
@@ -207,15 +207,15 @@ def check_actions(actions: object, continuous: bool, rows: int | None = None) ->
     check_form_of_actions(actions.dtype, actions.shape, continuous, rows)
 
 
-def check_form_of_actions(dtype: np.dtype[Any], found: tuple[int, ...], continuous: bool, rows: int | None) -> None:
+def check_form_of_actions(dtype: np.dtype[Any], shape: tuple[int, ...], continuous: bool, rows: int | None) -> None:
     """Requires a type and shape that ``check_actions`` accepts."""
     allowed, form = (_CONTINUOUS, "(rows, 3)") if continuous else (_DISCRETE, "(rows,)")
     if dtype not in allowed:
-        names = " or ".join(one.name for one in allowed)
+        names = " or ".join(other.name for other in allowed)
         raise ActionError(f"actions must be of {names}, got {dtype}")
-    if found[1:] != ((3,) if continuous else ()) or not found or (rows is not None and found[0] != rows):
+    if shape[1:] != ((3,) if continuous else ()) or not shape or (rows is not None and shape[0] != rows):
         wanted = form if rows is None else form.replace("rows", str(rows))
-        raise ActionError(f"actions must have the shape {wanted}, got {found}")
+        raise ActionError(f"actions must have the shape {wanted}, got {shape}")
 
 
 def reset_mask(options: dict[str, Any] | None, num_envs: int) -> np.ndarray | None:

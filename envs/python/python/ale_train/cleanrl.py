@@ -19,8 +19,8 @@ class CleanRLVectorEnv(AtariVectorEnv):
 
     Episodes end with each lost life, after which the game continues with NOOP, FIRE and the third action, as with the
     wrappers of Stable-Baselines3 that the scripts use. The step that ends an episode returns the first observation of
-    the next. Its info has the entries of Gymnasium 0.29, whose rows are None where no episode ended:
-    ``final_observation``, and ``final_info``, a dictionary with ``lives`` and, if the whole game is over, ``episode``.
+    the next. Its info has the entries of Gymnasium 0.29: ``final_observation``, and ``final_info``, a dictionary with
+    ``lives`` and, if the whole game is over, ``episode``. Their rows are None where no episode ended.
     The final observation of a lost life is the one from which the game continues.
     """
 
@@ -83,11 +83,16 @@ def _with_lists(
     if over.any():
         episodes, complete = info.pop("episode", {}), info.pop("_episode", np.zeros(len(over), bool))
         final_lives, final_observations = info.pop("final_info", info)["lives"], info.pop("final_obs")
-        found, observed = (np.full(len(over), None, object) for _ in range(2))
+        last_infos, last_observations = (np.full(len(over), None, object) for _ in range(2))
         for row in np.flatnonzero(over):
-            observed[row] = final_observations[row]
-            found[row] = {"lives": int((final_lives if complete[row] else info["lives"])[row])}
+            last_observations[row] = final_observations[row]
+            last_infos[row] = {"lives": int((final_lives if complete[row] else info["lives"])[row])}
             if complete[row]:
-                found[row]["episode"] = {name: values[row].item() for name, values in episodes.items()}
-        info.update(final_observation=observed, _final_observation=over, final_info=found, _final_info=over)
+                last_infos[row]["episode"] = {name: values[row].item() for name, values in episodes.items()}
+        info.update(
+            final_observation=last_observations,
+            _final_observation=over,
+            final_info=last_infos,
+            _final_info=over,
+        )
     return observations, rewards, terminations, truncations, info

@@ -30,8 +30,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--version", action="version", version=f"ale_train {_native.__version__}")
     chosen = parser.parse_args(arguments)
-    found = information()
-    print(json.dumps(found, indent=2) if chosen.json else "\n".join(_lines(found)))
+    info = information()
+    print(json.dumps(info, indent=2) if chosen.json else "\n".join(_lines(info)))
     return 0
 
 
@@ -57,16 +57,16 @@ def information() -> dict[str, Any]:
     }
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
+def _lines(info: dict[str, Any]) -> list[str]:
     """Returns the information as text."""
-    versions, processor, roms, mujoco = (found[part] for part in ("versions", "processor", "roms", "mujoco"))
+    versions, processor, roms, mujoco = (info[part] for part in ("versions", "processor", "roms", "mujoco"))
     missing = f"; missing: {', '.join(roms['missing'])}" if roms["missing"] else ""
-    places = f"{roms['directory'] or 'the package'} and installed packages"
+    sources = f"{roms['directory'] or 'the package'} and installed packages"
     features = ", ".join(processor["features"]) or "portable code"
     return [
         ", ".join(f"{name} {version}" for name, version in versions.items()),
         f"processor: {processor['architecture']} ({features})",
-        f"ROMs: {len(roms['found'])} of {len(_native.games())} games in {places}{missing}",
+        f"ROMs: {len(roms['found'])} of {len(_native.games())} games in {sources}{missing}",
         *([f"ROM directory: {roms['problem']}"] if roms["problem"] else []),
         f"MuJoCo: {mujoco['problem'] or mujoco['directory']}",
     ]

@@ -255,7 +255,7 @@ class Config:
             observations = observations.transpose(0, 1, 4, 2, 3).reshape(rows, *_channels_first(tuple(shape)))
         ids, frame_skip = info["env_id"], int(self.frame_skip)
         raw = info["raw_reward"].astype(np.float32)
-        found = {
+        returned = {
             "env_id": ids,
             "players": {"env_id": ids.copy()},
             "lives": info["lives"],
@@ -267,7 +267,7 @@ class Config:
         }
         # The caller may change one of the arrays.
         rewards = raw.clip(-1, 1) if self.reward_clip else raw.copy()
-        return Results(observations, rewards, terminated, truncated, info["steps"] == 0, info["continues"], found)
+        return Results(observations, rewards, terminated, truncated, info["steps"] == 0, info["continues"], returned)
 
 
 class Spec:
@@ -510,9 +510,9 @@ class EnvPool:
         _, forms = envs._open_pool().xla_results()
 
         def received(target: str, handle: Any, *operands: Any) -> tuple[Any, Any]:
-            handle, found = xla.call(target, forms, handle, *operands)
+            handle, results = xla.call(target, forms, handle, *operands)
             names = ("observations", "rewards", "terminated", "truncated", "info")
-            return handle, self._returned(self._results(tuple(found[name] for name in names)))
+            return handle, self._returned(self._results(tuple(results[name] for name in names)))
 
         def recv(handle: Any) -> tuple[Any, Any]:
             return received("ale_train_recv", handle)

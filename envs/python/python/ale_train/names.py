@@ -25,10 +25,10 @@ def game_of(name: str) -> str:
     Raises:
         GameError: The game is unknown.
     """
-    found = _native.game_named(name)
-    if found is None:
+    game = _native.game_named(name)
+    if game is None:
         raise unknown(name, name.removeprefix("ALE/").removesuffix("-v5"))
-    return found
+    return game
 
 
 def unknown(name: str, bare: str) -> GameError:
@@ -52,14 +52,14 @@ def task_of(name: str) -> str:
     Raises:
         GameError: The task is unknown, or an Atari game.
     """
-    found = _tasks().get(_bare_task(name))
-    if found is None:
+    task = _tasks().get(_bare_task(name))
+    if task is None:
         try:
             game = game_of(name)
         except GameError:
             raise unknown_environment(name) from None
         raise GameError(f"{name!r} is the Atari game {game}; ale_train.make and make_vec accept games and tasks")
-    return found
+    return task
 
 
 def unknown_environment(name: str) -> GameError:

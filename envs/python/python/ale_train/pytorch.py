@@ -88,9 +88,9 @@ class Agent(nn.Module):  # type: ignore[misc]
         super().__init__()
         described = json.loads(metadata["tasks"])
         self.metadata = metadata
-        self.tasks: list[str] = [one["name"] for one in described]
+        self.tasks: list[str] = [task["name"] for task in described]
         self.task = _index(self.tasks, task)
-        if any("num_components" in one for one in described):
+        if any("num_components" in task for task in described):
             raise ValueError("the agent has continuous actions, but only agents with discrete actions can be loaded")
         self._actions = _Actions.of(described[self.task])
         self._is_ppo = metadata["algorithm"] == "ppo"
@@ -225,8 +225,8 @@ class Agent(nn.Module):  # type: ignore[misc]
     def _experiment(self) -> dict[str, Any]:
         # The parser of Python 3.11 was a package before.
         tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-        found: dict[str, Any] = tomllib.loads(self.metadata["experiment"])
-        return found
+        experiment: dict[str, Any] = tomllib.loads(self.metadata["experiment"])
+        return experiment
 
     def _policy_and_values(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         logits = self._select(self.actor(x), len(self._actions.columns)).squeeze(2)
@@ -278,8 +278,8 @@ class _Actions:
         """Returns the options of a choice that some action has, if ``beginning`` is given after these options."""
         if self.factors is None:
             return list(range(self.choices[choice]))
-        going_on = (one for one in self.factors if beginning is None or one[:choice] == beginning)
-        return sorted({one[choice] for one in going_on})
+        continued = (action for action in self.factors if beginning is None or action[:choice] == beginning)
+        return sorted({action[choice] for action in continued})
 
     def centred(self, advantages: torch.Tensor) -> torch.Tensor:
         """Subtracts the mean over the legal options of each choice."""
@@ -290,22 +290,25 @@ class _Actions:
         """Returns the logits of actions."""
         if self.factors is None:
             return logits
-        return torch.stack([self._log_probability(logits, one) for one in self.factors], 1)
+        return torch.stack([self._log_probability(logits, action) for action in self.factors], 1)
 
     def _log_probability(self, logits: torch.Tensor, action: list[int]) -> torch.Tensor:
         total = torch.zeros_like(logits[:, 0])
         for choice, option in enumerate(action):
             first = self._first(choice)
-            among = [first + legal for legal in self._legal(choice, action[:choice])]
-            total = total + logits[:, first + option] - logits[:, among].logsumexp(1)
+            columns = [first + legal for legal in self._legal(choice, action[:choice])]
+            total = total + logits[:, first + option] - logits[:, columns].logsumexp(1)
         return total
 
     def values(self, of_options: torch.Tensor) -> torch.Tensor:
         """Returns the values of actions: the means of those of their options."""
         if self.factors is None:
             return of_options
-        columns = ([self._first(choice) + option for choice, option in enumerate(one)] for one in self.factors)
-        return torch.stack([of_options[:, own].mean(1) for own in columns], 1)
+        return torch.stack([of_options[:, self._columns(action)].mean(1) for action in self.factors], 1)
+
+    def _columns(self, action: list[int]) -> list[int]:
+        """Returns the columns of the options that an action consists of."""
+        return [self._first(choice) + option for choice, option in enumerate(action)]
 
 
 class _Statistics(nn.Module):  # type: ignore[misc]

@@ -54,7 +54,7 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
             seed: ``s`` for the seeds ``s, s + 1, ...``; None draws one.
         """
         seeds = super().seed(seed)
-        self._seeds = [one & arguments.LARGEST if one > arguments.LARGEST else one for one in seeds]
+        self._seeds = [seed & arguments.LARGEST if seed > arguments.LARGEST else seed for seed in seeds]
         return self._seeds
 
     def reset(self) -> np.ndarray:
@@ -79,7 +79,7 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Waits for the results: observations, rewards (float32), dones and one info for each environment.
 
-        An info has ``lives``, at the end of a game those before its reset, and if the environment is done
+        An info has ``lives``, at the end of a game those before its reset. If the environment is done, it also has
         ``terminal_observation``, ``TimeLimit.truncated`` and, where the game or its limit has ended, ``episode``.
         """
         observations, rewards, terminated, truncated, info = self.envs.recv()

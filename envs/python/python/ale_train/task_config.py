@@ -62,9 +62,9 @@ class TaskConfig:
         for name in ("autoreset_mode", "complete_info"):
             if name in options:
                 raise TypeError(f"{name} is not available: EnvPool's interface determines it")
-        own = {field.name for field in dataclasses.fields(cls)} - {"task", "arguments"}
-        known = {name: value for name, value in options.items() if name in own}
-        return cls(task, **known, arguments={name: options[name] for name in options if name not in own})
+        fields = {field.name for field in dataclasses.fields(cls)} - {"task", "arguments"}
+        known = {name: value for name, value in options.items() if name in fields}
+        return cls(task, **known, arguments={name: options[name] for name in options if name not in fields})
 
     def _asdict(self) -> dict[str, Any]:
         """Returns the options as a dictionary, as EnvPool's configuration does, which is a named tuple."""

@@ -33,11 +33,11 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
     over the same id, in every bit, type and shape, including ``final_obs`` and ``final_info``. ``ale_train.tasks()``
     lists the ids.
 
-    The differences: the first observation of an episode of Acrobot may differ in its last bit, because NumPy computes
-    its sines in single precision, and so may distances in Reacher, Pusher and other MuJoCo tasks, because NumPy
-    computes norms in a different order on some processors; actions are rounded to float32, the type of the action
-    space; invalid actions, including NaN, raise ActionError or ValueError; the only option of ``reset`` is
-    ``reset_mask``; nothing is rendered.
+    There are some differences. The first observation of an episode of Acrobot may differ in its last bit, because
+    NumPy computes its sines in single precision. So may distances in Reacher, Pusher and other MuJoCo tasks, because
+    NumPy computes norms in a different order on some processors. Actions are rounded to float32, the type of the action
+    space. Invalid actions, including NaN, raise ActionError or ValueError. The only option of ``reset`` is
+    ``reset_mask``. Nothing is rendered.
 
     Results do not depend on the number of threads. All calls release the GIL while they wait. The caller owns every
     returned array, as in ``AtariVectorEnv``.
@@ -252,31 +252,31 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _actions(self, actions: Any, rows: int) -> np.ndarray:
         """Returns the actions in a type that the pool accepts."""
-        found = np.asarray(actions)
+        array = np.asarray(actions)
         kinds, name = ("fiu", "float32") if self._is_continuous else ("iu", "int64")
-        if found.dtype.kind not in kinds:
+        if array.dtype.kind not in kinds:
             allowed = "floats" if self._is_continuous else "integers"
-            raise ActionError(f"actions must be {allowed}, got {found.dtype}")
-        if found.shape != (rows, *self._row_shape):
-            raise ActionError(f"actions must have the shape {(rows, *self._row_shape)}, got {found.shape}")
-        return found.astype(name, copy=False)
+            raise ActionError(f"actions must be {allowed}, got {array.dtype}")
+        if array.shape != (rows, *self._row_shape):
+            raise ActionError(f"actions must have the shape {(rows, *self._row_shape)}, got {array.shape}")
+        return array.astype(name, copy=False)
 
     def _seeds(self, seed: Any, count: int | None = None) -> list[int | None]:
         count = self.num_envs if count is None else count
         if seed is None:
             return [None] * count
         if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
-            found: list[Any] = [int(seed) + index for index in range(count)]
+            seeds: list[Any] = [int(seed) + index for index in range(count)]
         elif isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
-            found = [one if one is None else _seed(one) for one in seed]
+            seeds = [value if value is None else _seed(value) for value in seed]
         else:
             raise TypeError(f"seed must be an int, a list of int or None, got {type(seed).__name__}")
-        if len(found) != count:
-            raise ValueError(f"seed has {len(found)} entries, but must have one for each of {count} environments")
-        for one in found:
-            if one is not None and not 0 <= one <= _LARGEST_SEED:
-                raise ValueError(f"seeds must be between 0 and {_LARGEST_SEED}, got {one}")
-        return found
+        if len(seeds) != count:
+            raise ValueError(f"seed has {len(seeds)} entries, but must have one for each of {count} environments")
+        for value in seeds:
+            if value is not None and not 0 <= value <= _LARGEST_SEED:
+                raise ValueError(f"seeds must be between 0 and {_LARGEST_SEED}, got {value}")
+        return seeds
 
     def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
         unknown = set(options or ()) - {"reset_mask"}

@@ -81,14 +81,14 @@ class AtariTorchEnv(EnvBase):  # type: ignore[misc]
     def _batch(
         self, observations: np.ndarray, info: dict[str, Any], terminated: np.ndarray, truncated: np.ndarray
     ) -> TensorDict:
-        found = {
+        arrays = {
             "observation": observations,
             "lives": info["lives"],
             "terminated": terminated[:, None],
             "truncated": truncated[:, None],
             "done": (terminated | truncated)[:, None],
         }
-        tensors = {name: torch.from_numpy(array) for name, array in found.items()}
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         return TensorDict(tensors, batch_size=self.batch_size)
 
     def close(self, *, raise_if_closed: bool = True) -> None:

@@ -24,9 +24,9 @@ class AtariVectorEnv(VectorEnv):
     """Atari environments of one or several games on a work-stealing pool.
 
     The same seeds and actions give the same observations, rewards, flags and infos as
-    ``ale_py.vector_env.AtariVectorEnv`` of ale-py 0.12.1, with two exceptions: rows of ``info["final_obs"]`` in which
-    no episode ended hold the current observation instead of uninitialised memory, and arguments that make ale-py crash
-    or hang raise exceptions.
+    ``ale_py.vector_env.AtariVectorEnv`` of ale-py 0.12.1, with two exceptions. Rows of ``info["final_obs"]`` in which
+    no episode ended hold the current observation instead of uninitialised memory. Arguments that make ale-py crash or
+    hang raise exceptions.
 
     Results do not depend on the number of threads. All calls release the GIL while they wait.
 
@@ -108,8 +108,8 @@ class AtariVectorEnv(VectorEnv):
             use_fire_reset: Press FIRE after a reset, in games with this action.
             games: Ids of several games instead of ``game``. Environments of one game are adjacent.
             mode: The game mode; a list, from which each episode draws one; a list for each environment; or a dictionary
-                with a mode or a list for each game, such as ``{"pong": 1, "breakout": [0, 12]}``, where games that are
-                missing have their default.
+                with a mode or a list for each game. Games that are missing from a dictionary such as
+                ``{"pong": 1, "breakout": [0, 12]}`` have their default.
             difficulty: The difficulty, in the same forms.
             ram: Observe the 128 bytes of RAM, ``(stack_num, 128)``, instead of images.
             fill_stack: Fill the first observation of an episode with copies of its first frame, as EnvPool does,
@@ -118,8 +118,8 @@ class AtariVectorEnv(VectorEnv):
                 no-ops, the last observation, and ``episodic_life``, after which EnvPool's games continue.
             extra_info: Add entries to info that ale-py does not have (the page "From Python" of the book lists them); by
                 default only with ``games``.
-            fire_after_lost_life: After a lost life that does not end the episode, play NOOP, FIRE and the third action,
-                as the wrappers ``EpisodicLifeEnv`` and ``FireResetEnv`` of Stable-Baselines3 do, in games with FIRE.
+            fire_after_lost_life: After a lost life that does not end the episode, play NOOP, FIRE and the third action
+                in games with FIRE. The wrappers ``EpisodicLifeEnv`` and ``FireResetEnv`` of Stable-Baselines3 do so.
             pin_memory: Return observations in page-locked memory, from which
                 ``torch.from_numpy(observations).to("cuda", non_blocking=True)`` copies fastest. Do not copy slices with
                 ``non_blocking``: PyTorch does not keep track of them. Requires PyTorch with CUDA, which allocates the
@@ -345,7 +345,7 @@ class AtariVectorEnv(VectorEnv):
         """Returns the complete state of all or some environments.
 
         If ``batch_size`` is less than ``num_envs``, all environments can be saved only while those of the last batch
-        are idle and all others in flight, and some only while they are in the last batch and idle.
+        are idle and all others in flight. Some can be saved only while they are in the last batch and idle.
 
         Args:
             env_ids: The environments; None stands for all.
@@ -377,7 +377,7 @@ class AtariVectorEnv(VectorEnv):
         ``handle, reset, step = env.xla()``; then ``handle, (observations, info) = reset(handle, seed, reset_mask)`` and
         ``handle, (observations, rewards, terminated, truncated, info) = step(handle, actions)``. Pass the handle of one
         call to the next: it orders the calls. Arrays have the shapes and types of ``reset`` and ``step``, except that
-        statistics of episodes have 32 bits; ``final_obs``, ``episode``, ``_episode`` and ``final_info`` are present in
+        statistics of episodes have 32 bits. ``final_obs``, ``episode``, ``_episode`` and ``final_info`` are present in
         every step, but meaningful only in rows whose episode ended.
 
         ``step`` raises ActionError if the actions have the wrong type or shape. Errors in values, such as an action out

@@ -28,17 +28,18 @@ def functions(env: AtariVectorEnv) -> tuple[Any, Reset, Step]:
     """Returns ``(handle, reset, step)`` of a vector environment; see ``AtariVectorEnv.xla``."""
     jax = import_jax()
     pool = env._open_pool()
-    results_of_reset, results_of_step = pool.xla_results()
+    reset_results, step_results = pool.xla_results()
 
     def reset(handle: Any, seed: Any = None, reset_mask: Any = None) -> tuple[Any, tuple[Any, dict[str, Any]]]:
-        handle, found = call("ale_train_reset", results_of_reset, handle, _seeds(seed), _mask(reset_mask, env.num_envs))
-        return handle, (found["observations"], found["info"])
+        operands = _seeds(seed), _mask(reset_mask, env.num_envs)
+        handle, results = call("ale_train_reset", reset_results, handle, *operands)
+        return handle, (results["observations"], results["info"])
 
     def step(handle: Any, actions: Any) -> tuple[Any, tuple[Any, Any, Any, Any, dict[str, Any]]]:
         actions = array_of_actions(actions, env.continuous, env.batch_size)
-        handle, found = call("ale_train_step", results_of_step, handle, actions)
+        handle, results = call("ale_train_step", step_results, handle, actions)
         return handle, (
-            found["observations"], found["rewards"], found["terminated"], found["truncated"], found["info"],
+            results["observations"], results["rewards"], results["terminated"], results["truncated"], results["info"],
         )  # fmt: skip
 
     # The functions refer to the environment, so that it lives as long as they do.
@@ -69,13 +70,13 @@ def call(target: str, results: Sequence[Any], handle: Any, *operands: Any) -> tu
     forms = [jax.ShapeDtypeStruct((8,), np.uint8)]
     forms += [jax.ShapeDtypeStruct(tuple(shape), np.dtype(dtype)) for _, dtype, shape in results]
     handle, *arrays = jax.ffi.ffi_call(target, forms, has_side_effect=True)(handle, *operands)
-    found: dict[str, Any] = {}
+    by_path: dict[str, Any] = {}
     for (path, _, _), array in zip(results, arrays):
-        place = found
-        for group in path[:-1]:
-            place = place.setdefault(group, {})
-        place[path[-1]] = array
-    return handle, found
+        group = by_path
+        for name in path[:-1]:
+            group = group.setdefault(name, {})
+        group[path[-1]] = array
+    return handle, by_path
 
 
 def array_of_actions(actions: Any, continuous: bool, rows: int | None) -> Any:
@@ -99,14 +100,14 @@ def _seeds(seed: Any) -> Any:
     if seed is None:
         return np.int32(_NO_SEED)
     if isinstance(seed, (list, tuple)):
-        numbers = all(isinstance(one, (int, float, np.generic)) for one in seed)
-        seed = np.array(seed) if numbers else import_jax().numpy.asarray(seed)
+        are_numbers = all(isinstance(value, (int, float, np.generic)) for value in seed)
+        seed = np.array(seed) if are_numbers else import_jax().numpy.asarray(seed)
     if isinstance(seed, (int, np.ndarray)):
-        found = np.asarray(seed)
-        if found.dtype.kind not in "iub" or (found > arguments.LARGEST).any():
+        seeds = np.asarray(seed)
+        if seeds.dtype.kind not in "iub" or (seeds > arguments.LARGEST).any():
             raise TypeError(f"seeds must be integers of at most {arguments.LARGEST}, got {seed}")
         # All negative seeds stand for no seed, but a first seed of -1 is followed by 0.
-        return found.clip(_NO_SEED + 1, None).astype(np.int32)
+        return seeds.clip(_NO_SEED + 1, None).astype(np.int32)
     dtype = getattr(seed, "dtype", type(seed).__name__)
     if dtype == np.int64:
         # With jax_enable_x64; as in ale-py, only the lower bits count.
@@ -123,8 +124,8 @@ def _mask(mask: Any, num_envs: int) -> Any:
     if isinstance(mask, (list, tuple)):
         mask = import_jax().numpy.asarray(mask)
     if getattr(mask, "dtype", None) != np.bool_:
-        found = getattr(mask, "dtype", None)
-        raise TypeError(f"`reset_mask` must be a boolean array, got {type(mask)} with dtype {found}")
+        dtype = getattr(mask, "dtype", None)
+        raise TypeError(f"`reset_mask` must be a boolean array, got {type(mask)} with dtype {dtype}")
     if mask.shape != (num_envs,):
         raise ValueError(f"`reset_mask` must have shape ({num_envs},), got {mask.shape}")
     return mask

@@ -22,7 +22,7 @@ pub(super) fn supported(path: &Path) -> PyResult<Option<&'static str>> {
     match roms::read_image(path) {
         Ok(image) => Ok(identify(&image)),
         Err(error) if is_too_long(&error) => Ok(None),
-        Err(error) => Err(errors::of_file(path, &error)),
+        Err(error) => Err(errors::from_file(path, &error)),
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn from_file(path: &Path) -> PyResult<PoweredGame> {
         Err(error) if is_too_long(&error) => {
             return Err(PyRuntimeError::new_err(format!("{}: {error}", path.display())));
         }
-        Err(error) => return Err(errors::of_file(path, &error)),
+        Err(error) => return Err(errors::from_file(path, &error)),
     };
     if let Some(id) = identify(&image) {
         return powered(id, || Ok(image));
@@ -61,27 +61,27 @@ pub(super) fn from_file(path: &Path) -> PyResult<PoweredGame> {
     // Not shared, because an id has one known image.
     let game = unknown.game.with_default_hardware(&image);
     let game = game.map_err(|source| AleError::Cartridge { game: unknown.game.id.to_owned(), source });
-    game.and_then(|game| PoweredGame::new(game, image)).map_err(|error| errors::of_ale(&error))
+    game.and_then(|game| PoweredGame::new(game, image)).map_err(|error| errors::from_ale(&error))
 }
 
 /// Returns a game by its id. A missing ROM is downloaded.
 pub(super) fn from_sources(id: &str, sources: &RomSources, pip: &Pip) -> PyResult<PoweredGame> {
-    powered(id, || sources.obtain(id, Some(pip)).map_err(|error| errors::of_rom(&error)))
+    powered(id, || sources.obtain(id, Some(pip)).map_err(|error| errors::from_rom(&error)))
 }
 
 /// Returns the path of a game's ROM. A missing ROM is downloaded.
 pub(crate) fn rom_path(id: &str, sources: &RomSources, pip: &Pip) -> PyResult<PathBuf> {
-    sources.file(id, Some(pip)).map_err(|error| errors::of_rom(&error))
+    sources.file(id, Some(pip)).map_err(|error| errors::from_rom(&error))
 }
 
 fn powered(id: &str, image: impl FnOnce() -> PyResult<Arc<[u8]>>) -> PyResult<PoweredGame> {
-    let of_ale = |error: AleError| errors::of_ale(&error);
-    let game = game(id).map_err(of_ale)?;
+    let from_ale = |error: AleError| errors::from_ale(&error);
+    let game = game(id).map_err(from_ale)?;
     if let Some(powered) = loaded(game.id) {
         return Ok(powered);
     }
     // Not locked: during a download, handlers of signals may load a game.
-    let powered = PoweredGame::new(game, image()?).map_err(of_ale)?;
+    let powered = PoweredGame::new(game, image()?).map_err(from_ale)?;
     Ok(lock_powered().entry(game.id).or_insert(powered).clone())
 }
 

@@ -75,9 +75,9 @@ impl<'py, T: for<'a> FromPyObject<'a, 'py>> FromPyObject<'_, 'py> for Integer<T>
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let wrong =
-            || PyTypeError::new_err(format!("{} is not an integer of the type {}", *value, type_name::<T>()));
-        value.extract().map(Self).map_err(|_| wrong())
+        value.extract().map(Self).map_err(|_| {
+            PyTypeError::new_err(format!("{} is not an integer of the type {}", *value, type_name::<T>()))
+        })
     }
 }
 
@@ -384,9 +384,9 @@ impl AleInterface {
 
     /// Restores a saved state.
     ///
-    /// As in ale-py, the screen does not change until the next frame, which shows the old screen where it draws nothing, and a
-    /// sticky frame repeats the last action performed before the call. From the second frame on, screens are those of the
-    /// saved game.
+    /// As in ale-py, the screen does not change until the next frame, which shows the old screen where it draws
+    /// nothing. A sticky frame repeats the last action performed before the call. From the second frame on, screens are
+    /// those of the saved game.
     fn restoreState(&self, py: Python<'_>, state: PyRef<'_, AleState>) -> PyResult<()> {
         let state = state.state()?;
         self.change(py, |game| game.restore_state(&state))
@@ -435,7 +435,7 @@ type Shown<'py> = Option<Bound<'py, PyArrayDyn<u8>>>;
 impl AleInterface {
     /// Copies the emulator of an environment in its current state.
     pub(crate) fn copy_of(env: &AtariEnv) -> Self {
-        let settings = Settings::of(env.options());
+        let settings = Settings::from_options(env.options());
         let rewards = settings.reward_range();
         Self(Mutex::new(Emulator { settings, game: Some(env.ale().clone()), rewards }))
     }
@@ -447,7 +447,8 @@ impl AleInterface {
 
     fn load(&self, py: Python<'_>, powered: &PoweredGame) -> PyResult<()> {
         let emulator = &mut *self.lock(py)?;
-        signals::wait_locked(py, &self.0, || emulator.load(powered))?.map_err(|error| errors::of_ale(&error))
+        signals::wait_locked(py, &self.0, || emulator.load(powered))?
+            .map_err(|error| errors::from_ale(&error))
     }
 
     /// Returns a property of the game.

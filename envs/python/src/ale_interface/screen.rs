@@ -109,5 +109,5 @@ pub(super) fn save_png(ale: &Ale, path: &Path) -> PyResult<()> {
         writer.finish()
     });
     let written = encoded.map_err(Into::into).and_then(|()| fs::write(path, &file));
-    written.map_err(|error| errors::of_file(path, &error))
+    written.map_err(|error| errors::from_file(path, &error))
 }

@@ -98,7 +98,7 @@ fn position(name: &str) -> Option<usize> {
 
 impl Settings {
     /// Returns the settings of the emulator of an environment.
-    pub(super) fn of(options: &AtariOptions) -> Self {
+    pub(super) fn from_options(options: &AtariOptions) -> Self {
         let mut settings = Self::default();
         settings.replace("repeat_action_probability", options.repeat_action_probability.to_string());
         settings
@@ -159,9 +159,9 @@ impl Settings {
 
     /// Returns a value as a number: the number at its beginning, 0 if there is none, or -1 for an unknown name.
     pub(super) fn float(&self, name: &str) -> f32 {
-        let longest_number =
-            |text: &str| (0..=text.len()).rev().find_map(|end| text.get(..end)?.parse().ok()).unwrap_or(0.0);
-        self.text(name).map_or(-1.0, |text| longest_number(text.trim_start()))
+        let Some(text) = self.text(name).map(str::trim_start) else { return -1.0 };
+        // The longest prefix that is a number.
+        (0..=text.len()).rev().find_map(|end| text.get(..end)?.parse().ok()).unwrap_or(0.0)
     }
 
     /// Returns true if a value is `1` or `true`.

@@ -48,7 +48,7 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
 });
 
 /// Returns the id, the step limit and the reward threshold of each environment.
-pub(crate) fn all() -> Vec<(String, Option<u32>, Option<f64>)> {
+pub(crate) fn environments() -> Vec<(String, Option<u32>, Option<f64>)> {
     let described = |id: &str| {
         let spec = REGISTRY.spec(id).ok()?;
         Some((id.to_owned(), spec.max_episode_steps, spec.reward_threshold))
@@ -118,13 +118,13 @@ fn lake(given: &Given, defaults: FrozenLakeOptions<'static>) -> PyResult<Recipe>
         Some("8x8") => &MAP_8X8,
         Some(other) => return Err(given.invalid(&format!("map_name is {other:?}, but must be 4x4 or 8x8"))),
     };
-    let own: Option<Vec<&str>> = given.texts("desc")?.map(|rows| rows.iter().map(String::as_str).collect());
-    if own.is_none() && given.is_none("map_name") {
+    let desc: Option<Vec<&str>> = given.texts("desc")?.map(|rows| rows.iter().map(String::as_str).collect());
+    if desc.is_none() && given.is_none("map_name") {
         // A random map in Gymnasium.
         return Err(given.invalid("map_name is None, but without desc it must be 4x4 or 8x8"));
     }
     let options = FrozenLakeOptions {
-        desc: own.as_deref().unwrap_or(named),
+        desc: desc.as_deref().unwrap_or(named),
         is_slippery: given.flag("is_slippery", defaults.is_slippery)?,
         success_rate: given.probability("success_rate", defaults.success_rate)?,
         ..defaults
@@ -181,12 +181,10 @@ fn mujoco_task(id: &str, given: &Given, python: &str) -> PyResult<Recipe> {
     let task = installation::load(id, given, python)?;
     // Gymnasium computes this cost from the action, in single precision, except where it reads the controls of MuJoCo.
     let pays_contacts = id == "Ant-v4" && given.flag("use_contact_forces", false)?;
-    let is_single = |name: &str| name == "reward_ctrl" && id != "Humanoid-v5" && !pays_contacts;
-    let kind = |name: &str| match name {
+    let fields = Field::of_names(task.info_names(), |name| match name {
         "reward_survive" if id == "InvertedPendulum-v5" => Kind::I64,
-        name if is_single(name) => Kind::F32,
+        "reward_ctrl" if id != "Humanoid-v5" && !pays_contacts => Kind::F32,
         _ => Kind::F64,
-    };
-    let fields = Field::of_names(task.info_names(), kind);
+    });
     Ok(Recipe::new(move || MujocoEnv::new(&task), fields))
 }

@@ -21,8 +21,8 @@ impl Details {
     pub(crate) fn new(info: &impl Reported, reward: f32) -> Self {
         let reward = info.reward().unwrap_or(reward.into());
         let mut details = Self { reward, ..Self::default() };
-        for (place, value) in details.values.iter_mut().zip(info.values()) {
-            *place = value;
+        for (slot, value) in details.values.iter_mut().zip(info.values()) {
+            *slot = value;
             details.len += 1;
         }
         details

@@ -67,7 +67,7 @@ impl Field {
     }
 
     /// Returns the values of a row, if it has them.
-    fn of_row<'a>(&self, details: &'a Details) -> Option<&'a [f64]> {
+    fn values_in_row<'a>(&self, details: &'a Details) -> Option<&'a [f64]> {
         details.values().get(self.first..self.first + self.len.unwrap_or(1))
     }
 
@@ -99,7 +99,7 @@ impl Field {
         let width = self.len.unwrap_or(1);
         let mut elements = Vec::with_capacity(rows.len() * width);
         for row in rows {
-            match row.and_then(|details| self.of_row(details)) {
+            match row.and_then(|details| self.values_in_row(details)) {
                 Some(values) => elements.extend(values.iter().map(|&value| convert(value))),
                 None => elements.resize(elements.len() + width, T::default()),
             }
@@ -116,7 +116,7 @@ impl Field {
 pub(crate) fn add(info: &Bound<'_, PyDict>, fields: &[Field], rows: &[Option<&Details>]) -> PyResult<()> {
     let py = info.py();
     for field in fields {
-        let has = |row: Option<&Details>| row.is_some_and(|details| field.of_row(details).is_some());
+        let has = |row: Option<&Details>| row.is_some_and(|details| field.values_in_row(details).is_some());
         let mask: Vec<bool> = rows.iter().map(|row| has(*row)).collect();
         if mask.contains(&true) {
             info.set_item(PyString::intern(py, &field.name), field.array(py, rows, field.kind)?)?;

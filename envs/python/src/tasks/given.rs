@@ -77,11 +77,11 @@ impl Given {
 
     /// Returns a probability.
     pub(crate) fn probability(&self, name: &str, default: f64) -> PyResult<f64> {
-        let found = self.number(name, default)?;
-        if (0.0..=1.0).contains(&found) {
-            return Ok(found);
+        let probability = self.number(name, default)?;
+        if (0.0..=1.0).contains(&probability) {
+            return Ok(probability);
         }
-        Err(self.invalid(&format!("{name} is {found}, but must be between 0 and 1")))
+        Err(self.invalid(&format!("{name} is {probability}, but must be between 0 and 1")))
     }
 
     pub(crate) fn flag(&self, name: &str, default: bool) -> PyResult<bool> {

@@ -13,14 +13,14 @@ use crate::packages;
 pub(crate) fn load(id: &str, given: &Given, python: &str) -> PyResult<Task> {
     let arguments: Vec<(&str, Value)> =
         given.iter().map(|(name, value)| Ok((name, converted(id, name, value)?))).collect::<PyResult<_>>()?;
-    let installation = installation().map_err(|error| of_mujoco(&error))?;
-    let found = match Task::load(&installation, id, &arguments) {
+    let installation = installation().map_err(|error| from_mujoco(&error))?;
+    let task = match Task::load(&installation, id, &arguments) {
         Err(MujocoError::Missing { .. }) => installation
             .fetch(&packages::pip(python))
             .and_then(|()| Task::load(&installation, id, &arguments)),
-        found => found,
+        task => task,
     };
-    found.map_err(|error| of_mujoco(&error))
+    task.map_err(|error| from_mujoco(&error))
 }
 
 /// Returns the user's installation. It stays the same while the directory does, so that the library is loaded once.
@@ -47,7 +47,7 @@ fn converted(id: &str, name: &str, value: Option<&Argument>) -> PyResult<Value> 
 }
 
 /// Returns a `TypeError` for an unknown argument, a `ValueError` for an invalid value, otherwise an `OSError`.
-fn of_mujoco(error: &MujocoError) -> PyErr {
+fn from_mujoco(error: &MujocoError) -> PyErr {
     let message = error.to_string();
     match error {
         MujocoError::UnknownArgument { .. } => PyTypeError::new_err(message),

@@ -14,5 +14,5 @@ mod pool;
 mod spaces;
 mod task_env;
 
-pub(crate) use catalogue::all;
+pub(crate) use catalogue::environments;
 pub(crate) use pool::TaskPool;

@@ -74,7 +74,8 @@ pub(crate) struct TaskPool {
 // PyO3 passes arguments by value.
 #[allow(clippy::needless_pass_by_value)]
 impl TaskPool {
-    /// Creates environments from a dictionary of settings. MuJoCo is downloaded with the pip of `python` if it is missing.
+    /// Creates environments from a dictionary of settings. MuJoCo is downloaded with the pip of `python` if it is
+    /// missing.
     #[new]
     fn new(py: Python<'_>, settings: TaskSettings<'_>, python: &str) -> PyResult<Self> {
         let given = Given::new(&settings.id, &settings.arguments)?;
@@ -93,7 +94,7 @@ impl TaskPool {
             let ends = Ends { limit, continues, pays_once };
             let copies =
                 PoolVectorEnv::of_factory(&id, num_envs, |_| Ok::<_, Infallible>(make(ends)), options);
-            Ok::<_, PyErr>((copies.map_err(|error| errors::of_build(&error))?, fields))
+            Ok::<_, PyErr>((copies.map_err(|error| errors::from_build(&error))?, fields))
         })??;
         Ok(Self {
             is_ordered: env.is_ordered(),
@@ -312,11 +313,11 @@ fn arrays<'py>(py: Python<'py>, space: &Space, buffer: &ObservationBuffer) -> Py
         Some(Dtype::U8) => received::copy::<u8>(py, buffer, &shape)?.into_any(),
         Some(Dtype::I8) => received::copy::<i8>(py, buffer, &shape)?.into_any(),
         None => {
-            let part = |index: usize| {
+            let parts = (0..space.parts().count()).map(|index| {
                 let value = |row| bytemuck::cast_slice::<u8, i64>(buffer.row(row))[index];
                 received::column(py, (0..buffer.rows()).map(value))
-            };
-            PyTuple::new(py, (0..space.parts().count()).map(part))?.into_any()
+            });
+            PyTuple::new(py, parts)?.into_any()
         }
     })
 }

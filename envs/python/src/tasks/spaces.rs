@@ -3,8 +3,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use rl_env::{Bound as Limit, Space};
 
-/// Returns a space as a tuple, from which Python makes Gymnasium's: `("Box", dtype, shape, low, high)`, `("Discrete", n,
-/// start)` or `("Tuple", spaces)`.
+/// Returns a space as a tuple, from which Python makes Gymnasium's: `("Box", dtype, shape, low, high)`,
+/// `("Discrete", n, start)` or `("Tuple", spaces)`.
 pub(crate) fn described<'py>(py: Python<'py>, space: &Space) -> PyResult<Bound<'py, PyTuple>> {
     match space {
         Space::Box { low, high, shape, dtype } => {

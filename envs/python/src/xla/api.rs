@@ -1,7 +1,7 @@
 //! The structures of XLA's typed foreign function interface, a stable C interface, that are used here.
 //!
-//! XLA calls a handler with a [`CallFrame`]. Every structure begins with its size and a list of extensions, so that later
-//! versions can append members.
+//! XLA calls a handler with a [`CallFrame`]. Every structure begins with its size and a list of extensions, so that
+//! later versions can append members.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ops::RangeInclusive;

@@ -83,13 +83,13 @@ impl<'a> Argument<'a> {
 
     /// Returns the elements in the order of the rows, if they are of this type.
     pub(super) fn elements<T: Element>(&self) -> Result<&'a [T], Failure> {
-        let start = start_of::<T>(self.buffer).map_err(|found| {
-            Failure::invalid(format!("{} must be of {}, got {found}", self.name, T::NAME))
+        let start = start_of::<T>(self.buffer).map_err(|actual| {
+            Failure::invalid(format!("{} must be of {}, got {actual}", self.name, T::NAME))
         })?;
         match len(self.buffer) {
             0 => Ok(&[]),
-            // SAFETY: XLA keeps the array of `len` elements of this type for the duration of the call and does not write to
-            // it, and `start_of` has checked the alignment. Every pattern of bits is a valid element.
+            // SAFETY: XLA keeps the array of `len` elements of this type for the duration of the call and does not
+            // write to it, and `start_of` has checked the alignment. Every pattern of bits is a valid element.
             #[allow(unsafe_code)]
             len => Ok(unsafe { slice::from_raw_parts(start, len) }),
         }
@@ -116,7 +116,8 @@ impl Results<'_> {
     ) -> Result<(), Failure> {
         let start = self.next::<T>(len)?;
         for (index, value) in values.take(len).enumerate() {
-            // SAFETY: `next` has checked that the result has this many elements of this type, and nothing else refers to it.
+            // SAFETY: `next` has checked that the result has this many elements of this type, and nothing else refers
+            // to it.
             #[allow(unsafe_code)]
             unsafe {
                 start.add(index).write(value);
@@ -147,17 +148,20 @@ impl Results<'_> {
     fn next<T: Element>(&mut self, expected: usize) -> Result<*mut T, Failure> {
         let index = self.written;
         self.written += 1;
-        let wrong = |found: String| {
-            Failure::invalid(format!(
-                "result {index} must have {expected} elements of {}, got {found}; the handle is that of another environment",
-                T::NAME
-            ))
-        };
-        let buffer = entry(self.buffers, index).ok_or_else(|| wrong("none".into()))?;
-        let start = start_of(buffer).map_err(&wrong)?;
+        let mismatch = |actual: &str| result_mismatch::<T>(index, expected, actual);
+        let buffer = entry(self.buffers, index).ok_or_else(|| mismatch("none"))?;
+        let start = start_of(buffer).map_err(|actual| mismatch(&actual))?;
         let len = len(buffer);
-        if len == expected { Ok(start) } else { Err(wrong(format!("{len}"))) }
+        if len == expected { Ok(start) } else { Err(mismatch(&len.to_string())) }
     }
+}
+
+/// Returns the error for a result that does not have `expected` elements of this type.
+fn result_mismatch<T: Element>(index: usize, expected: usize, actual: &str) -> Failure {
+    Failure::invalid(format!(
+        "result {index} must have {expected} elements of {}, got {actual}; the handle is that of another environment",
+        T::NAME
+    ))
 }
 
 /// Answers a call of XLA with `body`.
@@ -172,8 +176,8 @@ pub(super) unsafe fn answer(
 ) -> *mut api::Error {
     // SAFETY: the frame is valid for the duration of the call.
     let frame = unsafe { &*frame };
-    // SAFETY: the list of extensions is valid, and the extension of this kind is a `MetadataExtension`, which asks for the
-    // version to be written.
+    // SAFETY: the list of extensions is valid, and the extension of this kind is a `MetadataExtension`, which asks for
+    // the version to be written.
     unsafe {
         if !frame.extensions.is_null() && (*frame.extensions).kind == api::METADATA_EXTENSION {
             write_version(frame, &mut (*(*frame.extensions.cast::<MetadataExtension>()).metadata).version);
@@ -183,9 +187,8 @@ pub(super) unsafe fn answer(
     let mut results = Results { buffers: &frame.results, written: 0 };
     // Unwinding into XLA would end the process.
     let answer = panic::catch_unwind(AssertUnwindSafe(|| body(&Arguments(&frame.arguments), &mut results)));
-    let panicked =
-        |_| Err(Failure { code: Code::Internal, message: "the handler of ale_train panicked".into() });
-    match answer.unwrap_or_else(panicked) {
+    let failure = || Failure { code: Code::Internal, message: "the handler of ale_train panicked".into() };
+    match answer.unwrap_or_else(|_| Err(failure())) {
         Ok(()) => ptr::null_mut(),
         Err(failure) => create_error(frame, &failure),
     }

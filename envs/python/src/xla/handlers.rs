@@ -42,8 +42,8 @@ macro_rules! handlers {
 }
 
 handlers! {
-    /// `(handle, seeds, mask) -> (handle, results of a reset)`. `seeds` is a scalar, the seed of the first environment to be
-    /// reset, or has one entry for each environment to be reset.
+    /// `(handle, seeds, mask) -> (handle, results of a reset)`. `seeds` is a scalar, the seed of the first environment
+    /// to be reset, or has one entry for each environment to be reset.
     reset => |arguments, results| with_envs(arguments, results, |envs, state, results| {
         let mask = arguments.get(2, "reset_mask")?.elements::<Flag>()?;
         let mask: Vec<bool> = mask.iter().map(|flag| flag.get()).collect();
@@ -52,13 +52,13 @@ handlers! {
             return Err(first_of_some(selected, mask.len()));
         }
         state.reset(&seeds(&arguments.get(1, "seed")?, selected)?, Some(&mask))?;
-        put_reset(envs, &Rows::of(&state.env), results)
+        put_reset(envs, &Rows::last_batch(&state.env), results)
     });
 
     /// `(handle, actions) -> (handle, results of a step)`.
     step => |arguments, results| with_envs(arguments, results, |envs, state, results| {
         state.env.step(actions(&arguments.get(1, "actions")?)?.as_actions())?;
-        put_step(envs, &Rows::of(&state.env), results)
+        put_step(envs, &Rows::last_batch(&state.env), results)
     });
 
     /// `(handle, actions, env_ids) -> (handle,)`. Empty `env_ids` stand for those of the last batch.
@@ -76,7 +76,7 @@ handlers! {
     /// `(handle,) -> (handle, results of a step)`.
     recv => |arguments, results| with_envs(arguments, results, |envs, state, results| {
         state.env.recv()?;
-        put_step(envs, &Rows::of(&state.env), results)
+        put_step(envs, &Rows::last_batch(&state.env), results)
     });
 }
 

@@ -35,9 +35,9 @@ impl Drop for Opened {
 pub(crate) fn open(envs: &Arc<Environments>) -> Opened {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     open.last += 1;
-    let number = open.last;
-    open.envs.insert(number, Arc::downgrade(envs));
-    Opened(number)
+    let id = open.last;
+    open.envs.insert(id, Arc::downgrade(envs));
+    Opened(id)
 }
 
 /// Returns the handle in an argument and its environments.
@@ -46,7 +46,7 @@ pub(super) fn find(argument: &Argument<'_>) -> Result<([u8; 8], Arc<Environments
         Failure::invalid("the handle must have 8 elements; env.xla() returns it as the first of its results")
     })?;
     let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = open.envs.get(&u64::from_ne_bytes(handle)).and_then(Weak::upgrade);
-    let envs = found.ok_or_else(|| Failure::invalid("the vector environment of this handle is closed"))?;
+    let envs = open.envs.get(&u64::from_ne_bytes(handle)).and_then(Weak::upgrade);
+    let envs = envs.ok_or_else(|| Failure::invalid("the vector environment of this handle is closed"))?;
     Ok((handle, envs))
 }

@@ -76,7 +76,7 @@ impl Sink for Forms {
 }
 
 /// Returns the paths, element types and shapes of the results of a reset, after the handle.
-pub(crate) fn of_reset(envs: &Environments, rows: &Rows<'_>) -> Vec<Output> {
+pub(crate) fn reset_outputs(envs: &Environments, rows: &Rows<'_>) -> Vec<Output> {
     let mut forms = Forms::default();
     // `Forms` never fails.
     let _ = put_reset(envs, rows, &mut forms);
@@ -84,7 +84,7 @@ pub(crate) fn of_reset(envs: &Environments, rows: &Rows<'_>) -> Vec<Output> {
 }
 
 /// Returns the paths, element types and shapes of the results of a step, after the handle.
-pub(crate) fn of_step(envs: &Environments, rows: &Rows<'_>) -> Vec<Output> {
+pub(crate) fn step_outputs(envs: &Environments, rows: &Rows<'_>) -> Vec<Output> {
     let mut forms = Forms::default();
     // `Forms` never fails.
     let _ = put_step(envs, rows, &mut forms);
@@ -99,8 +99,8 @@ pub(super) fn put_reset(envs: &Environments, rows: &Rows<'_>, sink: &mut impl Si
     if envs.extra_info { put_columns(rows, columns::EXTRA, sink) } else { Ok(()) }
 }
 
-/// Puts the results of a step. Since the number of arrays cannot depend on their values, statistics of episodes and final
-/// observations are among them even if no episode ended.
+/// Puts the results of a step. Since the number of arrays cannot depend on their values, statistics of episodes and
+/// final observations are among them even if no episode ended.
 pub(super) fn put_step(envs: &Environments, rows: &Rows<'_>, sink: &mut impl Sink) -> Result<(), Failure> {
     let (batch, len) = (rows.batch, rows.len());
     sink.put(&["rewards"], len, &[], batch.rewards.iter().map(|&reward| reward as i32))?;
@@ -122,21 +122,23 @@ fn flags(flags: &[bool]) -> impl Iterator<Item = Flag> {
 }
 
 fn put_columns(rows: &Rows<'_>, columns: &[Column], sink: &mut impl Sink) -> Result<(), Failure> {
-    let (len, all) = (rows.len(), 0..rows.len());
+    let len = rows.len();
     for column in columns {
         let path: Vec<_> = ["info"].into_iter().chain(column.group).chain([column.name]).collect();
-        let all = all.clone();
+        let indices = 0..len;
         match column.values {
-            Values::I32(of) => sink.put(&path, len, &[], all.map(|row| of(rows, row)))?,
-            Values::I64(of) => sink.put(&path, len, &[], all.map(|row| of(rows, row) as i32))?,
-            Values::F64(of) => sink.put(&path, len, &[], all.map(|row| of(rows, row) as f32))?,
-            Values::Bool(of) => sink.put(&path, len, &[], all.map(|row| Flag::from(of(rows, row))))?,
+            Values::I32(value) => sink.put(&path, len, &[], indices.map(|row| value(rows, row)))?,
+            Values::I64(value) => sink.put(&path, len, &[], indices.map(|row| value(rows, row) as i32))?,
+            Values::F64(value) => sink.put(&path, len, &[], indices.map(|row| value(rows, row) as f32))?,
+            Values::Bool(value) => {
+                sink.put(&path, len, &[], indices.map(|row| Flag::from(value(rows, row))))?;
+            }
             Values::ActionMask => {
-                let masks: Vec<&[bool]> = all.map(|row| rows.action_mask(row)).collect();
+                let masks: Vec<&[bool]> = indices.map(|row| rows.action_mask(row)).collect();
                 let width = masks.first().map_or(0, |mask| mask.len());
                 sink.put(&path, len, &[width], masks.concat().into_iter().map(Flag::from))?;
             }
-            Values::Ram => sink.put(&path, len, &[ale::RAM], all.flat_map(|row| rows.ram(row)))?,
+            Values::Ram => sink.put(&path, len, &[ale::RAM], indices.flat_map(|row| rows.ram(row)))?,
         }
     }
     Ok(())

@@ -30,20 +30,22 @@ impl fmt::Display for OwnedAction {
 pub(super) fn sample_actions(space: &Space, count: usize) -> Vec<OwnedAction> {
     let mut generator = Pcg64::new(0);
     let mut row = vec![0; space.byte_len()];
-    let sample = |_| {
+    let actions = (0..count).map(|_| {
         space.sample(&mut generator, &mut row);
-        let leaves = space.leaves();
-        let values = leaves
-            .iter()
-            .flat_map(|leaf| (0..leaf.space.num_elements()).map(|index| leaf.element(&row, index)));
-        match ActionKind::of(space) {
-            Some(ActionKind::Continuous) => {
-                OwnedAction::Continuous(values.map(|value| value as f32).collect())
-            }
-            _ => OwnedAction::Discrete(values.map(|value| value as i32).collect()),
-        }
-    };
-    (0..count).map(sample).collect()
+        action_in_row(space, &row)
+    });
+    actions.collect()
+}
+
+/// Returns the action that `row` holds, a value of `space`.
+fn action_in_row(space: &Space, row: &[u8]) -> OwnedAction {
+    let leaves = space.leaves();
+    let values =
+        leaves.iter().flat_map(|leaf| (0..leaf.space.num_elements()).map(|index| leaf.element(row, index)));
+    match ActionKind::of(space) {
+        Some(ActionKind::Continuous) => OwnedAction::Continuous(values.map(|value| value as f32).collect()),
+        _ => OwnedAction::Discrete(values.map(|value| value as i32).collect()),
+    }
 }
 
 /// Returns actions of the wrong kind, length or range, made from a legal one.

@@ -22,7 +22,8 @@ pub enum Rule {
     AdvanceEqualsStep,
     /// Actions in the action space are performed.
     LegalActionsSucceed,
-    /// Actions that do not [fit](crate::Action::fits) the space are [`EnvError::InvalidAction`](crate::EnvError::InvalidAction).
+    /// Actions that do not [fit](crate::Action::fits) the space are
+    /// [`EnvError::InvalidAction`](crate::EnvError::InvalidAction).
     IllegalActionsAreErrors,
     /// A rejected action leaves the state unchanged.
     FailedStepsChangeNothing,

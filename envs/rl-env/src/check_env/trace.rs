@@ -56,12 +56,12 @@ impl Trace {
             return Err(rule.violated("reset wrote a different observation".to_owned()));
         }
         let pairs = self.transitions[from..].iter().zip(&other.transitions).zip(from..);
-        for ((expected, found), index) in pairs {
-            if expected.step != found.step {
-                let (expected, found) = (expected.step, found.step);
-                return Err(rule.violated(format!("step {index} returned {found:?}, not {expected:?}")));
+        for ((expected, actual), index) in pairs {
+            if expected.step != actual.step {
+                let (expected, actual) = (expected.step, actual.step);
+                return Err(rule.violated(format!("step {index} returned {actual:?}, not {expected:?}")));
             }
-            if expected != found {
+            if expected != actual {
                 return Err(rule.violated(format!("the observation differs after step {index}")));
             }
         }

@@ -24,8 +24,8 @@ pub enum CannotBatch {
 impl Space {
     /// Returns the space of `count` values of this space.
     ///
-    /// A `Box` gets a leading axis; `Discrete` becomes `MultiDiscrete`; `MultiDiscrete` and `MultiBinary` become a `Box` of
-    /// their type; the parts of `Dict` and `Tuple` are batched separately.
+    /// A `Box` gets a leading axis; `Discrete` becomes `MultiDiscrete`; `MultiDiscrete` and `MultiBinary` become a
+    /// `Box` of their type; the parts of `Dict` and `Tuple` are batched separately.
     #[must_use]
     pub fn batch(&self, count: usize) -> Self {
         match self {
@@ -55,8 +55,8 @@ impl Space {
         }
     }
 
-    /// Returns the space of one value from each of the `spaces`, which may differ in bounds, but not in kind, shape, type or
-    /// keys.
+    /// Returns the space of one value from each of the `spaces`, which may differ in bounds, but not in kind, shape,
+    /// type or keys.
     pub fn batch_differing(spaces: &[&Self]) -> Result<Self, CannotBatch> {
         let Some(&first) = spaces.first() else {
             return Err(CannotBatch::Empty);
@@ -123,11 +123,12 @@ impl Space {
             .collect()
     }
 
-    /// Returns true if the spaces have the same kind, shape and type; of their parts only the number or names are compared.
+    /// Returns true if the spaces have the same kind, shape and type; of their parts only the number or names are
+    /// compared.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Dict(own), Self::Dict(others)) => own.keys().eq(others.keys()),
-            (Self::Tuple(own), Self::Tuple(others)) => own.len() == others.len(),
+            (Self::Dict(parts), Self::Dict(others)) => parts.keys().eq(others.keys()),
+            (Self::Tuple(parts), Self::Tuple(others)) => parts.len() == others.len(),
             _ => {
                 let same_kind = std::mem::discriminant(self) == std::mem::discriminant(other);
                 same_kind && self.shape() == other.shape() && self.dtype() == other.dtype()

@@ -5,8 +5,8 @@ use super::{Dtype, Space};
 /// One array in a row: the location of a [`Space`] that is neither a `Dict` nor a `Tuple`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf<'a> {
-    /// The keys (of a `Dict`) and positions (in a `Tuple`) that lead to the leaf, joined by `/`. Empty if the whole space is
-    /// a leaf.
+    /// The keys (of a `Dict`) and positions (in a `Tuple`) that lead to the leaf, joined by `/`. Empty if the whole
+    /// space is a leaf.
     pub path: String,
     /// The space of the leaf.
     pub space: &'a Space,
@@ -29,8 +29,8 @@ impl Space {
     /// Returns the arrays of a row of an [`ObservationBuffer`](crate::ObservationBuffer), in their order.
     ///
     /// Leaves are in the order of a `Tuple`'s positions or a `Dict`'s sorted keys, depth first. Each starts at the next
-    /// multiple of its element size; as rows are aligned to eight bytes, every leaf is aligned for its type. Padding bytes
-    /// have no meaning.
+    /// multiple of its element size; as rows are aligned to eight bytes, every leaf is aligned for its type. Padding
+    /// bytes have no meaning.
     pub fn leaves(&self) -> Vec<Leaf<'_>> {
         let mut leaves = Vec::new();
         self.collect_leaves(String::new(), 0, &mut leaves);

@@ -58,8 +58,8 @@ impl Dtype {
     }
 }
 
-/// The lower or upper bounds of a [`Space::Box`]. `f64` represents every value of every [`Dtype`] exactly (integers up to
-/// 2^53).
+/// The lower or upper bounds of a [`Space::Box`]. `f64` represents every value of every [`Dtype`] exactly (integers up
+/// to 2^53).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Bound {
     /// The same bound for all elements.

@@ -8,11 +8,11 @@ use crate::Pcg64;
 impl Space {
     /// Writes a random value to `row`, as `gymnasium.spaces.Space.sample` does.
     ///
-    /// Discrete and binary values are uniform. An element of a `Box` is uniform if it has two finite bounds, exponential
-    /// with mean 1 from the bound on if it has one, and normal otherwise; integers are rounded down.
+    /// Discrete and binary values are uniform. An element of a `Box` is uniform if it has two finite bounds,
+    /// exponential with mean 1 from the bound on if it has one, and normal otherwise. Integers are rounded down.
     ///
-    /// With the same generator the values equal Gymnasium's for spaces whose elements all have two bounds, except `Dict`
-    /// and `Tuple`: their leaves share one generator here, while Gymnasium gives each leaf its own.
+    /// With the same generator the values equal Gymnasium's for spaces whose elements all have two bounds, except
+    /// `Dict` and `Tuple`. Their leaves share one generator here, while Gymnasium gives each leaf its own.
     pub fn sample(&self, generator: &mut Pcg64, row: &mut [u8]) {
         row.fill(0);
         for leaf in self.leaves() {

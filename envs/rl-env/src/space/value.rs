@@ -18,15 +18,15 @@ impl Space {
         }
     }
 
-    /// Writes the value in `row` as [`flat_len`](Self::flat_len) floats, for networks: discrete values one-hot, everything
-    /// else unchanged, leaf by leaf. This is `gymnasium.spaces.flatten`.
+    /// Writes the value in `row` as [`flat_len`](Self::flat_len) floats, for networks: discrete values one-hot,
+    /// everything else unchanged, leaf by leaf. This is `gymnasium.spaces.flatten`.
     ///
     /// A discrete value outside its space is written as zeros.
     pub fn flatten(&self, row: &[u8], flat: &mut [f32]) {
         let mut rest = flat;
         for leaf in self.leaves() {
-            let (own, others) = rest.split_at_mut(leaf.space.flat_len());
-            leaf.flatten(row, own);
+            let (elements, others) = rest.split_at_mut(leaf.space.flat_len());
+            leaf.flatten(row, elements);
             rest = others;
         }
     }
@@ -45,7 +45,8 @@ impl Space {
 }
 
 impl Leaf<'_> {
-    /// Returns element `index` (axes flattened) of the leaf from a row of the whole space. Exact for integers up to 2^53.
+    /// Returns element `index` (axes flattened) of the leaf from a row of the whole space. Exact for integers up to
+    /// 2^53.
     pub fn element(&self, row: &[u8], index: usize) -> f64 {
         let size = self.dtype.size();
         let bytes = &row[self.offset + index * size..][..size];

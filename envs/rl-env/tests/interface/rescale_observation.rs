@@ -97,11 +97,10 @@ fn keeps_values_without_two_finite_bounds() {
 
 #[test]
 fn reset_step_and_observe_agree() {
-    let env = || {
+    let [mut env, mut copy] = [(); 2].map(|()| {
         RescaleObservation::new(Shown::new(Space::floats(1, 0.0, 8.0), &[8.0]))
             .expect("the space is a box of floats")
-    };
-    let (mut env, mut copy) = (env(), env());
+    });
     assert_eq!(row(1, |bytes| env.reset(Some(3), bytes)), [1.0]);
     let step = |bytes: &mut [u8]| assert!(env.step(Action::Discrete(&[0]), bytes).is_ok());
     assert_eq!(row(1, step), [0.0]);

@@ -12,11 +12,15 @@ fn list(value: &Value) -> &[Value] {
 }
 
 fn floats(value: &Value) -> Vec<f64> {
-    let number = |value: &Value| match value {
+    list(value).iter().map(float).collect()
+}
+
+/// Reads a number, or the text that JSON has in place of an infinite one.
+fn float(value: &Value) -> f64 {
+    match value {
         Value::String(text) => text.parse().unwrap(),
         _ => value.as_f64().unwrap(),
-    };
-    list(value).iter().map(number).collect()
+    }
 }
 
 fn counts(value: &Value) -> Vec<usize> {
@@ -74,25 +78,26 @@ fn row_of(space: &Space, elements: &[f64]) -> Vec<u8> {
     row
 }
 
+fn draw_below(generator: &mut Pcg64, bound: u32, count: usize) -> Vec<i64> {
+    (0..count).map(|_| generator.below(bound).into()).collect()
+}
+
 #[test]
 fn random_numbers_equal_those_of_numpy() {
     for draws in list(&record()["draws"]) {
         let seed = draws["seed"].as_u64().unwrap();
         let mut generator = Pcg64::new(seed);
         let bits = |generator: &mut Pcg64| (generator.random() * (1_u64 << 53) as f64) as i64;
-        let below = |generator: &mut Pcg64, bound, count| -> Vec<i64> {
-            (0..count).map(|_| generator.below(bound).into()).collect()
-        };
         assert_eq!(
             (0..4).map(|_| bits(&mut generator)).collect::<Vec<_>>(),
             integers(&draws["bits"]),
             "{seed}"
         );
-        assert_eq!(below(&mut generator, 13, 5), integers(&draws["below_13"]), "{seed}");
+        assert_eq!(draw_below(&mut generator, 13, 5), integers(&draws["below_13"]), "{seed}");
         assert_eq!(bits(&mut generator), draws["float"], "{seed}");
-        let large = below(&mut generator, 3_000_000_000, 8);
+        let large = draw_below(&mut generator, 3_000_000_000, 8);
         assert_eq!(large, integers(&draws["below_3_000_000_000"]), "{seed}");
-        let cards = below(&mut generator, 13, 8);
+        let cards = draw_below(&mut generator, 13, 8);
         assert_eq!(cards.iter().map(|card| 10.min(card + 1)).collect::<Vec<_>>(), integers(&draws["choice"]));
         let tosses: Vec<i64> = generator.coin_tosses().take(11).map(i64::from).collect();
         assert_eq!(tosses, integers(&draws["tosses"]), "{seed}");

@@ -2,9 +2,9 @@
 
 Needs gymnasium 1.4.0 and numpy 2.4.6:  python record_traces.py
 
-A line is `reset SEED | OBSERVATION | INFO` or `step ACTION | REWARD TERMINATED TRUNCATED | OBSERVATION | INFO`; `-` stands for
-no seed. Rewards are the bits of a float32 in hexadecimal; INFO is the transition's probability and, for Taxi, the
-action mask.
+A line is `reset SEED | OBSERVATION | INFO` or `step ACTION | REWARD TERMINATED TRUNCATED | OBSERVATION | INFO`. `-`
+stands for no seed. Rewards are the bits of a float32 in hexadecimal. INFO is the transition's probability and, for Taxi,
+the action mask.
 """
 
 from pathlib import Path

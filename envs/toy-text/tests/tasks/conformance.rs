@@ -27,9 +27,6 @@ fn variants_follow_the_rules() {
 fn flattened_observations_are_one_hot() {
     let mut registry = Registry::new();
     toy_text::register(&mut registry).unwrap();
-    let floats = |row: &[u8]| -> Vec<f32> {
-        row.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect()
-    };
     for id in registry.ids() {
         assert_eq!(check_env(&mut FlattenObservation::new(registry.make(id).unwrap())), Ok(()), "{id}");
     }
@@ -39,8 +36,8 @@ fn flattened_observations_are_one_hot() {
     lake.reset(Some(4), &mut state);
     flat.reset(Some(4), &mut row);
     for _ in 0..10 {
-        let place = i64::from_ne_bytes(state) as usize;
-        let expected: Vec<f32> = (0..16).map(|index| f32::from(index == place)).collect();
+        let cell = i64::from_ne_bytes(state) as usize;
+        let expected: Vec<f32> = (0..16).map(|index| f32::from(index == cell)).collect();
         assert_eq!(floats(&row), expected);
         lake.step(Action::Discrete(&[1]), &mut state).unwrap();
         flat.step(Action::Discrete(&[1]), &mut row).unwrap();
@@ -53,4 +50,8 @@ fn flattened_observations_are_one_hot() {
     for part in [0..32, 32..43, 43..45] {
         assert_eq!(row[part].iter().sum::<f32>(), 1.0);
     }
+}
+
+fn floats(row: &[u8]) -> Vec<f32> {
+    row.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect()
 }

@@ -1,5 +1,7 @@
 //! Detection of a cartridge's scheme from its image.
 
+use std::ops::RangeInclusive;
+
 use super::error::CartridgeError;
 use super::scheme::Scheme;
 
@@ -41,25 +43,17 @@ const ENOUGH: usize = 3;
 /// Returns true for programs that access $xFE0-$xFF7 by absolute addresses. Programs for E0 switch slices this way;
 /// other programs do not access these addresses.
 fn is_parker(rom: &[u8]) -> bool {
-    let switches = |operand: u16| operand & 0x1000 != 0 && matches!(operand & 0xFFF, 0xFE0..=0xFF7);
-    absolute_operands(rom, &ACCESSES).filter(|&operand| switches(operand)).count() >= ENOUGH
+    count_accesses(rom, 0xFE0..=0xFF7) >= ENOUGH
 }
 
 /// Returns true for programs that access $xFE0-$xFEB and none of F6's hotspots, as programs for E7 do.
 fn is_m_network(rom: &[u8]) -> bool {
-    let touches = |first: u16, last: u16| {
-        let there = |operand: &u16| operand & 0x1000 != 0 && (first..=last).contains(&(operand & 0xFFF));
-        absolute_operands(rom, &ACCESSES).filter(there).count()
-    };
-    touches(0xFE0, 0xFEB) >= ENOUGH && touches(0xFF6, 0xFF9) == 0
+    count_accesses(rom, 0xFE0..=0xFEB) >= ENOUGH && count_accesses(rom, 0xFF6..=0xFF9) == 0
 }
 
 /// Returns true if each bank calls routines in both banks, by addresses $Dxxx and $Fxxx, as programs for FE do.
 fn is_activision_fe(rom: &[u8]) -> bool {
-    let calls = |bank: &[u8], page: u16| {
-        absolute_operands(bank, &[JSR]).filter(|&target| target >> 12 == page).count()
-    };
-    rom.chunks_exact(4096).all(|bank| calls(bank, 0xD) >= ENOUGH && calls(bank, 0xF) >= ENOUGH)
+    rom.chunks_exact(4096).all(|bank| count_calls(bank, 0xD) >= ENOUGH && count_calls(bank, 0xF) >= ENOUGH)
 }
 
 /// Returns true for programs that access both addresses. Those of UA and Econobanking are decoded by no other device.
@@ -85,6 +79,18 @@ const STA_X: u8 = 0x9D;
 const STA_Y: u8 = 0x99;
 /// `STA STX STY LDA LDX LDY BIT CMP NOP`
 const ACCESSES: [u8; 9] = [0x8D, 0x8E, 0x8C, 0xAD, 0xAE, 0xAC, 0x2C, 0xCD, 0x0C];
+
+/// Returns the number of instructions that access these addresses of the cartridge's window.
+fn count_accesses(rom: &[u8], addresses: RangeInclusive<u16>) -> usize {
+    absolute_operands(rom, &ACCESSES)
+        .filter(|operand| operand & 0x1000 != 0 && addresses.contains(&(operand & 0xFFF)))
+        .count()
+}
+
+/// Returns the number of calls of addresses whose highest hexadecimal digit is `digit`.
+fn count_calls(bank: &[u8], digit: u16) -> usize {
+    absolute_operands(bank, &[JSR]).filter(|&target| target >> 12 == digit).count()
+}
 
 /// Returns the operands of all byte sequences that look like one of these instructions, data included.
 fn absolute_operands(rom: &[u8], opcodes: &[u8]) -> impl Iterator<Item = u16> {

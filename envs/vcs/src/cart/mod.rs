@@ -149,14 +149,16 @@ impl Cartridge {
     /// slices as now elsewhere.
     fn accepts_window(&self, window: &[u32; 4]) -> bool {
         let (banks, slices) = self.scheme.switched_banks();
-        let size = slices * SLICE;
-        let is_bank = |slots: &[u32]| {
-            let start = slots[0] as usize / size * size;
-            start < self.rom.len() / size * size
-                && slots.iter().zip((start..).step_by(SLICE)).all(|(&slot, offset)| slot as usize == offset)
-        };
         let (switched, fixed) = window.split_at(banks * slices);
-        switched.chunks(slices).all(is_bank) && fixed == &self.window[banks * slices..]
+        switched.chunks(slices).all(|slots| self.is_bank(slots)) && fixed == &self.window[banks * slices..]
+    }
+
+    /// Returns true if these slots of the window map a whole bank of the image.
+    fn is_bank(&self, slots: &[u32]) -> bool {
+        let size = slots.len() * SLICE;
+        let start = slots[0] as usize / size * size;
+        start < self.rom.len() / size * size
+            && slots.iter().zip((start..).step_by(SLICE)).all(|(&slot, offset)| slot as usize == offset)
     }
 
     /// Resets the cartridge with the console: selects the start banks and randomises the RAM.
@@ -188,11 +190,11 @@ impl Cartridge {
         if address & 0x1000 == 0 {
             return None;
         }
-        let place = usize::from(address) % BANK;
+        let offset = usize::from(address) % BANK;
         Some(match self.scheme {
-            Scheme::E0 => self.window[place / SLICE] as usize * (BANK / SLICE) + place,
+            Scheme::E0 => self.window[offset / SLICE] as usize * (BANK / SLICE) + offset,
             Scheme::Fe => by_a13(address),
-            _ => self.window[0] as usize + place,
+            _ => self.window[0] as usize + offset,
         })
     }
 
@@ -379,19 +381,22 @@ impl Cartridge {
     /// Maps an address to the cartridge's RAM. Each byte has one address to write it and another to read it.
     fn ram_at(&self, address: u16) -> Option<RamPort> {
         let address = usize::from(address) % BANK;
-        let port = |write: usize, read: usize, size: usize, offset: usize| {
-            let within =
-                |port: usize| address.checked_sub(port).filter(|&byte| byte < size).map(|byte| offset + byte);
-            within(read).map(RamPort::Read).or_else(|| within(write).map(RamPort::Write))
+        let (ports, offset) = match self.scheme {
+            Scheme::F8Sc | Scheme::F6Sc | Scheme::F4Sc => {
+                (RamPorts { write: 0x000, read: 0x080, size: 128 }, 0)
+            }
+            Scheme::Fa => (RamPorts { write: 0x000, read: 0x100, size: 256 }, 0),
+            Scheme::Cv => (RamPorts { write: 0x400, read: 0x000, size: 1024 }, 0),
+            Scheme::E7 if address < 0x800 && self.ram_below => {
+                (RamPorts { write: 0x000, read: 0x400, size: 1024 }, 0)
+            }
+            Scheme::E7 => {
+                let page = 1024 + 256 * usize::from(self.ram_page);
+                (RamPorts { write: 0x800, read: 0x900, size: 256 }, page)
+            }
+            _ => return None,
         };
-        match self.scheme {
-            Scheme::F8Sc | Scheme::F6Sc | Scheme::F4Sc => port(0x000, 0x080, 128, 0),
-            Scheme::Fa => port(0x000, 0x100, 256, 0),
-            Scheme::Cv => port(0x400, 0x000, 1024, 0),
-            Scheme::E7 if address < 0x800 && self.ram_below => port(0x000, 0x400, 1024, 0),
-            Scheme::E7 => port(0x800, 0x900, 256, 1024 + 256 * usize::from(self.ram_page)),
-            _ => None,
-        }
+        ports.port_at(address, offset)
     }
 
     /// Maps a bank to the whole window.
@@ -417,6 +422,23 @@ impl Cartridge {
             }
             scheme => self.select(scheme.start_bank()),
         }
+    }
+}
+
+/// The addresses within the window that access RAM: `size` from `write` on to write it, and as many from `read` on to
+/// read it.
+struct RamPorts {
+    write: usize,
+    read: usize,
+    size: usize,
+}
+
+impl RamPorts {
+    /// Returns the port at an address. The first byte of the ports is the byte `offset` of RAM.
+    fn port_at(&self, address: usize, offset: usize) -> Option<RamPort> {
+        let byte = |first: usize| address.checked_sub(first).filter(|&byte| byte < self.size);
+        let read = byte(self.read).map(|byte| RamPort::Read(offset + byte));
+        read.or_else(|| byte(self.write).map(|byte| RamPort::Write(offset + byte)))
     }
 }
 

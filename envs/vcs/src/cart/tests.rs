@@ -37,13 +37,13 @@ fn reading_or_writing_a_hotspot_selects_its_bank_and_reads_its_byte() {
     ] {
         let mut cartridge = cartridge(scheme, kilobytes);
         assert_eq!(shown(&cartridge), bank(start), "{scheme} at power-up");
-        for number in (0..kilobytes as u8 / 4).rev() {
-            let hotspot = first + u16::from(number);
-            assert_eq!(cartridge.read(hotspot, 0), 4 * number + 3, "{scheme}: the byte of the new bank");
-            assert_eq!(shown(&cartridge), bank(number), "{scheme} after a read");
+        for index in (0..kilobytes as u8 / 4).rev() {
+            let hotspot = first + u16::from(index);
+            assert_eq!(cartridge.read(hotspot, 0), 4 * index + 3, "{scheme}: the byte of the new bank");
+            assert_eq!(shown(&cartridge), bank(index), "{scheme} after a read");
             cartridge.select(0);
             cartridge.write(hotspot, 0);
-            assert_eq!(shown(&cartridge), bank(number), "{scheme} after a write");
+            assert_eq!(shown(&cartridge), bank(index), "{scheme} after a write");
         }
     }
 }

@@ -38,12 +38,13 @@ impl Unit {
         if address & 0x1000 == 0 {
             return None;
         }
-        let place = address & 0xFFF;
+        let offset = address & 0xFFF;
         match self.mapping {
             Mapping::ByA13 => Some(by_a13(address)),
             Mapping::Whole | Mapping::Slices => {
-                let within = self.plain.contains(&place) && self.window.contains(&place);
-                within.then(|| self.image.start + usize::from(place - self.window.start) % self.image.len())
+                let is_plain = self.plain.contains(&offset) && self.window.contains(&offset);
+                is_plain
+                    .then(|| self.image.start + usize::from(offset - self.window.start) % self.image.len())
             }
         }
     }
@@ -59,11 +60,11 @@ impl Unit {
         if address & 0x1000 == 0 {
             return None;
         }
-        let place = address & 0xFFF;
+        let offset = address & 0xFFF;
         match self.mapping {
-            Mapping::Whole => Some(self.image.start + usize::from(place)),
+            Mapping::Whole => Some(self.image.start + usize::from(offset)),
             Mapping::Slices => {
-                self.window.contains(&place).then(|| self.image.start * (BANK / SLICE) + usize::from(place))
+                self.window.contains(&offset).then(|| self.image.start * (BANK / SLICE) + usize::from(offset))
             }
             Mapping::ByA13 => Some(by_a13(address)),
         }

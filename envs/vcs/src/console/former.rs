@@ -1,14 +1,15 @@
-//! The first frame after a saved state is restored. As in ale-py 0.12.1, it is drawn over the screens from before: where it
-//! draws nothing, they remain visible. Later frames do not show them.
+//! The first frame after a saved state is restored. As in ale-py 0.12.1, it is drawn over the screens from before:
+//! where it draws nothing, they remain visible. Later frames do not show them.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Console, ForeignSnapshot, NONE};
+use super::latches::NO_LATCHES;
+use super::{Console, ForeignSnapshot};
 use crate::replay::FrameStart;
 use crate::tia::{self, Drawing};
 
-/// The screens from before a state was restored, which are shown instead of the console's own until the second frame
-/// after it.
+/// The screens from before a state was restored, which are shown until the second frame after it, instead of the
+/// screens of the console.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FormerScreens {
     /// Palette bytes of the current and of the previous screen.
@@ -70,7 +71,7 @@ impl Console {
             former.free();
             return run(self);
         }
-        let start = FrameStart::of(&self.cpu, &mut self.machine);
+        let start = FrameStart::capture(&self.cpu, &mut self.machine);
         let begins = !self.is_within_frame();
         run(self);
         if begins && self.machine.tia.covers_screen() {
@@ -82,16 +83,16 @@ impl Console {
 
     /// Draws the frame that began at `start`, the last one, over former screens.
     fn drawn_over(&mut self, former: FormerScreens, start: &FrameStart) -> FormerScreens {
-        let now = FrameStart::of(&self.cpu, &mut self.machine);
-        let own = self.machine.tia.take_screens();
+        let now = FrameStart::capture(&self.cpu, &mut self.machine);
+        let console_screens = self.machine.tia.take_screens();
         start.restore(&mut self.cpu, &mut self.machine);
         let mut screens = former.screens;
         screens.rotate_right(self.machine.tia.current_screen());
         self.machine.tia.put_screens(screens);
-        self.request(Drawing::Spans, NONE);
+        self.request(Drawing::Spans, NO_LATCHES);
         let mut screens = self.machine.tia.take_screens();
         screens.rotate_left(self.machine.tia.current_screen());
-        self.machine.tia.put_screens(own);
+        self.machine.tia.put_screens(console_screens);
         now.restore(&mut self.cpu, &mut self.machine);
         FormerScreens { screens, is_drawn_over: true }
     }

@@ -5,12 +5,13 @@ use std::iter;
 use serde::{Deserialize, Serialize};
 
 use super::{Console, ForeignSnapshot};
+use crate::machine::Machine;
 use crate::replay::FrameStart;
 
 /// The two screens of a [saved](Console::save) console, the current one first.
 ///
-/// Most programs draw the whole screen in every frame. Others leave some of it as it was two frames ago, so a state that
-/// lacks its screens would not continue with the same pixels.
+/// Most programs draw the whole screen in every frame. Others leave some of it as it was two frames ago, so a state
+/// that lacks its screens would not continue with the same pixels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedScreens([SavedScreen; 2]);
 
@@ -25,8 +26,19 @@ enum SavedScreen {
 
 impl SavedScreen {
     fn runs(pixels: &[u8]) -> Self {
-        let run = |run: &[u8]| (run.len() as u16, run[0]);
-        Self::Runs(pixels.chunk_by(|a, b| a == b).map(run).collect())
+        let runs = pixels.chunk_by(|a, b| a == b);
+        Self::Runs(runs.map(|run| (run.len() as u16, run[0])).collect())
+    }
+
+    /// Returns true if a deserialised screen can be the screen `screen` of this machine.
+    fn fits(&self, machine: &Machine, screen: usize) -> bool {
+        match self {
+            Self::Frame(start) => start.fits(machine, screen),
+            Self::Runs(runs) => {
+                let lengths = runs.iter().map(|&(length, _)| usize::from(length));
+                lengths.sum::<usize>() == machine.tia.screen_len()
+            }
+        }
     }
 }
 
@@ -34,8 +46,8 @@ impl Console {
     /// Saves the state: a copy without screens, an eighth of a console's memory, and the screens in a compact form. The
     /// copy cannot run.
     pub fn save(&mut self) -> (Self, SavedScreens) {
-        // The copy does not have the frames from which to find open collisions later.
-        self.settle_latches();
+        // The copy does not have the frames from which to compute unknown latches later.
+        self.compute_latches();
         let current = self.machine.tia.current_screen();
         let screens = [(current, 0), (1 - current, 1)].map(|(screen, saved)| self.save_screen(screen, saved));
         let replays = std::mem::take(&mut self.replays);
@@ -63,14 +75,7 @@ impl Console {
     /// Restores a saved state, but shows the screens from before until the second frame. Errors are those of
     /// [`restore`](Self::restore).
     pub fn restore_saved(&mut self, state: Self, screens: &SavedScreens) -> Result<(), ForeignSnapshot> {
-        let fits = |(screen, saved): (usize, &SavedScreen)| match saved {
-            SavedScreen::Frame(start) => start.fits(&self.machine, screen),
-            SavedScreen::Runs(runs) => {
-                let lengths = runs.iter().map(|&(length, _)| usize::from(length));
-                lengths.sum::<usize>() == self.machine.tia.screen_len()
-            }
-        };
-        if !self.accepts(&state) || !screens.0.iter().enumerate().all(fits) {
+        if !self.accepts(&state) || !self.accepts_screens(screens) {
             return Err(ForeignSnapshot);
         }
         let former = self.take_former_screens();
@@ -82,6 +87,10 @@ impl Console {
             self.restore_screen(screen, saved);
         }
         Ok(())
+    }
+
+    fn accepts_screens(&self, screens: &SavedScreens) -> bool {
+        screens.0.iter().enumerate().all(|(screen, saved)| saved.fits(&self.machine, screen))
     }
 
     fn restore_screen(&mut self, screen: usize, saved: &SavedScreen) {

@@ -27,7 +27,7 @@ impl Object {
     }
 }
 
-/// The players and missiles by their numbers.
+/// The players and missiles by their indices.
 pub(super) const PLAYERS: [Object; 2] = [Object::P0, Object::P1];
 pub(super) const MISSILES: [Object; 2] = [Object::M0, Object::M1];
 
@@ -59,17 +59,17 @@ const PAIRS: [(u8, Object, Object); 15] = {
 
 /// All latches.
 pub(crate) const ALL: u16 = {
-    let mut all = 0;
+    let mut latches = 0;
     let mut pair = 0;
     while pair < PAIRS.len() {
-        all |= 1 << PAIRS[pair].0;
+        latches |= 1 << PAIRS[pair].0;
         pair += 1;
     }
-    all
+    latches
 };
 
 /// The latches of each object.
-pub(super) const OF_OBJECT: [u16; 6] = {
+pub(super) const BY_OBJECT: [u16; 6] = {
     let mut table = [0; 6];
     let mut pair = 0;
     while pair < PAIRS.len() {
@@ -104,11 +104,11 @@ static POSSIBLE: [u16; 64] = {
     table
 };
 
-/// Returns the latches among `missing` that objects with these pixels set within `place`.
+/// Returns the latches among `missing` that objects with these pixels set within `span`.
 #[inline]
-pub(super) fn latches(pixels: impl Fn(Object) -> Mask, place: Mask, missing: u16) -> u16 {
+pub(super) fn latches(pixels: impl Fn(Object) -> Mask, span: Mask, missing: u16) -> u16 {
     pairs(missing)
-        .filter(|&(_, first, second)| (pixels(first) & place).intersects(pixels(second)))
+        .filter(|&(_, first, second)| (pixels(first) & span).intersects(pixels(second)))
         .fold(0, |latches, (latch, ..)| latches | latch)
 }
 

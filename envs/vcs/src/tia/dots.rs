@@ -4,10 +4,12 @@
 //! clock every object is evaluated. Drawing happens at every access, like in the reference; a piece is the part of a
 //! line that one access draws.
 
+mod draw;
+mod objects;
+
 use super::registers::{
-    COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1,
-    HMOVE, HMP0, HMP1, NUSIZ0, NUSIZ1, PF0, PF1, PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1,
-    RESP0, RESP1, VBLANK, VDELBL, VDELP0, VSYNC,
+    CTRLPF, CXCLR, ENABL, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1, HMOVE, HMP0, HMP1, NUSIZ0, NUSIZ1, PF0, PF1,
+    PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
 };
 use super::{Geometry, WIDTH};
 
@@ -17,31 +19,6 @@ const M0: usize = 2;
 const M1: usize = 3;
 const BL: usize = 4;
 const PF: usize = 5;
-
-/// The bits of the collision registers CXM0P to CXPPMM: register, bit, and the two objects.
-const COLLISIONS: [(usize, u8, usize, usize); 15] = [
-    (0, 0x80, M0, P1),
-    (0, 0x40, M0, P0),
-    (1, 0x80, M1, P0),
-    (1, 0x40, M1, P1),
-    (2, 0x80, P0, PF),
-    (2, 0x40, P0, BL),
-    (3, 0x80, P1, PF),
-    (3, 0x40, P1, BL),
-    (4, 0x80, M0, PF),
-    (4, 0x40, M0, BL),
-    (5, 0x80, M1, PF),
-    (5, 0x40, M1, BL),
-    (6, 0x80, BL, PF),
-    (7, 0x80, P0, P1),
-    (7, 0x40, M0, M1),
-];
-
-/// The sets of active objects that are painted in groups of four pixels; those of the second list only
-/// without the score bit.
-const BY_FOURS: [&[usize]; 11] =
-    [&[PF], &[P0], &[P1], &[P0, P1], &[M0], &[M1], &[M0, M1], &[BL], &[M0, BL], &[M1, BL], &[P1, BL]];
-const BY_FOURS_WITHOUT_SCORE: [&[usize]; 3] = [&[P0, PF], &[P1, PF], &[BL, PF]];
 
 pub(super) struct Dots {
     geometry: Geometry,
@@ -316,206 +293,6 @@ impl Dots {
         }
         self.positions[player] = position;
         self.first_copy_suppressed[player] = suppressed;
-    }
-
-    /// Draws up to the colour clock `to`, exclusive.
-    fn draw(&mut self, to: i32) {
-        let to = to.min(self.display_stop);
-        if to < self.display_start || self.drawn_to >= to {
-            return;
-        }
-        let mut piece_start = None;
-        for clock in self.drawn_to..to {
-            let hpos = (clock - self.origin) % 228;
-            let row = ((clock - self.origin) / 228) as usize;
-            if hpos == 0 && row > 0 {
-                self.end_of_line();
-                piece_start = None;
-            }
-            if hpos >= 68 {
-                let x = (hpos - 68) as usize;
-                let colour = self.dot(x);
-                self.paint(row, x, colour);
-                piece_start.get_or_insert(x);
-            }
-            if hpos == 227 || clock + 1 == to {
-                self.end_of_piece(row, piece_start, hpos + 1);
-            }
-        }
-        self.drawn_to = to;
-    }
-
-    /// Applies the side effects of painting a piece that begins at pixel `start` and ends before `hpos`.
-    fn end_of_piece(&mut self, row: usize, start: Option<usize>, hpos: i32) {
-        if let Some(start) = start {
-            self.overshoot(row, start, (hpos - 68) as usize);
-        }
-        // The comb is as long as at the start of a line, but begins at the start of the piece.
-        let first = start.unwrap_or(0);
-        let skipped_to = if start.is_some() { 68 + first as i32 } else { hpos };
-        if self.comb && skipped_to < 76 {
-            for x in 0..(76 - skipped_to) as usize {
-                self.paint(row, first + x, 0);
-            }
-            if hpos >= 76 {
-                self.comb = false;
-            }
-        }
-    }
-
-    fn overshoot(&mut self, row: usize, start: usize, end: usize) {
-        let cell = end / 4 * 4;
-        let active: Vec<usize> = (P0..=PF).filter(|&object| self.is_active(object)).collect();
-        let by_fours = BY_FOURS.contains(&active.as_slice())
-            || !self.score() && BY_FOURS_WITHOUT_SCORE.contains(&active.as_slice());
-        let covered = |x: usize| active.iter().any(|&object| object != PF && self.covers(object, x));
-        if end == cell || cell < start || self.is_blanked() || !by_fours || (cell..cell + 4).any(covered) {
-            return;
-        }
-        let colour = match (self.playfield(cell), self.score() && active == [PF]) {
-            (false, _) => self.colour(COLUBK),
-            (true, false) => self.colour(COLUPF),
-            (true, true) => self.colour(if cell < 80 { COLUP0 } else { COLUP1 }),
-        };
-        for x in end..cell + 4 {
-            self.paint(row, x, colour);
-        }
-    }
-
-    fn end_of_line(&mut self) {
-        self.mirrored = self.byte(CTRLPF) & 1 != 0;
-        self.first_copy_suppressed = [false; 2];
-        if self.stars {
-            self.star_line = (self.star_line + 1) % 4;
-            let left = [18, 33, 0, 17][self.star_line];
-            self.positions[M0] = (self.positions[M0] - left).rem_euclid(160);
-            self.star_width = match self.star_line {
-                1 => StarWidth::AtLeastTwo,
-                2 => StarWidth::Zero,
-                _ => StarWidth::Normal,
-            };
-        }
-    }
-
-    fn paint(&mut self, row: usize, x: usize, colour: u8) {
-        if let Some(pixel) = self.screens[self.current].get_mut(row * WIDTH + x) {
-            *pixel = colour;
-        }
-    }
-
-    /// Latches the collisions of pixel `x` and returns its colour.
-    fn dot(&mut self, x: usize) -> u8 {
-        if self.is_blanked() {
-            return 0;
-        }
-        let on: [bool; 6] = std::array::from_fn(|object| self.is_on(object, x));
-        for (register, bit, first, second) in COLLISIONS {
-            if on[first] && on[second] {
-                self.collisions[register] |= bit;
-            }
-        }
-        let alone = on[PF] && (P0..=BL).all(|object| !self.is_active(object));
-        let priority = self.byte(CTRLPF) & 4 != 0 && !(self.score() && alone);
-        let score_colour = if x < 80 { COLUP0 } else { COLUP1 };
-        self.colour(if priority && (on[PF] || on[BL]) {
-            COLUPF
-        } else if on[P0] || on[M0] {
-            COLUP0
-        } else if !priority && self.score() && on[PF] {
-            score_colour
-        } else if on[P1] || on[M1] {
-            COLUP1
-        } else if on[PF] || on[BL] {
-            COLUPF
-        } else {
-            COLUBK
-        })
-    }
-
-    fn is_on(&self, object: usize, x: usize) -> bool {
-        match object {
-            P0 | P1 => self.player(object, x),
-            PF => self.playfield(x),
-            _ => self.is_active(object) && self.covers(object, x),
-        }
-    }
-
-    /// Returns true if the object is switched on.
-    fn is_active(&self, object: usize) -> bool {
-        match object {
-            P0 | P1 => self.graphics(object) != 0,
-            M0 => self.byte(ENAM0) & 2 != 0 && self.byte(RESMP0) & 2 == 0,
-            M1 => self.byte(ENAM1) & 2 != 0 && self.byte(RESMP1) & 2 == 0,
-            BL if self.byte(VDELBL) & 1 != 0 => self.old_enabl & 2 != 0,
-            BL => self.byte(ENABL) & 2 != 0,
-            _ => self.byte(PF0) & 0xF0 != 0 || self.byte(PF1) != 0 || self.byte(PF2) != 0,
-        }
-    }
-
-    /// Returns true if a copy of the object, solid and switched on, would cover pixel `x`.
-    fn covers(&self, object: usize, x: usize) -> bool {
-        let pixels = |offset: i32| (x as i32 - self.positions[object] - offset).rem_euclid(160);
-        match object {
-            P0 | P1 => self.player_bit(object, x).is_some(),
-            M0 | M1 => {
-                let nusiz = self.nusiz(object - M0);
-                let mut size = nusiz >> 4 & 3;
-                match self.star_width {
-                    StarWidth::AtLeastTwo if object == M0 => size |= 1,
-                    StarWidth::Zero if object == M0 => return false,
-                    _ => {}
-                }
-                copies(nusiz).iter().any(|&offset| pixels(offset) < 1 << size)
-            }
-            _ => pixels(0) < 1 << (self.byte(CTRLPF) >> 4 & 3),
-        }
-    }
-
-    fn player(&self, player: usize, x: usize) -> bool {
-        self.player_bit(player, x).is_some_and(|bit| self.graphics(player) >> bit & 1 != 0)
-    }
-
-    /// Returns the index of the bit of a player's graphics at pixel `x`.
-    fn player_bit(&self, player: usize, x: usize) -> Option<i32> {
-        let nusiz = self.nusiz(player);
-        let reflected = self.byte(REFP0 + player as u16) & 8 != 0;
-        for &offset in copies(nusiz) {
-            if offset == 0 && self.first_copy_suppressed[player] {
-                continue;
-            }
-            let d = (x as i32 - self.positions[player] - offset).rem_euclid(160);
-            let from_left = match nusiz & 7 {
-                5 => (d + 1) / 2 - 1,
-                7 => (d + 3) / 4 - 1,
-                _ => d,
-            };
-            if (0..8).contains(&from_left) {
-                return Some(if reflected { from_left } else { 7 - from_left });
-            }
-        }
-        None
-    }
-
-    fn playfield(&self, x: usize) -> bool {
-        let cell = match x / 4 {
-            cell @ 0..20 => cell,
-            cell if self.mirrored => 39 - cell,
-            cell => cell - 20,
-        };
-        let bit = match cell {
-            0..4 => self.byte(PF0) >> (4 + cell),
-            4..12 => self.byte(PF1) >> (11 - cell),
-            _ => self.byte(PF2) >> (cell - 12),
-        };
-        bit & 1 != 0
-    }
-
-    fn graphics(&self, player: usize) -> u8 {
-        if self.byte(VDELP0 + player as u16) & 1 != 0 {
-            self.old_graphics[player]
-        } else {
-            self.byte(GRP0 + player as u16)
-        }
     }
 
     fn colour(&self, register: u16) -> u8 {

@@ -183,7 +183,7 @@ impl Tia {
     /// Returns the latches that the objects of this line could still set.
     #[inline]
     fn missing_collisions(&self) -> u16 {
-        collision::possible(self.line.active) & !self.collisions & !self.debt.unwanted
+        collision::possible(self.line.active) & !self.collisions & !self.deferred.skipped
     }
 
     /// Returns true if no collision can be latched until a register changes.
@@ -202,7 +202,7 @@ impl Tia {
                 self.line.active = self.active;
                 return false;
             }
-            if collision::OF_OBJECT[object as usize] & !self.collisions & !self.debt.unwanted == 0 {
+            if collision::BY_OBJECT[object as usize] & !self.collisions & !self.deferred.skipped == 0 {
                 return false;
             }
         }
@@ -270,10 +270,10 @@ impl Tia {
     /// colour changes.
     fn draw_coloured(&mut self, objects: u8) {
         let x = self.pending_x();
-        let place = Mask::span(self.line.drawn, x);
+        let pending = Mask::span(self.line.drawn, x);
         let coloured = Object::ALL.into_iter().filter(|&object| objects >> object as u8 & 1 == 1);
         for object in coloured {
-            if self.pixels(object, self.line.changed).intersects(place) {
+            if self.pixels(object, self.line.changed).intersects(pending) {
                 return self.draw_line(x);
             }
         }
@@ -310,26 +310,26 @@ impl Tia {
         let changed = std::mem::take(&mut self.line.changed);
         self.line.drawn = end;
         self.line.active = self.active;
-        let painted = self.drawing == Drawing::Lines;
-        if !painted && missing == 0 {
+        let paints = self.drawing == Drawing::Lines;
+        if !paints && missing == 0 {
             // `above` still holds: whatever changes a mask resets it.
             return;
         }
-        let at_once = start == 0 && end == WIDTH && changed == 0 && !self.is_blanked();
-        if at_once && self.line.above == Some(self.line.combed) {
-            if painted {
+        let is_whole = start == 0 && end == WIDTH && changed == 0 && !self.is_blanked();
+        if is_whole && self.line.above == Some(self.line.combed) {
+            if paints {
                 self.repeat_row(1);
             }
             return;
         }
-        self.line.above = at_once.then_some(self.line.combed);
+        self.line.above = is_whole.then_some(self.line.combed);
         if self.is_blanked() {
-            if let Some(row) = self.row().filter(|_| painted) {
+            if let Some(row) = self.row().filter(|_| paints) {
                 row[start..end].fill(0);
             }
             return;
         }
-        if !painted {
+        if !paints {
             return self.latch_line(Mask::span(start, end), missing, changed);
         }
         // In most lines no object has changed.
@@ -370,19 +370,19 @@ impl Tia {
         }
     }
 
-    /// Latches the collisions among `missing` that happen in `place`, without painting. `changed` has one bit for each
+    /// Latches the collisions among `missing` that happen in `span`, without painting. `changed` has one bit for each
     /// object with saved pixels.
-    fn latch_line(&mut self, place: Mask, missing: u16, changed: u8) {
+    fn latch_line(&mut self, span: Mask, missing: u16, changed: u8) {
         for (latch, first, second) in collision::pairs(missing) {
             let [first, second] = [first, second].map(|object| self.pixels(object, changed));
-            if (first & place).intersects(second) {
+            if (first & span).intersects(second) {
                 self.collisions |= latch;
             }
         }
     }
 
-    /// Adds the pixels since the last change to the saved ones, for the objects in `changed`, one bit each. Refreshes the
-    /// masks of all objects, but not that of a playfield that has changed, of which only the cells are needed.
+    /// Adds the pixels since the last change to the saved ones, for the objects in `changed`, one bit each. Refreshes
+    /// the masks of all objects, but not that of a playfield that has changed, of which only the cells are needed.
     #[inline]
     fn complete_saved(&mut self, mut changed: u8) {
         let stale_field = self.stale & changed & PF;

@@ -6,7 +6,7 @@
 //!
 //! Well over half of all writes change nothing, because programs write most registers in every line, changed or not.
 //! Translated code compares each write with the register's *settled* value and skips it if nothing changes. This is
-//! correct only where the order of the writes matters but their times do not: in a frame that is drawn
+//! correct only where the order of the writes matters but their times do not. That is so in a frame that is drawn
 //! [by lines](super::lines), if the next access is at least three CPU cycles later. By then every write has taken
 //! effect; an earlier access could make a difference.
 
@@ -97,7 +97,7 @@ impl Default for Log {
 /// The bits of each register that have an effect.
 pub(crate) static SIGNIFICANT: [u8; REGISTERS] = {
     let mut bits = [0xFF; REGISTERS];
-    let some = [
+    let masks = [
         (COLUP0, 0xFE),
         (COLUP1, 0xFE),
         (COLUPF, 0xFE),
@@ -120,13 +120,18 @@ pub(crate) static SIGNIFICANT: [u8; REGISTERS] = {
         (RESMP1, 0x02),
     ];
     let mut row = 0;
-    while row < some.len() {
-        let (register, mask) = some[row];
+    while row < masks.len() {
+        let (register, mask) = masks[row];
         bits[register as usize] = mask;
         row += 1;
     }
     bits
 };
+
+/// Returns an entry of the settled values that holds only if `holds` is true.
+fn settled_if(holds: bool, value: u8) -> u16 {
+    if holds { value.into() } else { UNSETTLED | u16::from(value) }
+}
 
 /// The condition on which a write is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,12 +216,10 @@ impl Tia {
         let wait_phase = (self.beam.frame_start.wrapping_neg() as u32).div_ceil(3);
         let [first, second] = &self.players;
         let is_copied = |player: &super::Player| player.graphics == player.graphics_old;
-        let settled =
-            |holds: bool, value: u8| if holds { value.into() } else { UNSETTLED | u16::from(value) };
         let log = &mut self.log;
-        log.settled[usize::from(GRP0)] = settled(is_copied(second), first.graphics);
+        log.settled[usize::from(GRP0)] = settled_if(is_copied(second), first.graphics);
         let is_ball_copied = self.ball.enabled == self.ball.enabled_old;
-        log.settled[usize::from(GRP1)] = settled(is_copied(first) && is_ball_copied, second.graphics);
+        log.settled[usize::from(GRP1)] = settled_if(is_copied(first) && is_ball_copied, second.graphics);
         log.settled[usize::from(ENABL)] = u16::from(self.ball.enabled) << 1;
         log.end = end as u32 / 3;
         log.wait_phase = wait_phase;
@@ -241,7 +244,7 @@ impl Tia {
 
     /// Makes the pixels before the CPU cycle `now` pending and flushes them, with all changes logged before.
     pub(super) fn catch_up(&mut self, now: u32) {
-        if self.due_latches() != 0 {
+        if self.has_read_unknown_latch() {
             return;
         }
         let clock = (now as i32).wrapping_mul(3);
@@ -302,11 +305,11 @@ impl Tia {
         }
     }
 
-    /// Applies the writes that have been logged. Those after a read of an open latch, by translated code that has not
-    /// stopped yet, are dropped: the frame will run again and may end before them.
+    /// Applies the writes that have been logged. Once an unknown latch has been read, drops them instead: the frame
+    /// will run again. Native code may log a few more writes before it stops.
     pub(super) fn apply_log(&mut self) {
         let length = std::mem::take(&mut self.log.length) as usize;
-        if self.due_latches() != 0 {
+        if self.has_read_unknown_latch() {
             return;
         }
         // While the log is applied, nothing is logged.

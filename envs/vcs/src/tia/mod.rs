@@ -25,7 +25,7 @@
 //!   the next flush that needs the mask refreshes it (`draw`).
 //! * Many lines are equal to the line above, although something was written in between. They are copied
 //!   (`Line::above`).
-//! * Programs read few of the fifteen collision latches. The others stay *open* (`debt`).
+//! * Programs read few of the fifteen collision latches. The others stay *unknown* (`deferred_latches`).
 //! * A screen that is not requested stays *undrawn*: its frame latches collisions only, and the console replays the
 //!   frame if the screen is needed after all (`crate::replay`).
 //!
@@ -33,14 +33,14 @@
 //!
 //! A frame is drawn in one of three ways ([`Drawing`]):
 //!
-//! * By lines (`lines`): a line is flushed as a whole. The time of an access within a line affects only which pixels the
-//!   objects had before a change (`Line::saved`).
+//! * By lines (`lines`): a line is flushed as a whole. The time of an access within a line affects only which pixels
+//!   the objects had before a change (`Line::saved`).
 //! * By lines without painting: only collisions are latched.
-//! * By spans (`spans`), in a frame that is cut off or continues one: writes are applied at once, and the pixels between
-//!   two accesses are flushed together, like in the reference, except where spans can be merged.
+//! * By spans (`spans`), in a frame that is cut off or continues one. Writes are applied at once, and the pixels
+//!   between two accesses are flushed together, as in the reference, except where spans can be merged.
 
 mod collision;
-mod debt;
+mod deferred_latches;
 #[cfg(test)]
 mod dots;
 mod draw;
@@ -64,7 +64,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use collision::ALL as ALL_LATCHES;
 use collision::Objects;
-use debt::Debt;
+use deferred_latches::DeferredLatches;
 pub(crate) use draw::Drawing;
 use lines::Line;
 use log::Log;
@@ -188,7 +188,7 @@ pub(crate) struct Tia {
     playfield: Playfield,
     collisions: u16,
     #[serde(skip)]
-    debt: Debt,
+    deferred: DeferredLatches,
 
     /// True while the capacitors of the paddles are being discharged (VBLANK bit 7).
     dump: bool,
@@ -236,7 +236,7 @@ impl Tia {
             ball: Ball::default(),
             playfield: Playfield::default(),
             collisions: 0,
-            debt: Debt::default(),
+            deferred: DeferredLatches::default(),
             dump: false,
             dump_end: 0,
             objects: Objects::default(),
@@ -382,8 +382,8 @@ impl Tia {
     }
 
     /// Begins a frame. The caller has just rebased the time; `phase` is the colour clock's position in its line. The
-    /// frame does not check for the latches `unwanted`, one bit each.
-    pub(crate) fn start_frame(&mut self, phase: i32, drawing: Drawing, unwanted: u16) {
+    /// frame does not check for the latches `skipped`, one bit each.
+    pub(crate) fn start_frame(&mut self, phase: i32, drawing: Drawing, skipped: u16) {
         self.current = !self.current;
         let display_start = LINE * self.geometry.ystart - phase;
         self.beam = Beam {
@@ -403,7 +403,7 @@ impl Tia {
             self.colours = self.colours.map(|colour| colour & 0xFE | parity);
         }
         self.drawing = drawing;
-        self.debt.start_frame(unwanted);
+        self.deferred.start_frame(skipped);
         let screen = &mut self.screens[usize::from(self.current)];
         if drawing != Drawing::CollisionsOnly && screen.is_empty() {
             *screen = spare::take(self.geometry.pixels());
@@ -490,8 +490,8 @@ impl Tia {
         }
     }
 
-    /// Returns true if a deserialised state without screens is valid: the beam's times fit together, positions are on
-    /// the line and sizes within their tables, so that drawing needs no checks.
+    /// Returns true if a deserialised state without screens is valid, so that drawing needs no checks. The beam's times
+    /// must fit together, positions be on the line, and sizes within their tables.
     pub(crate) fn accepts(&self, state: &Self) -> bool {
         let on_line = |position: u8| usize::from(position) < WIDTH;
         state.geometry == self.geometry

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// (0 to 15).
 ///
 /// The regular time is just after WSYNC (cycle 3). At cycles 4 to 20 some of the motion to the left is lost
-/// (`video_chess`, trondead), at 21 to 54 nothing moves (entombed, amidar), and at 55 to 74 objects move left
-/// only (koolaid).
+/// (`video_chess`, trondead). At 21 to 54 nothing moves (entombed, amidar), and at 55 to 74 objects move left only
+/// (koolaid).
 #[inline]
 pub(super) fn hmove(cycle: u32) -> &'static [i8; 16] {
     &PIXELS[cycle as usize]

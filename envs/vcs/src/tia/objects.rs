@@ -35,25 +35,25 @@ pub(super) fn distance(from: u8, to: i32) -> i32 {
 /// Returns `position + offset` modulo the line. The offset must be smaller than a line.
 #[inline]
 pub(super) fn moved(position: u8, offset: i32) -> u8 {
-    let there = i32::from(position) + offset;
-    let around = WIDTH as i32;
-    (there + if there < 0 { around } else { 0 } - if there >= around { around } else { 0 }) as u8
+    let moved = i32::from(position) + offset;
+    let width = WIDTH as i32;
+    (moved + if moved < 0 { width } else { 0 } - if moved >= width { width } else { 0 }) as u8
 }
 
 /// The offsets of the copies as a bit set, by the low three bits of NUSIZ. The product with a pattern
 /// contains the copies, since they are at least as far apart as they are wide.
 const REPEATED: [u128; 8] = {
-    let mut all = [0; 8];
+    let mut offsets = [0; 8];
     let mut nusiz = 0;
     while nusiz < 8 {
         let mut copy = 0;
         while copy < COPIES[nusiz].len() {
-            all[nusiz] |= 1 << COPIES[nusiz][copy];
+            offsets[nusiz] |= 1 << COPIES[nusiz][copy];
             copy += 1;
         }
         nusiz += 1;
     }
-    all
+    offsets
 };
 
 /// Places the pattern at all offsets in the bit set.

@@ -90,8 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// Paints pixel by pixel.
-    fn expected(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
+    fn paint_by_pixel(line: &mut [u8; WIDTH], start: usize, end: usize, background: u8, layers: &Layers) {
         for (x, pixel) in line.iter_mut().enumerate().take(end).skip(start) {
             let covers = |mask: &Mask| mask.group(x / 8) >> (x % 8) & 1 == 1;
             *pixel =
@@ -113,14 +112,12 @@ mod tests {
             });
             let background = random.random();
             let line: [u8; WIDTH] = std::array::from_fn(|_| random.random());
-            let painted = |paint: fn(&mut [u8; WIDTH], usize, usize, u8, &Layers)| {
-                let mut line = line;
-                paint(&mut line, start, end, background, &layers);
-                line
-            };
-            let expected = painted(expected);
-            assert_eq!(painted(paint), expected, "{start}..{end}");
-            assert_eq!(painted(plain::paint), expected, "plain, {start}..{end}");
+            let [mut expected, mut painted, mut painted_plainly] = [line; 3];
+            paint_by_pixel(&mut expected, start, end, background, &layers);
+            paint(&mut painted, start, end, background, &layers);
+            plain::paint(&mut painted_plainly, start, end, background, &layers);
+            assert_eq!(painted, expected, "{start}..{end}");
+            assert_eq!(painted_plainly, expected, "plain, {start}..{end}");
         }
     }
 }

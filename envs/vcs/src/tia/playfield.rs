@@ -65,5 +65,5 @@ fn pixels(cells: u32) -> u128 {
     cells.to_le_bytes()[..3]
         .iter()
         .rev()
-        .fold(0, |all, &byte| all << 32 | u128::from(stretch::FOUR_TIMES[usize::from(byte)]))
+        .fold(0, |pixels, &byte| pixels << 32 | u128::from(stretch::FOUR_TIMES[usize::from(byte)]))
 }

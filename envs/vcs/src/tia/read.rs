@@ -32,7 +32,7 @@ impl Tia {
         let driven = match register {
             0..=7 => {
                 self.catch_up(now);
-                self.debt.ask_for(collision::latches_of(register) & !self.collisions);
+                self.deferred.record_read(collision::latches_of(register) & !self.collisions);
                 collision::register(self.collisions, register)
             }
             _ => bit(now >= self.pin_set_from(register - 8, wiring, inputs)),

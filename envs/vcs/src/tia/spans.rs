@@ -142,9 +142,8 @@ impl Tia {
         }
     }
 
-    /// Paints beyond the end of a span, at pixel `end`, as the reference does: it paints some spans in
-    /// aligned groups of four pixels, and so up to three pixels too far. Later spans cover that, unless the
-    /// frame ends here.
+    /// Paints beyond the end of a span, at pixel `end`, as the reference does. It paints some spans in aligned groups
+    /// of four pixels, and so up to three pixels too far. Later spans cover that, unless the frame ends here.
     fn overshoot(&mut self, end: usize) {
         let cell = end - end % 4;
         let (active, score) = (self.active, self.playfield.score);

@@ -135,8 +135,8 @@ impl Bench {
     fn compare(&self, how: &str, chip: &Tia) {
         let differs = |(fast, slow): (&u8, &u8)| fast != slow;
         let pixel = chip.screen().iter().zip(self.slow.screen()).position(differs);
-        let place = pixel.map(|pixel| (pixel / 160, pixel % 160, chip.screen()[pixel]));
-        assert_eq!(place, None, "row, pixel and the fast chip's byte, drawn by {how}");
+        let difference = pixel.map(|pixel| (pixel / 160, pixel % 160, chip.screen()[pixel]));
+        assert_eq!(difference, None, "row, pixel and the fast chip's byte, drawn by {how}");
         let latches: [u8; 8] = std::array::from_fn(|r| collision::register(chip.collisions, r as u16));
         assert_eq!(&latches, self.slow.collisions(), "drawn by {how}");
     }

@@ -59,7 +59,8 @@ impl Tia {
         }
     }
 
-    /// Applies a write that was made at CPU cycle `now` to the picture. `now + phase` equals the cycle of the line modulo 4.
+    /// Applies a write that was made at CPU cycle `now` to the picture. `now + phase` equals the cycle of the line
+    /// modulo 4.
     #[allow(clippy::inline_always)] // Once in each of two loops.
     #[inline(always)]
     pub(super) fn apply<D: Draw>(&mut self, register: u16, value: u8, now: u32, phase: u32) {
@@ -128,7 +129,7 @@ impl Tia {
                 D::flush(self);
                 self.collisions = 0;
                 self.line.above = None;
-                self.debt.forgive();
+                self.deferred.clear();
             }
             // VSYNC has already had its effect. The machine handles WSYNC, which halts the CPU. RSYNC and the sound
             // registers have no effect.

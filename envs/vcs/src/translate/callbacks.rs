@@ -75,12 +75,12 @@ pub(super) unsafe extern "C" fn read_riot(machine: *mut Machine, address: u32, _
 
 /// Returns the number of iterations that may be skipped in a loop that waits for the timer. An iteration takes `period`
 /// cycles. The loop continues while the count is between the lowest byte of `counts` and the next one, inclusive.
-pub(super) type IdleRounds =
+pub(super) type IdleIterations =
     unsafe extern "C" fn(*mut Machine, counts: u32, period: u32, first_read: u32) -> u32;
 
 /// # Safety
 /// `machine` is valid and not borrowed.
-pub(super) unsafe extern "C" fn idle_rounds(
+pub(super) unsafe extern "C" fn idle_iterations(
     machine: *mut Machine,
     counts: u32,
     period: u32,
@@ -89,9 +89,9 @@ pub(super) unsafe extern "C" fn idle_rounds(
     // SAFETY: by the function's contract.
     let machine = unsafe { &mut *machine };
     guard(machine, |machine| {
-        let most = machine.tia.log_end().saturating_sub(first_read) / period;
-        let [least, greatest, ..] = counts.to_le_bytes();
-        machine.riot.reads_within(least..=greatest, first_read, period).min(most)
+        let until_log_end = machine.tia.log_end().saturating_sub(first_read) / period;
+        let [lowest, highest, ..] = counts.to_le_bytes();
+        machine.riot.reads_within(lowest..=highest, first_read, period).min(until_log_end)
     })
 }
 

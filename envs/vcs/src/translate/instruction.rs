@@ -18,16 +18,11 @@ pub(super) struct Instruction {
 impl Instruction {
     /// Decodes the instruction at `pc`. Returns `None` unless all of its bytes are constants of the unit.
     pub(super) fn decode(unit: &Unit, rom: &[u8], pc: u16) -> Option<Self> {
-        let byte = |distance: u16| {
-            let address = pc.checked_add(distance)?;
-            let here = address.checked_sub(unit.base).is_some_and(|place| place < unit.length());
-            if here { unit.constant(rom, address) } else { None }
-        };
-        let code = byte(0)?;
+        let code = constant_after(unit, rom, pc, 0)?;
         let mut instruction = Self { pc, code, opcode: OPCODES[usize::from(code)], operand: 0 };
         let length = instruction.length();
-        let low = if length > 1 { byte(1)? } else { 0 };
-        let high = if length > 2 { byte(2)? } else { 0 };
+        let low = if length > 1 { constant_after(unit, rom, pc, 1)? } else { 0 };
+        let high = if length > 2 { constant_after(unit, rom, pc, 2)? } else { 0 };
         instruction.operand = u16::from_le_bytes([low, high]);
         Some(instruction)
     }
@@ -73,4 +68,11 @@ impl Instruction {
             Operation::Jmp | Operation::Jsr | Operation::Rts | Operation::Brk | Operation::Rti
         )
     }
+}
+
+/// Returns the byte `distance` bytes after the address `pc`, if it is a constant within the addresses of the unit.
+fn constant_after(unit: &Unit, rom: &[u8], pc: u16, distance: u16) -> Option<u8> {
+    let address = pc.checked_add(distance)?;
+    let is_in_unit = address.checked_sub(unit.base).is_some_and(|offset| offset < unit.length());
+    if is_in_unit { unit.constant(rom, address) } else { None }
 }

@@ -144,8 +144,8 @@ impl Emitter<'_> {
 
     /// Returns the word at `address` and the next one of the zero page, both in RAM.
     pub(super) fn pointer(&mut self, address: u8) -> Value {
-        let place = Self::ram_offset(address.into());
-        let word = self.code.ins().load(I16, TRUSTED, self.machine, place);
+        let offset = Self::ram_offset(address.into());
+        let word = self.code.ins().load(I16, TRUSTED, self.machine, offset);
         self.code.ins().uextend(I32, word)
     }
 
@@ -164,16 +164,18 @@ impl Emitter<'_> {
 
     /// Returns the byte of RAM at an address from $80 to $FF.
     pub(super) fn load_ram(&mut self, address: Value) -> Value {
-        let place = self.ram(address);
-        self.code.ins().load(I8, TRUSTED, place, RAM_OFFSET - RAM as i32)
+        let host = self.host_address(address);
+        self.code.ins().load(I8, TRUSTED, host, RAM_OFFSET - RAM as i32)
     }
 
     pub(super) fn store_ram(&mut self, address: Value, value: Value) {
-        let place = self.ram(address);
-        self.code.ins().store(TRUSTED, value, place, RAM_OFFSET - RAM as i32);
+        let host = self.host_address(address);
+        self.code.ins().store(TRUSTED, value, host, RAM_OFFSET - RAM as i32);
     }
 
-    fn ram(&mut self, address: Value) -> Value {
+    /// Returns the host's address of the byte `address` of the machine. The byte of RAM at that address of the console
+    /// is `RAM_OFFSET - RAM` bytes after it, as RAM begins at $80, which equals its size.
+    fn host_address(&mut self, address: Value) -> Value {
         let offset = self.code.ins().uextend(I64, address);
         self.code.ins().iadd(self.machine, offset)
     }
@@ -202,13 +204,12 @@ impl Emitter<'_> {
 
     /// Emits a read of the timer's count. A callback reads it after the timer has expired.
     fn read_timer(&mut self, address: u16) -> Value {
-        let [expired, after] = std::array::from_fn(|_| self.code.create_block());
+        let [expired, after] = self.create_blocks();
         self.code.append_block_param(after, I8);
-        let field = |offset: usize| (offset_of!(Machine, riot) + offset) as i32;
-        let timer = self.code.ins().load(I8, TRUSTED, self.machine, field(Riot::TIMER));
+        let timer = self.code.ins().load(I8, TRUSTED, self.machine, riot_offset(Riot::TIMER));
         let timer = self.zero_extend(timer);
-        let shift = self.code.ins().load(I8, TRUSTED, self.machine, field(Riot::SHIFT));
-        let set_at = self.code.ins().load(I32, TRUSTED, self.machine, field(Riot::SET_AT));
+        let shift = self.code.ins().load(I8, TRUSTED, self.machine, riot_offset(Riot::SHIFT));
+        let set_at = self.code.ins().load(I32, TRUSTED, self.machine, riot_offset(Riot::SET_AT));
         let now = self.now();
         let elapsed = self.code.ins().isub(now, set_at);
         let elapsed = self.code.ins().iadd_imm_s(elapsed, -1);
@@ -230,10 +231,10 @@ impl Emitter<'_> {
     /// Emits a read of a register of the TIA from INPT0 on. Its highest bit is a pin.
     fn read_pin(&mut self, address: Value, open_bus: Value) -> Value {
         let pin = self.code.ins().band_imm_s(address, 0x07);
-        let place = self.code.ins().ishl_imm_u(pin, 2);
-        let place = self.code.ins().uextend(I64, place);
-        let place = self.code.ins().iadd(self.machine, place);
-        let set_from = self.code.ins().load(I32, TRUSTED, place, offset_of!(Machine, pins_set_from) as i32);
+        let offset = self.code.ins().ishl_imm_u(pin, 2);
+        let offset = self.code.ins().uextend(I64, offset);
+        let entry = self.code.ins().iadd(self.machine, offset);
+        let set_from = self.code.ins().load(I32, TRUSTED, entry, offset_of!(Machine, pins_set_from) as i32);
         let now = self.now();
         let set = self.code.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, now, set_from);
         let set = self.code.ins().ishl_imm_u(set, 7);
@@ -243,7 +244,7 @@ impl Emitter<'_> {
 
     /// Emits a read of a chip's address known at run time only.
     fn read_any_chip(&mut self, address: Value, open_bus: Value) -> Value {
-        let [pin, other, after] = std::array::from_fn(|_| self.code.create_block());
+        let [pin, other, after] = self.create_blocks();
         self.code.append_block_param(after, I8);
         let lines = self.code.ins().band_imm_s(address, 0x88);
         let is_pin = self.code.ins().icmp_imm_s(IntCC::Equal, lines, 0x08);
@@ -266,7 +267,7 @@ impl Emitter<'_> {
 
     /// Emits a read of the zero page or the stack page: RAM or TIA.
     pub(super) fn read_zero_page(&mut self, address: Value, open_bus: Value) -> Value {
-        let [ram, tia, after] = std::array::from_fn(|_| self.code.create_block());
+        let [ram, tia, after] = self.create_blocks();
         self.code.append_block_param(after, I8);
         let is_ram = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, address, 0);
         self.code.ins().brif(is_ram, ram, &[], tia, &[]);
@@ -310,7 +311,7 @@ impl Emitter<'_> {
 
     /// Emits a write of the zero page or the stack page: RAM or TIA.
     pub(super) fn write_zero_page(&mut self, instruction: Instruction, address: Value, value: Value) {
-        let [ram, tia, after] = std::array::from_fn(|_| self.code.create_block());
+        let [ram, tia, after] = self.create_blocks();
         let is_ram = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, address, 0);
         self.code.ins().brif(is_ram, ram, &[], tia, &[]);
         self.code.switch_to_block(ram);
@@ -348,8 +349,8 @@ impl Emitter<'_> {
         if let Some((start, _)) = table {
             let start = self.code.ins().iconst(I64, start as i64);
             let index = self.code.ins().uextend(I64, index);
-            let place = self.code.ins().iadd(start, index);
-            return self.code.ins().load(I8, TRUSTED.with_readonly(), place, 0);
+            let byte = self.code.ins().iadd(start, index);
+            return self.code.ins().load(I8, TRUSTED.with_readonly(), byte, 0);
         }
         let open_bus = self.int((base >> 8).into());
         self.read_simple(address, open_bus)
@@ -359,19 +360,22 @@ impl Emitter<'_> {
     /// ends so soon after `base` that indices beyond it are likely.
     fn table(&self, base: u16) -> Option<(*const u8, u8)> {
         const SHORTEST: u8 = 16;
-        let offset = self.unit.offset(base)?;
-        let follows = |&index: &u8| {
-            let address = base.checked_add(index.into());
-            address.is_some_and(|address| self.unit.offset(address) == Some(offset + usize::from(index)))
-                && offset + usize::from(index) < self.rom.len()
-        };
-        let last = (0..=0xFF).take_while(follows).last()?;
-        (last >= SHORTEST - 1).then(|| (self.rom[offset..].as_ptr(), last))
+        let start = self.unit.offset(base)?;
+        let last = (0..=0xFF).take_while(|&index| self.is_entry(base, start, index)).last()?;
+        (last >= SHORTEST - 1).then(|| (self.rom[start..].as_ptr(), last))
+    }
+
+    /// Returns true if the byte `index` bytes after the address `base` is the one `index` bytes after the offset
+    /// `start` of the image.
+    fn is_entry(&self, base: u16, start: usize, index: u8) -> bool {
+        let offset = start + usize::from(index);
+        let address = base.checked_add(index.into());
+        address.is_some_and(|address| self.unit.offset(address) == Some(offset)) && offset < self.rom.len()
     }
 
     /// Emits a read of an address known at run time only, which has passed `interpret_unless_simple`.
     fn read_simple(&mut self, address: Value, open_bus: Value) -> Value {
-        let [rom, low, ram, chip, after] = std::array::from_fn(|_| self.code.create_block());
+        let [rom, low, ram, chip, after] = self.create_blocks();
         self.code.append_block_param(after, I8);
         let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
         self.code.ins().brif(in_cartridge, rom, &[], low, &[]);
@@ -382,8 +386,8 @@ impl Emitter<'_> {
         let is_ram = self.is_ram(address);
         self.code.ins().brif(is_ram, ram, &[], chip, &[]);
         self.code.switch_to_block(ram);
-        let place = self.ram_place(address);
-        let value = self.load_ram(place);
+        let zero_page = self.zero_page_address(address);
+        let value = self.load_ram(zero_page);
         self.code.ins().jump(after, &[value.into()]);
         self.code.switch_to_block(chip);
         let value = self.read_any_chip(address, open_bus);
@@ -394,12 +398,12 @@ impl Emitter<'_> {
 
     /// Emits a write below the cartridge of an address known at run time only.
     fn write_low(&mut self, instruction: Instruction, address: Value, value: Value) {
-        let [ram, chip, after] = std::array::from_fn(|_| self.code.create_block());
+        let [ram, chip, after] = self.create_blocks();
         let is_ram = self.is_ram(address);
         self.code.ins().brif(is_ram, ram, &[], chip, &[]);
         self.code.switch_to_block(ram);
-        let place = self.ram_place(address);
-        self.store_ram(place, value);
+        let zero_page = self.zero_page_address(address);
+        self.store_ram(zero_page, value);
         self.code.ins().jump(after, &[]);
         self.code.switch_to_block(chip);
         let value = self.zero_extend(value);
@@ -415,25 +419,25 @@ impl Emitter<'_> {
     }
 
     /// Returns the zero page address of a byte of RAM.
-    fn ram_place(&mut self, address: Value) -> Value {
-        let place = self.code.ins().ireduce(I8, address);
-        self.code.ins().bor_imm_s(place, i64::from(0x80_u8 as i8))
+    fn zero_page_address(&mut self, address: Value) -> Value {
+        let low = self.code.ins().ireduce(I8, address);
+        self.code.ins().bor_imm_s(low, i64::from(0x80_u8 as i8))
     }
 
     /// Returns the byte at a plain address of the cartridge.
     fn load_rom(&mut self, address: Value) -> Value {
         let image = self.unit.image.clone();
-        let place = match self.unit.mapping {
+        let offset = match self.unit.mapping {
             Mapping::Whole => {
-                let place = self.code.ins().band_imm_s(address, image.len() as i64 - 1);
-                self.code.ins().iadd_imm_s(place, image.start as i64)
+                let offset = self.code.ins().band_imm_s(address, image.len() as i64 - 1);
+                self.code.ins().iadd_imm_s(offset, image.start as i64)
             }
             Mapping::ByA13 => {
-                let place = self.code.ins().band_imm_s(address, 0xFFF);
+                let offset = self.code.ins().band_imm_s(address, 0xFFF);
                 let a13 = self.code.ins().ushr_imm_u(address, 1);
                 let bank = self.code.ins().band_imm_s(a13, 0x1000);
                 let bank = self.code.ins().bxor_imm_s(bank, 0x1000);
-                self.code.ins().bor(place, bank)
+                self.code.ins().bor(offset, bank)
             }
             Mapping::Slices => {
                 let slot = self.code.ins().ushr_imm_u(address, 10);
@@ -442,14 +446,14 @@ impl Emitter<'_> {
                 let slot = self.code.ins().uextend(I64, slot);
                 let entry = self.code.ins().iadd(self.machine, slot);
                 let slice = self.code.ins().load(I32, TRUSTED, entry, WINDOW_OFFSET);
-                let place = self.code.ins().band_imm_s(address, 0x3FF);
-                self.code.ins().iadd(slice, place)
+                let offset = self.code.ins().band_imm_s(address, 0x3FF);
+                self.code.ins().iadd(slice, offset)
             }
         };
-        let place = self.code.ins().uextend(I64, place);
+        let offset = self.code.ins().uextend(I64, offset);
         let start = self.code.ins().iconst(I64, self.rom.as_ptr() as i64);
-        let place = self.code.ins().iadd(start, place);
-        self.code.ins().load(I8, TRUSTED.with_readonly(), place, 0)
+        let byte = self.code.ins().iadd(start, offset);
+        self.code.ins().load(I8, TRUSTED.with_readonly(), byte, 0)
     }
 
     pub(super) fn interpret_unless_cartridge(&mut self, address: Value) {
@@ -468,9 +472,9 @@ impl Emitter<'_> {
     fn is_plain(&mut self, address: Value) -> Value {
         let plain = self.unit.plain.clone();
         let bits = self.code.ins().band_imm_s(address, 0x1FFF);
-        let place = self.code.ins().iadd_imm_s(bits, -0x1000 - i64::from(plain.start));
+        let offset = self.code.ins().iadd_imm_s(bits, -0x1000 - i64::from(plain.start));
         let count = i64::from(plain.end - plain.start);
-        self.code.ins().icmp_imm_u(IntCC::UnsignedLessThan, place, count)
+        self.code.ins().icmp_imm_u(IntCC::UnsignedLessThan, offset, count)
     }
 
     /// Leaves the instruction to the interpreter if the address is in the cartridge but not plain ROM.
@@ -491,4 +495,9 @@ impl Emitter<'_> {
 
 fn is_ram_address(address: u16) -> bool {
     address & 0x1280 == 0x0080
+}
+
+/// Returns the offset in the machine of a field of the RIOT.
+fn riot_offset(field: usize) -> i32 {
+    (offset_of!(Machine, riot) + field) as i32
 }

@@ -4,9 +4,62 @@
 //! [`cpu`](crate::cpu) supports every instruction. It executes rare code, instructions that the translator does not
 //! support, and accesses that turn out to be special at run time (`Emitter::interpret_if`). Tests compare native code
 //! with it.
+//!
+//! # Words
+//!
+//! * A *unit* ([`Unit`](crate::cart::Unit)) is the largest piece of ROM that bank switching maps as a whole. While the
+//!   program runs in a unit, an address alone determines the byte there.
+//! * An address is *plain* if reading it yields a byte of ROM and has no side effect.
+//! * A *basic block* is a list of instructions that is entered at the first one and left at the last. The address of
+//!   the first one is its *leader*.
+//! * A *region* is the code of a unit that is reachable from one entry point: up to 80 instructions in basic blocks. It
+//!   is the unit of compilation and becomes one native function.
+//! * A *slot* holds the address of the native code for one address of one bank, or 0 if there is none. Each *table* of
+//!   slots belongs to one value of the program counter's three highest bits.
+//! * A *visit* is an arrival at an address without native code. After enough visits, the address is *hot*, and the
+//!   region that begins there is compiled.
+//! * The *end of the log* is the CPU cycle from which a write of the TIA ends the frame. Native code stops before it.
+//!
+//! # From an address to native code
+//!
+//! ```text
+//!          slot of the address
+//!    pc ------------------------> native code <-------------+ another slot
+//!    ^      |                       |                       |
+//!    |      | empty                 | leaves the region ----+
+//!    |      v                       |                       | LOOK_UP
+//!    |    count the visit           |                       +--------------------------> pc
+//!    |      |        | hot          |
+//!    |      |        v              | INTERPRET: the instruction is special,
+//!    |      |   compile the region, | or the log may end in this basic block
+//!    |      |   fill the slot       |
+//!    |      v                       |
+//!    |    the interpreter <---------+
+//!    |    executes one instruction
+//!    +------+
+//! ```
+//!
+//! # A native function
+//!
+//! ```text
+//!    load the registers
+//!        |
+//!        v
+//!    basic block --> basic block --> ... branches and jumps within the region stay in the function
+//!        |   |           |   |
+//!        |   |           |   +---- jump to another region: the result is its slot
+//!        |   +-----------|-------- the log may end in this block, or the access is special: INTERPRET
+//!        v               v
+//!    exit: store the registers and the time, return the result
+//! ```
+//!
+//! `region` finds the basic blocks, `emit` generates their code with `operations`, `memory`, `tia` and `control_flow`,
+//! and `exits` leaves it. `native` makes the code executable, and `callbacks` are the calls from it into the chips.
 
 mod callbacks;
+mod control_flow;
 mod emit;
+mod exits;
 mod instruction;
 mod memory;
 mod native;
@@ -52,9 +105,9 @@ const NEVER: u32 = u32::MAX;
 /// Addresses in the table of a bank.
 const BANK: usize = 0x1000;
 
-/// The state of the code of all banks, by bank and offset in the window.
+/// The state of all addresses of a table, by bank and offset in the window.
 struct Table {
-    /// The native code.
+    /// The slots.
     code: Box<[Slot]>,
     /// The number of visits of an address without native code, or [`NEVER`].
     visits: Box<[AtomicU32]>,
@@ -128,13 +181,13 @@ impl Translation {
     pub(crate) fn run(&self, cpu: &mut Cpu, machine: &mut Machine, instructions: u32) {
         let end = machine.tia.log_end();
         // Every instruction takes at least two cycles.
-        let mut left = instructions.saturating_sub(end / 2);
+        let mut instructions_after_end = instructions.saturating_sub(end / 2);
         while !cpu.jammed && !machine.stops() {
             if machine.cycles >= end {
-                if left == 0 {
+                if instructions_after_end == 0 {
                     return;
                 }
-                left -= 1;
+                instructions_after_end -= 1;
             } else if let Some(code) = self.code(cpu.pc, machine) {
                 #[cfg(test)]
                 let before = machine.cycles;
@@ -189,30 +242,33 @@ impl Translation {
         if code != 0 {
             return Some(code);
         }
-        let slots = |pc: u16| self.table(pc).code.as_ptr();
-        // Native code reads the unit without checks.
-        let unit = machine.cartridge.unit(pc).filter(|unit| unit.image.end <= self.rom.len());
-        let code = unit.and_then(|unit| {
-            let region = Region::discover(&unit, &self.rom, pc)?;
-            let function = emit::emit(&region, &unit, &self.rom, native.isa(), &slots).ok()?;
-            native.compile(function)
-        });
+        let code = self.compile_region(&mut native, pc, machine);
         match code {
             Some(code) => table.code[index].store(code, Ordering::Release),
             None => table.visits[index].store(NEVER, Ordering::Relaxed),
         }
         code
     }
+
+    /// Compiles the region of an address. Returns `None` if its first instruction cannot be translated, or if there is
+    /// no room for more code.
+    fn compile_region(&self, native: &mut Native, pc: u16, machine: &Machine) -> Option<usize> {
+        let slots = |pc: u16| self.table(pc).code.as_ptr();
+        // Native code reads the unit without checks.
+        let unit = machine.cartridge.unit(pc).filter(|unit| unit.image.end <= self.rom.len())?;
+        let region = Region::discover(&unit, &self.rom, pc)?;
+        let function = emit::emit(&region, &unit, &self.rom, native.isa(), &slots).ok()?;
+        native.compile(function)
+    }
 }
 
-/// Runs native code. Returns the code to run next, or 0 or [`INTERPRET`].
+/// Runs native code. Returns the code to run next, [`INTERPRET`] or [`LOOK_UP`](emit::LOOK_UP).
 #[allow(unsafe_code)]
 fn enter(code: usize, cpu: &mut Cpu, machine: &mut Machine) -> usize {
     type Code = unsafe extern "C" fn(*mut Cpu, *mut Machine) -> usize;
     let code = std::ptr::with_exposed_provenance::<()>(code);
-    // SAFETY: the address comes from `Native::compile`, whose pages live as long as the translation, and
-    // `emit` gives the function this signature. The function accesses only the two values, which are borrowed
-    // exclusively, the log, which belongs to the machine, and the ROM and the tables, which live as long as the
-    // translation.
+    // SAFETY: the address comes from `Native::compile`, whose pages live as long as the translation, and `emit` gives
+    // the function this signature. The function accesses only the two values, which are borrowed exclusively, the log,
+    // which belongs to the machine, the ROM and the tables. The last two live as long as the translation.
     unsafe { std::mem::transmute::<*const (), Code>(code)(cpu, machine) }
 }

@@ -17,7 +17,7 @@ pub(super) struct Native {
     isa: OwnedTargetIsa,
     context: Context,
     /// Maximum number of functions.
-    pub(super) most: usize,
+    pub(super) capacity: usize,
     /// Executable pages. They are never modified, and unmapped only with the translation.
     pages: Vec<Mmap>,
 }
@@ -36,7 +36,7 @@ impl Native {
         flags.set("regalloc_algorithm", "backtracking").ok()?;
         let isa: isa::Builder = cranelift_native::builder().ok()?;
         let isa = isa.finish(settings::Flags::new(flags)).ok()?;
-        Some(Self { isa, context: Context::new(), most: MOST, pages: Vec::new() })
+        Some(Self { isa, context: Context::new(), capacity: MOST, pages: Vec::new() })
     }
 
     /// Returns the number of compiled functions.
@@ -51,7 +51,7 @@ impl Native {
     /// Compiles a function that refers to absolute addresses only, and returns its address. Returns `None`
     /// if there are too many functions or the system refuses executable memory.
     pub(super) fn compile(&mut self, function: Function) -> Option<usize> {
-        if self.pages.len() >= self.most {
+        if self.pages.len() >= self.capacity {
             return None;
         }
         self.context.clear();

@@ -267,11 +267,7 @@ impl Emitter<'_> {
 
     /// Sets the flags from a status byte.
     pub(super) fn set_status(&mut self, status: Value) {
-        let mut bit = |place: i64| {
-            let bit = self.code.ins().ushr_imm_u(status, place);
-            self.code.ins().band_imm_s(bit, 1)
-        };
-        let (carry, interrupt, decimal, overflow) = (bit(0), bit(2), bit(3), bit(6));
+        let [carry, interrupt, decimal, overflow] = [0, 2, 3, 6].map(|index| self.bit_of(status, index));
         let inverted = self.code.ins().bnot(status);
         let zero = self.code.ins().band_imm_s(inverted, 2);
         let negative = self.code.ins().band_imm_s(status, i64::from(0x80_u8 as i8));
@@ -283,6 +279,12 @@ impl Emitter<'_> {
         {
             self.code.ins().store(TRUSTED, value, self.cpu, offset as i32);
         }
+    }
+
+    /// Returns a bit of a byte: 0 or 1.
+    fn bit_of(&mut self, byte: Value, index: i64) -> Value {
+        let shifted = self.code.ins().ushr_imm_u(byte, index);
+        self.code.ins().band_imm_s(shifted, 1)
     }
 
     /// Returns the status byte that PHP pushes.
@@ -299,8 +301,8 @@ impl Emitter<'_> {
             (self.code.use_var(self.registers.overflow), 6),
         ];
         let mut status = self.code.ins().bor_imm_s(negative, 0x30);
-        for (bit, place) in bits {
-            let bit = self.code.ins().ishl_imm_u(bit, place);
+        for (bit, index) in bits {
+            let bit = self.code.ins().ishl_imm_u(bit, index);
             status = self.code.ins().bor(status, bit);
         }
         status

@@ -1,6 +1,6 @@
-//! Regions, the units of compilation: the code reachable from an entry point within a unit.
+//! Regions: the code of a unit that is reachable from one entry point.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::instruction::Instruction;
 use crate::cart::Unit;
@@ -39,7 +39,7 @@ impl Region {
     }
 
     /// Returns the return addresses of the region's subroutine calls, where they are in the region.
-    pub(super) fn returns(&self) -> Vec<u16> {
+    pub(super) fn return_addresses(&self) -> Vec<u16> {
         self.blocks
             .values()
             .filter_map(|block| block.instructions.last())
@@ -50,22 +50,21 @@ impl Region {
     }
 }
 
-/// Returns the reachable instructions and the leaders, the first addresses of basic blocks.
+/// Returns the reachable instructions and the leaders of their basic blocks.
 fn reachable(unit: &Unit, rom: &[u8], entry: u16) -> (BTreeMap<u16, Instruction>, BTreeSet<u16>) {
     let mut code = BTreeMap::new();
     let mut leaders = BTreeSet::from([entry]);
-    let mut open = std::collections::VecDeque::from([entry]);
-    while let Some(mut pc) = open.pop_front() {
+    let mut unvisited = VecDeque::from([entry]);
+    while let Some(mut pc) = unvisited.pop_front() {
         while code.len() < LONGEST && !code.contains_key(&pc) {
-            let Some(instruction) =
-                Instruction::decode(unit, rom, pc).filter(|&it| translatable(unit, rom, it))
-            else {
+            let decoded = Instruction::decode(unit, rom, pc);
+            let Some(instruction) = decoded.filter(|&decoded| translatable(unit, rom, decoded)) else {
                 break;
             };
             code.insert(pc, instruction);
             let targets = targets(unit, rom, instruction);
             leaders.extend(&targets);
-            open.extend(&targets);
+            unvisited.extend(&targets);
             if instruction.is_jump() || is_special(unit, rom, instruction) {
                 break;
             }

@@ -122,17 +122,17 @@ fn in_every_mode(cartridge: &Cartridge) -> [Console; 3] {
     MODES.map(|execution| console(cartridge, Controller::Joystick, execution))
 }
 
-/// Asserts that every execution mode leaves the same machine after each of `frames` drawn frames of a program that counts
-/// them at $90.
+/// Asserts that every execution mode leaves the same machine after each of `frames` drawn frames of a program that
+/// counts them at $90.
 fn assert_same_frames(consoles: &mut [Console; 3], frames: usize) {
     for frame in 0..frames {
         consoles.iter_mut().for_each(Console::run_frame);
         let [interpreted, translated @ ..] = &*consoles;
         for (console, execution) in translated.iter().zip(&MODES[1..]) {
-            let place = format!("after frame {frame}, {execution:?}");
-            assert_eq!(console.cpu(), interpreted.cpu(), "registers {place}");
-            assert_eq!(console.ram(), interpreted.ram(), "RAM {place}");
-            assert!(console.screen() == interpreted.screen(), "screen {place}");
+            let when = format!("after frame {frame}, {execution:?}");
+            assert_eq!(console.cpu(), interpreted.cpu(), "registers {when}");
+            assert_eq!(console.ram(), interpreted.ram(), "RAM {when}");
+            assert!(console.screen() == interpreted.screen(), "screen {when}");
         }
     }
     assert!(consoles[0].ram()[0x10] > 0, "the program counts frames");
@@ -165,8 +165,8 @@ fn nothing_is_drawn_after_a_read_of_an_open_latch() {
 
 #[test]
 fn code_that_leaves_the_cartridge_finds_the_last_byte_on_the_bus() {
-    // The NOP at $FFFF leaves its opcode on the bus, so the TIA's registers from $00 on read as $2A or $AA: ROL A or TAX. The RAM at
-    // $80 jumps back.
+    // The NOP at $FFFF leaves its opcode on the bus, so the TIA's registers from $00 on read as $2A or $AA: ROL A or
+    // TAX. The RAM at $80 jumps back.
     let begin = [
         0xA2, 0xFF, 0x9A, // LDX #$FF, TXS
         0xA9, 0x4C, 0x85, 0x80, 0xA9, 0x0F, 0x85, 0x81, 0xA9, 0xF0, 0x85, 0x82, // RAM: JMP loop
@@ -203,10 +203,10 @@ fn every_execution_mode_leaves_the_same_machine() {
             let frames = play(&mut translated, seed, FRAMES);
             *executed += translated.natively_executed();
             for (frame, (got, expected)) in frames.iter().zip(&expected).enumerate() {
-                let place = format!("after frame {frame} of {}, {execution:?}", cartridge.scheme());
-                assert_eq!(got.cpu, expected.cpu, "registers {place}");
-                assert_eq!(got.ram, expected.ram, "RAM {place}");
-                assert!(got.screen == expected.screen, "screen {place}");
+                let when = format!("after frame {frame} of {}, {execution:?}", cartridge.scheme());
+                assert_eq!(got.cpu, expected.cpu, "registers {when}");
+                assert_eq!(got.ram, expected.ram, "RAM {when}");
+                assert!(got.screen == expected.screen, "screen {when}");
             }
         }
     }
@@ -216,15 +216,15 @@ fn every_execution_mode_leaves_the_same_machine() {
     }
 }
 
-/// Returns a program that, for each of `delays`, waits for the end of a line, executes instructions for that number of
-/// cycles, waits again, and stores the timer, which counts cycles, in RAM.
+/// Returns a program that stores the timer, which counts cycles, in RAM for each of `delays`. Before, it waits for the
+/// end of a line, executes instructions for that number of cycles, and waits again.
 fn waiting_program(delays: &[usize]) -> Arc<[u8]> {
     const NOP: u8 = 0xEA;
     const BIT_80: [u8; 2] = [0x24, 0x80];
     const STA_WSYNC: [u8; 2] = [0x85, 0x02];
     // LDA #2, STA VSYNC, STA WSYNC, LDA #0, STA VSYNC.
     let mut code = vec![0xA9, 2, 0x85, 0x00, 0x85, 0x02, 0xA9, 0, 0x85, 0x00];
-    for (place, &delay) in (0x80..).zip(delays) {
+    for (address, &delay) in (0x80..).zip(delays) {
         code.extend(STA_WSYNC);
         // LDA #$FF, STA TIM1T: six cycles.
         code.extend([0xA9, 0xFF, 0x8D, 0x94, 0x02]);
@@ -234,8 +234,8 @@ fn waiting_program(delays: &[usize]) -> Arc<[u8]> {
         }
         code.extend(std::iter::repeat_n(NOP, (delay - 6 - delay % 2 * 3) / 2));
         code.extend(STA_WSYNC);
-        // LDA INTIM, STA place.
-        code.extend([0xAD, 0x84, 0x02, 0x85, place]);
+        // LDA INTIM, STA address.
+        code.extend([0xAD, 0x84, 0x02, 0x85, address]);
     }
     // JMP $F000.
     code.extend([0x4C, 0x00, 0xF0]);
@@ -295,8 +295,8 @@ fn indexed_reads_leave_an_fe_cartridge() {
     ];
     let start = program.len() as u8;
     // LDA $xFF0,X: a mirror of $90. ORA $81, STA $81, since the interpreter runs the end of the frame, and so on.
-    for (page, place) in [(0x3F, 0x81), (0x7F, 0x82), (0xBF, 0x83)] {
-        program.extend([0xBD, 0xF0, page, 0x05, place, 0x85, place]);
+    for (page, sum) in [(0x3F, 0x81), (0x7F, 0x82), (0xBF, 0x83)] {
+        program.extend([0xBD, 0xF0, page, 0x05, sum, 0x85, sum]);
     }
     program.extend([0xA9, 0x00, 0x85, 0x00, 0x4C, start, 0xF0]); // LDA #0, STA VSYNC, JMP start
     let mut rom = vec![0xEE; 8192];
@@ -316,7 +316,7 @@ fn the_number_of_compiled_functions_is_limited() {
     let Some(mut native) = Native::new() else {
         return;
     };
-    native.most = 2;
+    native.capacity = 2;
     let (unit, rom) = unit_of([0xEA; 3]);
     let region = Region::discover(&unit, &rom, 0xF000).expect("NOP is supported");
     let compiled = [(); 3].map(|()| {

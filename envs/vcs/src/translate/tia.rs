@@ -49,7 +49,7 @@ impl Emitter<'_> {
     }
 
     fn append_unless_settled(&mut self, register: u16, value: Value) {
-        let [write, after] = std::array::from_fn(|_| self.code.create_block());
+        let [write, after] = self.create_blocks();
         let settled = self.code.ins().load(I16, TRUSTED, self.machine, settled_offset(register));
         let settled = self.code.ins().uextend(I32, settled);
         let significant = SIGNIFICANT[usize::from(register)];
@@ -64,14 +64,14 @@ impl Emitter<'_> {
         let value_16 = self.code.ins().ireduce(I16, value);
         self.store_settled(register, value_16);
         if let Some(other) = Tia::unsettles(register) {
-            // The upper byte is the mark `UNSETTLED`.
+            // The upper byte is the flag `UNSETTLED`.
             let difference = self.code.ins().bxor(settled, value);
             let difference = self.code.ins().band_imm_s(difference, 0xFF);
             let changed = self.code.ins().icmp_imm_s(IntCC::NotEqual, difference, 0);
-            let mark = settled_offset(other) + 1;
-            let marked = self.code.ins().load(I8, TRUSTED, self.machine, mark);
-            let marked = self.code.ins().bor(marked, changed);
-            self.code.ins().store(TRUSTED, marked, self.machine, mark);
+            let flag_offset = settled_offset(other) + 1;
+            let flag = self.code.ins().load(I8, TRUSTED, self.machine, flag_offset);
+            let flag = self.code.ins().bor(flag, changed);
+            self.code.ins().store(TRUSTED, flag, self.machine, flag_offset);
         }
         self.code.ins().jump(after, &[]);
         self.code.switch_to_block(after);
@@ -79,7 +79,7 @@ impl Emitter<'_> {
 
     /// Emits the write of HMCLR.
     fn append_unless_still(&mut self, register: u16, value: Value) {
-        let [write, after] = std::array::from_fn(|_| self.code.create_block());
+        let [write, after] = self.create_blocks();
         // The five motion registers are adjacent.
         let four = self.code.ins().load(I64, TRUSTED, self.machine, settled_offset(HMP0));
         let last = self.code.ins().load(I16, TRUSTED, self.machine, settled_offset(HMBL));
@@ -98,18 +98,18 @@ impl Emitter<'_> {
 
     /// Emits the write of a register that is known at run time only.
     pub(super) fn write_any_register(&mut self, instruction: Instruction, address: Value, value: Value) {
-        let [write, after] = std::array::from_fn(|_| self.code.create_block());
+        let [write, after] = self.create_blocks();
         let (address, value) = (self.zero_extend(address), self.zero_extend(value));
         let register = self.code.ins().band_imm_s(address, 0x3F);
         let register = self.code.ins().uextend(I64, register);
         let table = self.code.ins().iconst(I64, SIGNIFICANT.as_ptr() as i64);
-        let place = self.code.ins().iadd(table, register);
-        let significant = self.code.ins().load(I8, TRUSTED.with_readonly(), place, 0);
+        let entry = self.code.ins().iadd(table, register);
+        let significant = self.code.ins().load(I8, TRUSTED.with_readonly(), entry, 0);
         let significant = self.zero_extend(significant);
         let bits = self.code.ins().band(value, significant);
-        let place = self.code.ins().ishl_imm_u(register, 1);
-        let place = self.code.ins().iadd(self.machine, place);
-        let settled = self.code.ins().load(I16, TRUSTED, place, settled_offset(0));
+        let offset = self.code.ins().ishl_imm_u(register, 1);
+        let entry = self.code.ins().iadd(self.machine, offset);
+        let settled = self.code.ins().load(I16, TRUSTED, entry, settled_offset(0));
         let settled = self.code.ins().uextend(I32, settled);
         let changes = self.code.ins().icmp(IntCC::NotEqual, settled, bits);
         self.code.ins().brif(changes, write, &[], after, &[]);
@@ -134,10 +134,10 @@ impl Emitter<'_> {
             self.code.ins().load(I64, TRUSTED, self.machine, (TIA_OFFSET + Tia::LOG_ENTRIES) as i32);
         let length_offset = (TIA_OFFSET + Tia::LOG_LENGTH) as i32;
         let length = self.code.ins().load(I32, TRUSTED, self.machine, length_offset);
-        let place = self.code.ins().uextend(I64, length);
-        let place = self.code.ins().ishl_imm_u(place, 2);
-        let place = self.code.ins().iadd(entries, place);
-        self.code.ins().store(TRUSTED, entry, place, 0);
+        let offset = self.code.ins().uextend(I64, length);
+        let offset = self.code.ins().ishl_imm_u(offset, 2);
+        let end = self.code.ins().iadd(entries, offset);
+        self.code.ins().store(TRUSTED, entry, end, 0);
         let length = self.code.ins().iadd_imm_s(length, 1);
         self.code.ins().store(TRUSTED, length, self.machine, length_offset);
     }
@@ -147,7 +147,7 @@ impl Emitter<'_> {
     /// Most programs wait in every line, so the expected line is tried first. Its end does not depend on the current
     /// time, so the processor waits neither for the time nor for a division.
     fn line_end(&mut self) -> Value {
-        let [other, after] = std::array::from_fn(|_| self.code.create_block());
+        let [other, after] = self.create_blocks();
         self.code.append_block_param(after, I32);
         let offset = (TIA_OFFSET + Tia::NEXT_LINE) as i32;
         let next = self.code.ins().load(I32, TRUSTED, self.machine, offset);
@@ -172,8 +172,8 @@ impl Emitter<'_> {
         const RECIPROCAL: u64 = (1_u64 << SHIFT).div_ceil(LINE_CYCLES as u64);
         const SHIFT: u32 = 38;
         let phase = self.code.ins().load(I32, TRUSTED, self.machine, (TIA_OFFSET + Tia::WAIT_PHASE) as i32);
-        let place = self.code.ins().iadd(now, phase);
-        let last = self.code.ins().iadd_imm_s(place, i64::from(LINE_CYCLES) - 1);
+        let shifted = self.code.ins().iadd(now, phase);
+        let last = self.code.ins().iadd_imm_s(shifted, i64::from(LINE_CYCLES) - 1);
         let wide = self.code.ins().uextend(I64, last);
         let lines = self.code.ins().imul_imm_s(wide, RECIPROCAL as i64);
         let lines = self.code.ins().ushr_imm_u(lines, i64::from(SHIFT));

@@ -18,7 +18,7 @@ pub(super) struct TimerWait {
 
 impl TimerWait {
     /// Recognises a wait loop at `start`: a load, optionally a comparison, and a branch back to the load.
-    pub(super) fn of(start: u16, block: &BasicBlock) -> Option<Self> {
+    pub(super) fn recognize(start: u16, block: &BasicBlock) -> Option<Self> {
         use Operation as O;
         let (load, compared, branch) = match block.instructions.as_slice() {
             [load, branch] => (load, None, branch),
@@ -38,32 +38,33 @@ impl TimerWait {
             | (O::Ldy, Some((O::Cpy, limit))) => Some(limit),
             _ => return None,
         };
-        let counts = match (Read::of(load.operand)?, limit, branch.opcode.operation) {
-            (Read::Count, None, O::Bne) if loads != O::Bit => 1..=0xFF,
-            (Read::Count, None, O::Bmi) => 0x80..=0xFF,
-            (Read::Count, None, O::Bpl) => 0..=0x7F,
+        let counts = match (TimerRegister::at(load.operand)?, limit, branch.opcode.operation) {
+            (TimerRegister::Count, None, O::Bne) if loads != O::Bit => 1..=0xFF,
+            (TimerRegister::Count, None, O::Bmi) => 0x80..=0xFF,
+            (TimerRegister::Count, None, O::Bpl) => 0..=0x7F,
             // The flag is clear until the timer expires.
-            (Read::Flag, None, O::Bpl) => 0..=0xFF,
-            (Read::Count, Some(limit), O::Bne) => limit.checked_add(1)?..=0xFF,
-            (Read::Count, Some(limit), O::Bcs) => limit..=0xFF,
+            (TimerRegister::Flag, None, O::Bpl) => 0..=0xFF,
+            (TimerRegister::Count, Some(limit), O::Bne) => limit.checked_add(1)?..=0xFF,
+            (TimerRegister::Count, Some(limit), O::Bcs) => limit..=0xFF,
             _ => return None,
         };
         let cycles: u32 =
             block.instructions.iter().map(|instruction| u32::from(instruction.opcode.cycles)).sum();
-        let taken = if (start ^ branch.next()) & 0xFF00 == 0 { 1 } else { 2 };
-        Some(Self { counts, read_after: load.opcode.cycles, period: cycles + taken })
+        // A branch that is taken lasts longer, more so to another page.
+        let taken_branch_cycles = if (start ^ branch.next()) & 0xFF00 == 0 { 1 } else { 2 };
+        Some(Self { counts, read_after: load.opcode.cycles, period: cycles + taken_branch_cycles })
     }
 }
 
 /// A timer register of the RIOT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Read {
+enum TimerRegister {
     Count,
     Flag,
 }
 
-impl Read {
-    fn of(address: u16) -> Option<Self> {
+impl TimerRegister {
+    fn at(address: u16) -> Option<Self> {
         match (address & 0x1280 == 0x0280, address & 7) {
             (true, 4 | 6) => Some(Self::Count),
             (true, 5 | 7) => Some(Self::Flag),
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn recognises_loops_that_wait_for_the_timer() {
-        let wait = |bytes: &[u8]| TimerWait::of(0xF000, &first_block(bytes));
+        let wait = |bytes: &[u8]| TimerWait::recognize(0xF000, &first_block(bytes));
         let expected = |counts, period| Some(TimerWait { counts, read_after: 4, period });
         // LDA INTIM, BNE
         assert_eq!(wait(&[0xAD, 0x84, 0x02, 0xD0, 0xFB]), expected(1..=0xFF, 7));

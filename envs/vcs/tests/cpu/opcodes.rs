@@ -69,13 +69,14 @@ fn arithmetic_agrees_with_the_model_for_all_operands() {
     }
 }
 
-/// Returns random registers and program counters, in which bytes at the edges of pages and ranges are more frequent.
+/// Returns a random byte. Those at the edges of pages and ranges are more frequent.
+fn random_byte(random: &mut StdRng) -> u8 {
+    let edges = [0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF];
+    if random.random_bool(0.25) { edges[random.random_range(0..edges.len())] } else { random.random() }
+}
+
 fn random_registers(random: &mut StdRng) -> Registers {
-    let mut byte = || {
-        let edges = [0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF];
-        if random.random_bool(0.25) { edges[random.random_range(0..edges.len())] } else { random.random() }
-    };
-    let [a, x, y, s, low, high] = std::array::from_fn(|_| byte());
+    let [a, x, y, s, low, high] = std::array::from_fn(|_| random_byte(random));
     Registers { a, x, y, s, p: random.random::<u8>() | 0x30, pc: u16::from_be_bytes([high, low]) }
 }
 

@@ -2,8 +2,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A range of the indices of a round.
 ///
-/// Ranges keep the deques short: a range of `n` leaves at most `log2(n)` ranges in a deque, so that none grows, which would
-/// allocate, and one steal takes half of the remaining indices.
+/// Ranges keep the deques short: a range of `n` leaves at most `log2(n)` ranges in a deque, so that none grows, which
+/// would allocate. One steal takes half of the remaining indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Job {
     start: u32,

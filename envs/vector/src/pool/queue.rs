@@ -2,8 +2,8 @@ use super::sync::{AtomicU32, AtomicUsize, Ordering};
 
 /// A FIFO queue of indices, so that none starves behind later ones.
 ///
-/// One thread pushes, all participants pop. The queue has room for every index once and no index is in it twice, so an entry
-/// is never overwritten before it is popped. `tests/loom.rs` checks this with a model.
+/// One thread pushes, all participants pop. The queue has room for every index once and no index is in it twice, so an
+/// entry is never overwritten before it is popped. `tests/loom.rs` checks this with a model.
 #[derive(Debug)]
 pub(super) struct Queue {
     indices: Box<[AtomicU32]>,
@@ -34,8 +34,8 @@ impl Queue {
 
     /// Removes the oldest index.
     pub(super) fn pop(&self) -> Option<usize> {
-        // Acquire, here and when the exchange fails: the thread that popped the entry before saw its push, so this thread sees it
-        // too, and never takes an older value of `pushed` for entries that are not there yet.
+        // Acquire, here and when the exchange fails: the thread that popped the entry before saw its push, so this
+        // thread sees it too. It never takes an older value of `pushed` for entries that are not there yet.
         let mut first = self.popped.load(Ordering::Acquire);
         loop {
             if first == self.pushed.load(Ordering::Acquire) {

@@ -1,14 +1,40 @@
 //! Parking of idle threads.
 //!
-//! A thread that found no work must not miss work that appears just before it parks. It therefore registers as a
-//! sleeper *before* its last search:
+//! # Words
+//!
+//! * A thread *searches* when it looks for work: in its deque, the mailboxes, the queue and the other deques. After a
+//!   search that finds none it pauses, first by spinning, then by yielding its core (`worker`).
+//! * A thread that has searched for long enough *registers*. It is then a *sleeper*.
+//! * The *generation* is the number of wake-ups so far. The *ticket* of a sleeper is the generation in which it
+//!   registered.
+//! * A sleeper *parks*: it blocks until the generation differs from its ticket.
+//! * A *sender* publishes work and *wakes* all sleepers by starting a new generation.
+//!
+//! # The states of a thread
+//!
+//! ```text
+//!                no work for 200 microseconds:            still no work:
+//!                          `register`                         `park`
+//!    searching -------------------------------> sleeper ------------------> parked
+//!      ^  ^                                        |                          |
+//!      |  +----------------------------------------+                          |
+//!      |              work after all: `cancel`                                |
+//!      +----------------------------------------------------------------------+
+//!                             a new generation: `wake_all`
+//! ```
+//!
+//! The calling thread does not sleep here. When it finds no work, it waits for results (`crate::arrivals`).
+//!
+//! # No wake-up is lost
+//!
+//! A thread must not miss work that appears just before it parks. It therefore registers *before* its last search:
 //!
 //! | sleeper                                | sender                            |
 //! |----------------------------------------|-----------------------------------|
 //! | 1. `register`: increment the sleepers  | 1. publish the work               |
 //! | 2. fence                               | 2. fence                          |
 //! | 3. search once more                    | 3. no sleepers: done              |
-//! | 4. found: `cancel`; not found: `park`  | 4. new generation, wake all       |
+//! | 4. work: `cancel`; no work: `park`     | 4. new generation, wake all       |
 //!
 //! The two sequentially consistent fences have a total order. If the sleeper's fence comes first, the sender sees the
 //! sleeper and starts a new generation, and `park` returns immediately because its ticket is of an older one. If the

@@ -167,25 +167,27 @@ fn the_queue_is_fifo_and_reuses_its_entries() {
     }
 }
 
+/// Pops until all threads together have popped `count` indices. Returns the number and the sum of those that this
+/// thread has popped.
+fn pop_until(queue: &Queue, total: &AtomicUsize, count: usize) -> (usize, usize) {
+    let (mut popped, mut sum) = (0, 0);
+    while total.load(Ordering::Relaxed) < count {
+        if let Some(index) = queue.pop() {
+            sum += index;
+            popped += 1;
+            total.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    (popped, sum)
+}
+
 #[test]
 fn every_index_is_popped_by_one_thread() {
     const COUNT: usize = 20_000;
     let queue = Queue::new(COUNT);
     let total = AtomicUsize::new(0);
-    let pop_all = || {
-        let mut sum = 0;
-        let mut popped = 0;
-        while total.load(Ordering::Relaxed) < COUNT {
-            if let Some(index) = queue.pop() {
-                sum += index;
-                popped += 1;
-                total.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        (popped, sum)
-    };
     let (popped, sum) = thread::scope(|scope| {
-        let threads: Vec<_> = (0..3).map(|_| scope.spawn(pop_all)).collect();
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| pop_until(&queue, &total, COUNT))).collect();
         (0..COUNT).for_each(|index| queue.push(index));
         threads.into_iter().map(|thread| thread.join().unwrap()).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
     });

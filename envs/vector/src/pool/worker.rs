@@ -67,8 +67,8 @@ impl<T> Shared<T> {
     /// Searches the empty deques once: the first access registers a thread with the memory reclamation of the deques,
     /// which allocates.
     pub(super) fn prepare_thread(&self) {
-        let found = self.stealers.iter().find_map(steal);
-        debug_assert_eq!(found, None, "nothing has been started yet");
+        let stolen = self.stealers.iter().find_map(steal);
+        debug_assert_eq!(stolen, None, "nothing has been started yet");
     }
 
     /// Tells every thread to end after its current index.

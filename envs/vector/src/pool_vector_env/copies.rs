@@ -9,8 +9,8 @@ use crate::options::check_num_envs;
 use crate::{BuildError, PoolOptions};
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// Creates `num_workers * envs_per_worker` copies of an environment, stepped by `num_workers` threads. `factory` builds
-    /// a copy from its index; `task` is the name of their task. Copies are not bound to threads.
+    /// Creates `num_workers * envs_per_worker` copies of an environment, stepped by `num_workers` threads. `factory`
+    /// builds a copy from its index; `task` is the name of their task. Copies are not bound to threads.
     ///
     /// An error of the factory becomes [`BuildError::Factory`] with the index of the copy.
     pub fn of_copies<F: Into<Box<dyn Error + Send + Sync>>>(
@@ -34,20 +34,30 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         check_num_envs(num_envs)?;
         let at_least_one = NonZeroUsize::new(num_envs).ok_or(BuildError::NoEnvironments)?;
         let batch_size = pool.batch_size_for(at_least_one)?;
-        let mut create = |env| match factory(env) {
-            _ if interrupt::poll() => Err(BuildError::Interrupted),
-            Ok(copy) => Ok((task.to_owned(), copy)),
-            Err(source) => Err(BuildError::Factory { env, task: task.to_owned(), source: source.into() }),
-        };
-        let first = create(0)?;
+        let first = create(task, 0, &mut factory)?;
         check_memory::<E>(num_envs, batch_size, first.1.observation_space(), pool.autoreset_mode)?;
-        let copies = iter::once(Ok(first)).chain((1..num_envs).map(create));
+        let rest = (1..num_envs).map(|env| create(task, env, &mut factory));
+        let copies = iter::once(Ok(first)).chain(rest);
         Self::new(copies.collect::<Result<_, _>>()?, pool)
     }
 }
 
+/// Creates copy `env` of an environment.
+fn create<E, F: Into<Box<dyn Error + Send + Sync>>>(
+    task: &str,
+    env: usize,
+    factory: &mut impl FnMut(usize) -> Result<E, F>,
+) -> Result<(String, E), BuildError> {
+    match factory(env) {
+        _ if interrupt::poll() => Err(BuildError::Interrupted),
+        Ok(copy) => Ok((task.to_owned(), copy)),
+        Err(source) => Err(BuildError::Factory { env, task: task.to_owned(), source: source.into() }),
+    }
+}
+
 impl PoolVectorEnv<BoxedEnv> {
-    /// Creates `num_workers * envs_per_worker` copies of a registered environment, as [`of_copies`](Self::of_copies) does.
+    /// Creates `num_workers * envs_per_worker` copies of a registered environment, as [`of_copies`](Self::of_copies)
+    /// does.
     pub fn make(
         registry: &Registry,
         id: &str,

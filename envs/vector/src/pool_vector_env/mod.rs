@@ -36,22 +36,22 @@ enum Phase {
 /// Steps environments of one type on a work-stealing pool.
 ///
 /// * **Order.** If the batch size equals the number of environments, row `i` of every batch is environment `i`. With a
-///   smaller one, [`recv`](VectorEnv::recv) returns the environments that finish first, and [`Batch::env_ids`] names them;
-///   alternatively, groups of environments [take turns](crate::BatchOrder::InTurn). The behaviour of an environment never
-///   depends on the others or on the number of threads.
-/// * **No copies.** Environments write observations directly to the row that the caller reads. Batches form a ring: the last
-///   one received stays valid, and readable through [`batch`](Self::batch), while others are being filled.
-/// * **The caller participates** if a batch holds all environments: `recv` steps environments until none is left. With one
-///   thread `send` only records the actions; with more, the other threads start at `send`.
+///   smaller one, [`recv`](VectorEnv::recv) returns the environments that finish first, and [`Batch::env_ids`] names
+///   them; alternatively, groups of environments [take turns](crate::BatchOrder::InTurn). The behaviour of an
+///   environment never depends on the others or on the number of threads.
+/// * **No copies.** Environments write observations directly to the row that the caller reads. Batches form a ring: the
+///   last one received stays valid, and readable through [`batch`](Self::batch), while others are being filled.
+/// * **The caller participates** if a batch holds all environments: `recv` steps environments until none is left. With
+///   one thread `send` only records the actions; with more, the other threads start at `send`.
 /// * **No allocation** after the first steps, unless an environment allocates or something fails.
 /// * **Failures** are returned by `recv` as soon as they happen. After an environment returns an error, the vector
 ///   environment must be reset or restored; the same applies to an [interruption](rl_env::interrupt). After a panic it
 ///   can no longer be used: every call repeats the error, and [`is_usable`](Self::is_usable) returns false. Panics are
 ///   reported before other failures.
 ///
-/// Call `reset` (or `restore`) first, then `send` and `recv` in turn. A call that would block forever, or that sends to an
-/// environment twice, returns an error immediately. Dropping the vector environment waits only for the environments that
-/// are being stepped at that moment.
+/// Call `reset` (or `restore`) first, then `send` and `recv` in turn. A call that would block forever, or that sends to
+/// an environment twice, returns an error immediately. Dropping the vector environment waits only for the environments
+/// that are being stepped at that moment.
 ///
 /// ```
 /// use classic_control::{CartPole, Control};
@@ -180,8 +180,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         !matches!(self.phase, Phase::Broken(_))
     }
 
-    /// Returns the action mask of an environment: true for valid indices, padded to the largest number of actions of any
-    /// environment. Empty for action spaces other than [`Space::Discrete`].
+    /// Returns the action mask of an environment: true for valid indices, padded to the largest number of actions of
+    /// any environment. Empty for action spaces other than [`Space::Discrete`].
     pub fn action_mask(&self, env: usize) -> Result<&[bool], VectorError> {
         let width = self.action_masks.len() / self.num_envs();
         if env >= self.num_envs() {
@@ -198,7 +198,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         Ok(look(&self.pool.task().lock(env).env))
     }
 
-    /// Checks that all results have been received, if a batch holds all environments. Otherwise some are always in flight.
+    /// Checks that all results have been received, if a batch holds all environments. Otherwise some are always in
+    /// flight.
     fn check_not_stepping(&self, reason_if_not: &'static str) -> Result<(), VectorError> {
         self.check_not_broken()?;
         if self.is_ordered() && matches!(self.phase, Phase::Ready) && self.num_in_flight > 0 {

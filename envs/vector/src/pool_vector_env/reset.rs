@@ -6,11 +6,11 @@ use super::{Phase, PoolVectorEnv, check_len};
 use crate::slot::Command;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// Resets the environments whose entry in `mask` is true. The others are reported again with reward 0 and no flags; a
-    /// pending autoreset stays pending.
+    /// Resets the environments whose entry in `mask` is true. The others are reported again with reward 0 and no flags;
+    /// a pending autoreset stays pending.
     ///
-    /// Seeds count only the selected environments: the first of them gets the first seed. Selecting only some requires that
-    /// a batch holds all environments.
+    /// Seeds count only the selected environments: the first of them gets the first seed. Selecting only some requires
+    /// that a batch holds all environments.
     pub fn reset_masked(&mut self, mask: &[bool], seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
         check_len("entries of the reset mask", mask.len(), self.num_envs())?;
         let selected = mask.iter().filter(|&&selected| selected).count();

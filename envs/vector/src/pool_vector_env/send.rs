@@ -11,11 +11,11 @@ use crate::slot::Command;
 use crate::slots::Slots;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
-    /// Sends one action to each of these environments without waiting. The environments must not be in flight; `actions`
-    /// holds their actions in the same order.
+    /// Sends one action to each of these environments without waiting. The environments must not be in flight;
+    /// `actions` holds their actions in the same order.
     ///
-    /// If a batch holds all environments, its rows stay in their order, and `recv` may be called when all have been sent to.
-    /// On an error nothing is sent.
+    /// If a batch holds all environments, its rows stay in their order, and `recv` may be called when all have been
+    /// sent to. On an error nothing is sent.
     pub fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), VectorError> {
         self.dispatch(actions, Some(env_ids), None)
     }
@@ -23,9 +23,9 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Sends a sequence of actions (a macro-action) to each of these environments, as [`send_to`](Self::send_to) does.
     /// `lengths` holds the length of each sequence, at least 1.
     ///
-    /// An environment performs its sequence as one step, whose row has the last observation and the sum of the rewards. The
-    /// sequence ends early after an action that terminates or truncates (including a lost life that is reported as a
-    /// termination). [`Batch::steps`](rl_env::Batch::steps) is the number of actions performed.
+    /// An environment performs its sequence as one step, whose row has the last observation and the sum of the rewards.
+    /// The sequence ends early after an action that terminates or truncates (including a lost life that is reported as
+    /// a termination). [`Batch::steps`](rl_env::Batch::steps) is the number of actions performed.
     pub fn send_sequences(
         &mut self,
         actions: Actions<'_>,
@@ -66,9 +66,11 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
 
     /// Returns true if `env_ids` contains each environment exactly once.
     fn are_all(&self, env_ids: &[usize]) -> bool {
-        let mut found = vec![false; self.in_flight.len()];
-        env_ids.len() == found.len()
-            && env_ids.iter().all(|&env| found.get_mut(env).is_some_and(|found| !mem::replace(found, true)))
+        let mut is_named = vec![false; self.in_flight.len()];
+        env_ids.len() == is_named.len()
+            && env_ids
+                .iter()
+                .all(|&env| is_named.get_mut(env).is_some_and(|named| !mem::replace(named, true)))
     }
 
     /// Makes the environments that are not in flight report their state again, with reward 0 and no flags. If a batch

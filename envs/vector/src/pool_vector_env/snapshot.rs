@@ -160,7 +160,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     fn report_again(&mut self, env: usize, final_observation: Option<&[u8]>) {
         let slots = self.pool.task();
         let mut slot = slots.lock(env);
-        let (batch, row) = self.batch_and_row(slots.place(env, &mut slot));
+        let (batch, row) = self.batch_and_row(slots.assign_position(env, &mut slot));
         slot.info = slot.env.info();
         slot.final_info = slot.info.clone();
         slot.env.observe(self.batches[batch].observations.row_mut(row));

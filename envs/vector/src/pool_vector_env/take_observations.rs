@@ -9,8 +9,8 @@ use super::{PoolVectorEnv, check_len};
 impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Moves the observations out of the last batch, so that they can be kept without a copy.
     ///
-    /// `spare`, a buffer of the same shape with arbitrary contents, replaces them in [`batch`](Self::batch) and becomes the
-    /// memory of a later batch.
+    /// `spare`, a buffer of the same shape with arbitrary contents, replaces them in [`batch`](Self::batch) and becomes
+    /// the memory of a later batch.
     pub fn take_observations(
         &mut self,
         mut spare: ObservationBuffer,

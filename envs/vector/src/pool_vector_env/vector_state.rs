@@ -63,12 +63,24 @@ impl VectorState {
         if mode == AutoresetMode::SameStep && state.slots.iter().any(|slot| slot.episode_over) {
             return bad("an episode is over, although the next one begins in the same step".to_owned());
         }
-        let wrong_length =
-            |slot: &SlotState| slot.final_observation.as_ref().is_some_and(|row| row.len() != row_bytes);
-        if state.slots.iter().any(wrong_length) {
+        let mut final_observations = state.slots.iter().filter_map(|slot| slot.final_observation.as_ref());
+        if final_observations.any(|row| row.len() != row_bytes) {
             return bad(format!("the length of a final observation is not {row_bytes}"));
         }
         Ok(state)
+    }
+
+    /// Appends the environments of another state, whose ids become those after the environments of this one.
+    fn append(&mut self, other: Self) -> Result<(), VectorError> {
+        if other.mode != self.mode {
+            let reason = format!("the autoreset modes {:?} and {:?} cannot be joined", self.mode, other.mode);
+            return Err(VectorError::BadSnapshot(reason));
+        }
+        let first = self.slots.len();
+        let renumbered =
+            other.slots.into_iter().map(|slot| SlotState { env_id: first + slot.env_id, ..slot });
+        self.slots.extend(renumbered);
+        Ok(())
     }
 
     /// Returns true if the environments are in order.
@@ -109,23 +121,18 @@ impl VectorState {
 /// single vector environment with all their environments in this order.
 pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
     let bad = |reason: &str| VectorError::BadSnapshot(reason.to_owned());
-    let read = |part: &Vec<u8>| {
+    let mut joined: Option<VectorState> = None;
+    for part in parts {
         let state = VectorState::read(part)?;
-        if state.is_in_order() { Ok(state) } else { Err(bad("its environments must be in order")) }
-    };
-    let mut states = parts.iter().map(read);
-    let mut all = states.next().unwrap_or_else(|| Err(bad("none was given")))?;
-    for state in states {
-        let (first, state) = (all.slots.len(), state?);
-        if state.mode != all.mode {
-            let reason = format!("the autoreset modes {:?} and {:?} cannot be joined", all.mode, state.mode);
-            return Err(VectorError::BadSnapshot(reason));
+        if !state.is_in_order() {
+            return Err(bad("its environments must be in order"));
         }
-        let renumbered =
-            state.slots.into_iter().map(|slot| SlotState { env_id: first + slot.env_id, ..slot });
-        all.slots.extend(renumbered);
+        match &mut joined {
+            Some(joined) => joined.append(state)?,
+            None => joined = Some(state),
+        }
     }
-    all.encode()
+    joined.ok_or_else(|| bad("none was given"))?.encode()
 }
 
 /// Returns the part of a snapshot that belongs to some environments, for a vector environment that has only these. The

@@ -7,7 +7,8 @@ Usage: python record_atari.py > atari.jsonl              the runs in this direct
 Needs ale-py 0.12.1 and numpy.
 
 Comparison with ale-py on new runs:
-       python record_atari.py --random 50 > runs.jsonl && GOLDEN_ATARI_RUNS=$PWD/runs.jsonl cargo test -p vector --test atari
+       python record_atari.py --random 50 > runs.jsonl
+       GOLDEN_ATARI_RUNS=$PWD/runs.jsonl cargo test -p vector --test atari
 """
 
 import json

@@ -1,5 +1,5 @@
-//! Every built-in environment behaves in a vector environment as it does alone, for all numbers of threads and autoreset
-//! modes.
+//! Every built-in environment behaves in a vector environment as it does alone, for all numbers of threads and
+//! autoreset modes.
 
 use rl_env::{
     Action, ActionKind, Actions, AutoresetMode, BoxedEnv, Env, EnvSpec, EpisodeStats, Pcg64, Registry,
@@ -39,14 +39,14 @@ impl Drawn {
         }
     }
 
-    fn all(&self) -> Actions<'_> {
+    fn as_actions(&self) -> Actions<'_> {
         match self {
             Self::Discrete(values) => Actions::Discrete(values),
             Self::Continuous(values) => Actions::Continuous(values),
         }
     }
 
-    fn of(&self, env: usize) -> Action<'_> {
+    fn action(&self, env: usize) -> Action<'_> {
         match self {
             Self::Discrete(values) => Action::Discrete(&values[env..=env]),
             Self::Continuous(values) => Action::Continuous(&values[env..=env]),
@@ -66,7 +66,7 @@ struct Row {
 
 fn rows(env: &PoolVectorEnv<BoxedEnv>) -> Vec<Row> {
     let batch = env.batch();
-    let row = |index: usize| Row {
+    let rows = (0..batch.len()).map(|index| Row {
         observation: batch.observations.row(index).to_vec(),
         final_observation: (batch.final_observations.rows() > 0)
             .then(|| batch.final_observations.row(index).to_vec()),
@@ -79,8 +79,8 @@ fn rows(env: &PoolVectorEnv<BoxedEnv>) -> Vec<Row> {
         },
         autoreset: batch.autoreset[index],
         episode: batch.episodes[index],
-    };
-    (0..batch.len()).map(row).collect()
+    });
+    rows.collect()
 }
 
 /// A reference implementation of each autoreset mode for a single environment.
@@ -128,9 +128,9 @@ fn check(registry: &Registry, id: &str, num_workers: usize, mode: AutoresetMode,
     let mut env = PoolVectorEnv::make(registry, id, num_workers, ENVS_PER_WORKER, options).unwrap();
     let num_envs = num_workers * ENVS_PER_WORKER;
     assert_eq!((env.num_envs(), env.num_threads()), (num_envs, num_workers));
-    let alone =
-        || Alone { env: registry.make(id).unwrap(), mode, over: false, episode: EpisodeStats::default() };
-    let mut reference: Vec<Alone> = (0..num_envs).map(|_| alone()).collect();
+    let envs = (0..num_envs).map(|_| registry.make(id).unwrap());
+    let mut reference: Vec<Alone> =
+        envs.map(|env| Alone { env, mode, over: false, episode: EpisodeStats::default() }).collect();
     let space = env.action_spaces()[0].clone();
     let mut generator = Pcg64::new(seed);
 
@@ -141,8 +141,8 @@ fn check(registry: &Registry, id: &str, num_workers: usize, mode: AutoresetMode,
     let mut ends = 0;
     for step in 0..NUM_STEPS {
         let actions = Drawn::new(&mut generator, &space, num_envs);
-        env.step(actions.all()).unwrap();
-        let stepped = reference.iter_mut().enumerate().map(|(index, env)| env.step(actions.of(index)));
+        env.step(actions.as_actions()).unwrap();
+        let stepped = reference.iter_mut().enumerate().map(|(index, env)| env.step(actions.action(index)));
         let expected: Vec<Row> = stepped.collect();
         assert_eq!(rows(&env), expected, "{id}, {mode:?}, {num_workers} workers, step {step}");
         ends += expected.iter().filter(|row| row.episode.is_some()).count();
@@ -186,13 +186,13 @@ fn restored_snapshots_continue_equally() {
         let mut generator = Pcg64::new(1);
         env.reset(ResetSeeds::From(9)).unwrap();
         for _ in 0..50 {
-            env.step(Drawn::new(&mut generator, &space, 6).all()).unwrap();
+            env.step(Drawn::new(&mut generator, &space, 6).as_actions()).unwrap();
         }
         other.restore(&env.snapshot().unwrap()).unwrap();
         for step in 0..300 {
             let actions = Drawn::new(&mut generator, &space, 6);
-            env.step(actions.all()).unwrap();
-            other.step(actions.all()).unwrap();
+            env.step(actions.as_actions()).unwrap();
+            other.step(actions.as_actions()).unwrap();
             assert_eq!(rows(&env), rows(&other), "{id}, step {step}");
         }
     }

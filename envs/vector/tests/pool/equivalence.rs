@@ -21,7 +21,7 @@ struct Row {
 
 /// Returns the rows of a batch, without `continues`.
 fn rows(batch: &Batch, infos: &[StubInfo]) -> Vec<Row> {
-    let row = |index: usize| Row {
+    let rows = (0..NUM_ENVS).map(|index| Row {
         observation: batch.observations.row(index).to_vec(),
         final_observation: (batch.final_observations.rows() > 0)
             .then(|| batch.final_observations.row(index).to_vec()),
@@ -35,9 +35,9 @@ fn rows(batch: &Batch, infos: &[StubInfo]) -> Vec<Row> {
         autoreset: batch.autoreset[index],
         episode: batch.episodes[index],
         info: infos[index].clone(),
-    };
+    });
     assert_eq!(batch.env_ids, (0..NUM_ENVS).collect::<Vec<_>>());
-    (0..NUM_ENVS).map(row).collect()
+    rows.collect()
 }
 
 /// A reference implementation of each autoreset mode for a single environment.
@@ -179,6 +179,15 @@ fn a_masked_reset_keeps_the_other_environments() {
     assert_eq!(rows(env.batch(), env.infos()), expected, "a pending autoreset stays pending");
 }
 
+/// Steps with each of the actions. Returns the rows of each batch.
+fn play(env: &mut PoolVectorEnv<Stub>, actions: &[Vec<i32>]) -> Vec<Vec<Row>> {
+    let batches = actions.iter().map(|actions| {
+        env.step(Actions::Discrete(actions)).unwrap();
+        rows(env.batch(), env.infos())
+    });
+    batches.collect()
+}
+
 #[test]
 fn restored_snapshots_continue_equally() {
     let seed = rand::random();
@@ -193,23 +202,16 @@ fn restored_snapshots_continue_equally() {
         let here = rows(env.batch(), env.infos());
         let snapshot = env.snapshot().unwrap();
         let actions: Vec<Vec<i32>> = (0..30).map(|_| random_actions(&mut rng)).collect();
-        let run = |env: &mut PoolVectorEnv<Stub>| -> Vec<Vec<Row>> {
-            let step = |actions: &Vec<i32>| {
-                env.step(Actions::Discrete(actions)).unwrap();
-                rows(env.batch(), env.infos())
-            };
-            actions.iter().map(step).collect()
-        };
-        let there = run(&mut env);
+        let there = play(&mut env, &actions);
 
         env.restore(&snapshot).unwrap();
         assert_eq!(rows(env.batch(), env.infos()), here, "restore reports the batch of the snapshot");
-        assert_eq!(run(&mut env), there);
+        assert_eq!(play(&mut env, &actions), there);
 
         let mut other = pooled(5, mode);
         other.restore(&snapshot).unwrap();
         assert_eq!(rows(other.batch(), other.infos()), here, "a new vector environment reports it, too");
-        assert_eq!(run(&mut other), there);
+        assert_eq!(play(&mut other, &actions), there);
     }
 }
 

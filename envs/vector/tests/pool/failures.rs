@@ -1,5 +1,6 @@
 //! Failures are returned promptly as errors, and the vector environment reports whether it is still usable.
 
+use std::fmt::Debug;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -13,16 +14,11 @@ use rl_env::{
 use vcs::{Cartridge, Console, ConsoleOptions, Execution, TvFormat};
 use vector::{BuildError, PoolOptions, PoolVectorEnv};
 
-/// Builds environments, of which number 3 calls `on_step` in each step.
+/// Builds six environments, of which environment 3 calls `on_step` in each step.
 fn faulty(num_threads: usize, on_step: fn(u64) -> Result<(), EnvError>) -> PoolVectorEnv<Stub> {
-    let env = |index| {
-        let mut env = Stub::new(3);
-        if index == 3 {
-            env.on_step = on_step;
-        }
-        env
-    };
-    build((0..6).map(env), num_threads, AutoresetMode::NextStep)
+    let mut envs: Vec<Stub> = (0..6).map(|_| Stub::new(3)).collect();
+    envs[3].on_step = on_step;
+    build(envs.into_iter(), num_threads, AutoresetMode::NextStep)
 }
 
 fn build<E: Env + 'static>(
@@ -61,14 +57,11 @@ fn returns_a_panic_as_an_error_within_a_second() {
 #[test]
 fn a_panic_in_flight_is_reported_before_anything_is_restored() {
     static RESTORED: AtomicBool = AtomicBool::new(false);
-    let env = |_| {
-        let mut env = Stub::new(3);
-        env.on_step = |_| unwind();
-        env.on_restore = || RESTORED.store(true, Ordering::Relaxed);
-        ("stub".to_owned(), env)
-    };
+    let mut panicking = Stub::calling(3, |_| unwind());
+    panicking.on_restore = || RESTORED.store(true, Ordering::Relaxed);
+    let envs = vec![("stub".to_owned(), panicking); 2];
     let options = PoolOptions { batch_size: 1, num_threads: 2, ..PoolOptions::default() };
-    let mut env = PoolVectorEnv::new((0..2).map(env).collect(), options).unwrap();
+    let mut env = PoolVectorEnv::new(envs, options).unwrap();
     env.reset(ResetSeeds::From(1)).unwrap();
     let snapshot = env.snapshot().unwrap();
     let sent = env.batch().env_ids[0];
@@ -182,22 +175,24 @@ fn refuses_to_step_a_finished_environment_without_autoreset() {
     env.step(Actions::Discrete(&[0; 2])).unwrap();
 }
 
+fn assert_out_of_order<T: Debug>(result: &Result<T, VectorError>) {
+    assert!(matches!(result, Err(VectorError::OutOfOrder(_))), "{result:?}");
+}
+
 #[test]
 fn calls_out_of_order_are_errors() {
-    let out_of_order =
-        |result: Result<(), VectorError>| assert!(matches!(result, Err(VectorError::OutOfOrder(_))));
     let mut env = build((0..2).map(|_| Stub::new(2)), 2, AutoresetMode::NextStep);
-    out_of_order(env.send(Actions::Discrete(&[0; 2])));
-    out_of_order(env.recv().map(|_| ()));
-    out_of_order(env.snapshot().map(|_| ()));
-    out_of_order(env.reset_masked(&[true, false], ResetSeeds::Continue).map(|_| ()));
+    assert_out_of_order(&env.send(Actions::Discrete(&[0; 2])));
+    assert_out_of_order(&env.recv());
+    assert_out_of_order(&env.snapshot());
+    assert_out_of_order(&env.reset_masked(&[true, false], ResetSeeds::Continue));
     env.reset_masked(&[true, true], ResetSeeds::Continue).unwrap();
     let snapshot = env.snapshot().unwrap();
     env.send(Actions::Discrete(&[0; 2])).unwrap();
     assert_eq!(env.send(Actions::Discrete(&[0; 2])), Err(VectorError::InFlight { env: 0 }));
-    out_of_order(env.reset(ResetSeeds::Continue).map(|_| ()));
-    out_of_order(env.snapshot().map(|_| ()));
-    out_of_order(env.restore(&snapshot).map(|_| ()));
+    assert_out_of_order(&env.reset(ResetSeeds::Continue));
+    assert_out_of_order(&env.snapshot());
+    assert_out_of_order(&env.restore(&snapshot));
     env.recv().unwrap();
     assert_eq!(env.recv().unwrap_err(), VectorError::TooFewInFlight { in_flight: 0, batch_size: 2 });
     assert!(matches!(
@@ -317,11 +312,13 @@ fn moves_to_another_thread() {
 
 /// Calls `call` while a request to interrupt it is pending.
 fn interrupted<R>(call: impl FnOnce() -> R) -> R {
-    let pending = || {
-        thread::sleep(interrupt::CHECK_INTERVAL);
-        call()
-    };
-    interrupt::with_check(|| true, pending)
+    interrupt::with_check(
+        || true,
+        || {
+            thread::sleep(interrupt::CHECK_INTERVAL);
+            call()
+        },
+    )
 }
 
 /// Blocks an environment until it is interrupted.
@@ -340,6 +337,13 @@ fn wait_in_first_step(step: u64) -> Result<(), EnvError> {
     Ok(())
 }
 
+/// Builds four environments, stepped two at a time, that block in their first step until they are interrupted.
+fn waiting() -> PoolVectorEnv<Stub> {
+    let envs = vec![("stub".to_owned(), Stub::calling(3, wait_in_first_step)); 4];
+    let options = PoolOptions { batch_size: 2, num_threads: 2, ..PoolOptions::default() };
+    PoolVectorEnv::new(envs, options).unwrap()
+}
+
 #[test]
 fn an_interruption_ends_a_step_on_any_thread_and_a_reset_makes_the_environments_usable_again() {
     for num_threads in [1, 2, 5] {
@@ -356,14 +360,7 @@ fn an_interruption_ends_a_step_on_any_thread_and_a_reset_makes_the_environments_
 
 #[test]
 fn an_interruption_ends_a_wait_for_other_threads() {
-    let stub = |_| {
-        let mut stub = Stub::new(3);
-        stub.on_step = wait_in_first_step;
-        ("stub".to_owned(), stub)
-    };
-    let envs = (0..4).map(stub).collect();
-    let options = PoolOptions { batch_size: 2, num_threads: 2, ..PoolOptions::default() };
-    let mut env = PoolVectorEnv::new(envs, options).unwrap();
+    let mut env = waiting();
     env.reset(ResetSeeds::From(1)).unwrap();
     env.send(Actions::Discrete(&[0; 2])).unwrap();
     env.recv().unwrap();
@@ -375,13 +372,7 @@ fn an_interruption_ends_a_wait_for_other_threads() {
 
 #[test]
 fn an_interruption_ends_a_reset_that_waits_for_environments_in_flight() {
-    let stub = |_| {
-        let mut stub = Stub::new(3);
-        stub.on_step = wait_in_first_step;
-        ("stub".to_owned(), stub)
-    };
-    let options = PoolOptions { batch_size: 2, num_threads: 2, ..PoolOptions::default() };
-    let mut env = PoolVectorEnv::new((0..4).map(stub).collect(), options).unwrap();
+    let mut env = waiting();
     env.reset(ResetSeeds::From(1)).unwrap();
     env.send(Actions::Discrete(&[0; 2])).unwrap();
     let reset = interrupt::with_check(|| true, || env.reset(ResetSeeds::From(1)).map(drop));

@@ -20,6 +20,11 @@ fn build(batch_size: usize, num_threads: usize, autoreset_mode: AutoresetMode) -
     .unwrap()
 }
 
+fn build_stubs<const N: usize>(stubs: [Stub; N], options: PoolOptions) -> PoolVectorEnv<Stub> {
+    let envs = stubs.map(|stub| ("stub".to_owned(), stub)).into();
+    PoolVectorEnv::new(envs, options).unwrap()
+}
+
 /// Returns the action of an environment at a step.
 fn action_of(env: usize, step: usize) -> i32 {
     (step * 5 % (2 + env)) as i32
@@ -43,9 +48,7 @@ fn traces(env: &mut PoolVectorEnv<Stub>, seed: u64, steps: usize) -> Vec<Vec<Row
     let mut traces = vec![Vec::new(); NUM_ENVS];
     env.reset(ResetSeeds::From(seed)).unwrap();
     loop {
-        for row in 0..env.batch_size() {
-            traces[env.batch().env_ids[row]].push(row_of(env.batch(), row, &env.infos()[row]));
-        }
+        append_batch(env, &mut traces);
         if traces.iter().all(|trace| trace.len() > steps) {
             break;
         }
@@ -69,8 +72,8 @@ fn results_do_not_depend_on_batch_size_or_threads() {
             for num_threads in [1, 2, 5] {
                 let mut env = build(batch_size, num_threads, mode);
                 assert_eq!((env.batch_size(), env.num_threads()), (batch_size, num_threads));
-                let found = traces(&mut env, seed, 200);
-                assert!(found == expected, "{mode:?}, batches of {batch_size}, {num_threads} threads");
+                let traces = traces(&mut env, seed, 200);
+                assert!(traces == expected, "{mode:?}, batches of {batch_size}, {num_threads} threads");
             }
         }
     }
@@ -82,22 +85,16 @@ const MANY: usize = 51;
 #[test]
 fn fast_environments_do_not_wait_for_slow_ones() {
     static IS_OVER: AtomicBool = AtomicBool::new(false);
-    let env = |index| {
-        let mut env = Stub::new(2);
-        if index == 1 {
-            env.on_step = |_| {
-                // The wait is limited, so that the test fails instead of hanging.
-                let begin = Instant::now();
-                while !IS_OVER.load(Ordering::Acquire) && begin.elapsed() < Duration::from_secs(30) {
-                    thread::sleep(Duration::from_millis(1));
-                }
-                Ok(())
-            };
+    let slow = Stub::calling(2, |_| {
+        // The wait is limited, so that the test fails instead of hanging.
+        let begin = Instant::now();
+        while !IS_OVER.load(Ordering::Acquire) && begin.elapsed() < Duration::from_secs(30) {
+            thread::sleep(Duration::from_millis(1));
         }
-        ("stub".to_owned(), env)
-    };
+        Ok(())
+    });
     let options = PoolOptions { batch_size: 2, num_threads: 2, ..PoolOptions::default() };
-    let mut env = PoolVectorEnv::new((0..4).map(env).collect(), options).unwrap();
+    let mut env = build_stubs([Stub::new(2), slow, Stub::new(2), Stub::new(2)], options);
     env.reset(ResetSeeds::From(1)).unwrap();
     let mut counts = [0; 4];
     // Three of the four environments step, two in a batch.
@@ -120,6 +117,11 @@ fn no_environment_starves() {
     }
 }
 
+/// Sends the action 0 to some environments.
+fn send(env: &mut PoolVectorEnv<Stub>, ids: &[usize]) -> Result<(), VectorError> {
+    env.send_to(Actions::Discrete(&vec![0; ids.len()]), ids)
+}
+
 #[test]
 fn invalid_calls_are_errors() {
     let mut env = build(3, 2, AutoresetMode::NextStep);
@@ -127,9 +129,6 @@ fn invalid_calls_are_errors() {
     env.reset(ResetSeeds::From(1)).unwrap();
     let ids = env.batch().env_ids.clone();
     let absent = (0..NUM_ENVS).find(|id| !ids.contains(id)).unwrap();
-    let send = |env: &mut PoolVectorEnv<Stub>, ids: &[usize]| {
-        env.send_to(Actions::Discrete(&vec![0; ids.len()]), ids)
-    };
     let unknown = VectorError::UnknownEnv { env: NUM_ENVS, num_envs: NUM_ENVS };
     assert_eq!(send(&mut env, &[ids[0], NUM_ENVS]), Err(unknown.clone()));
     assert_eq!(unknown.to_string(), "there is no environment 7; valid indices are 0 to 6");
@@ -157,6 +156,11 @@ fn invalid_calls_are_errors() {
     );
 }
 
+/// Returns the rows without their counts of steps and resets.
+fn observations(traces: &[Vec<Row>]) -> Vec<Vec<Vec<u8>>> {
+    traces.iter().map(|trace| trace.iter().map(|row| row.0.clone()).collect()).collect()
+}
+
 #[test]
 fn a_reset_drops_the_results_in_flight() {
     for num_threads in [1, 3] {
@@ -165,11 +169,8 @@ fn a_reset_drops_the_results_in_flight() {
         env.send(Actions::Discrete(&[0; 3])).unwrap();
         let expected = traces(&mut build(0, 1, AutoresetMode::SameStep), 50, 20);
         for _ in 0..20 {
-            let found = traces(&mut env, 50, 20);
-            let without_counts = |traces: &[Vec<Row>]| -> Vec<Vec<Vec<u8>>> {
-                traces.iter().map(|trace| trace.iter().map(|row| row.0.clone()).collect()).collect()
-            };
-            assert!(without_counts(&found) == without_counts(&expected));
+            let traces = traces(&mut env, 50, 20);
+            assert!(observations(&traces) == observations(&expected));
         }
     }
 }
@@ -264,24 +265,18 @@ fn the_idle_environments_of_an_ordered_batch_report_again() {
 
 #[test]
 fn recv_returns_an_error_before_the_batch_is_full() {
-    let env = |index| {
-        let mut env = Stub::new(2);
-        env.on_step = match index {
-            0 => |step| match step {
-                1 => Err(EnvError::Failed("the stub was told to fail".to_owned())),
-                _ => Ok(()),
-            },
-            _ => |step| {
-                if step == 1 {
-                    thread::sleep(Duration::from_millis(700));
-                }
-                Ok(())
-            },
-        };
-        ("stub".to_owned(), env)
-    };
+    let failing = Stub::calling(2, |step| match step {
+        1 => Err(EnvError::Failed("the stub was told to fail".to_owned())),
+        _ => Ok(()),
+    });
+    let slow = Stub::calling(2, |step| {
+        if step == 1 {
+            thread::sleep(Duration::from_millis(700));
+        }
+        Ok(())
+    });
     let options = PoolOptions { batch_size: 3, num_threads: 4, ..PoolOptions::default() };
-    let mut env = PoolVectorEnv::new((0..4).map(env).collect(), options).unwrap();
+    let mut env = build_stubs([failing, slow.clone(), slow.clone(), slow], options);
     env.reset(ResetSeeds::From(1)).unwrap();
     while !env.batch().env_ids.contains(&0) {
         env.reset(ResetSeeds::From(1)).unwrap();
@@ -298,21 +293,14 @@ fn recv_returns_an_error_before_the_batch_is_full() {
 
 #[test]
 fn recv_returns_a_panic_within_a_second() {
-    let env = |index| {
-        let mut env = Stub::new(2);
-        if index == 0 {
-            // Panics without printing a message, because a backtrace can take a second.
-            env.on_step = |_| panic::resume_unwind(Box::new("the stub was told to panic"));
-        } else {
-            env.on_step = |_| {
-                thread::sleep(Duration::from_millis(2));
-                Ok(())
-            };
-        }
-        ("stub".to_owned(), env)
-    };
+    // Panics without printing a message, because a backtrace can take a second.
+    let panicking = Stub::calling(2, |_| panic::resume_unwind(Box::new("the stub was told to panic")));
+    let slow = Stub::calling(2, |_| {
+        thread::sleep(Duration::from_millis(2));
+        Ok(())
+    });
     let options = PoolOptions { batch_size: 2, num_threads: 2, ..PoolOptions::default() };
-    let mut env = PoolVectorEnv::new((0..4).map(env).collect(), options).unwrap();
+    let mut env = build_stubs([panicking, slow.clone(), slow.clone(), slow], options);
     env.reset(ResetSeeds::From(1)).unwrap();
     let begin = Instant::now();
     let error = loop {
@@ -329,6 +317,30 @@ fn recv_returns_a_panic_within_a_second() {
     assert_eq!(env.reset(ResetSeeds::Continue).unwrap_err(), error);
 }
 
+/// Appends the rows of the last batch to the traces of their environments.
+fn append_batch(env: &PoolVectorEnv<Stub>, traces: &mut [Vec<Row>]) {
+    for (row, &id) in env.batch().env_ids.iter().enumerate() {
+        traces[id].push(row_of(env.batch(), row, &env.infos()[row]));
+    }
+}
+
+/// Receives two batches without a send between them, then steps all environments. Returns the environments of the first
+/// batch and the rows of each environment.
+fn traces_after_snapshot(env: &mut PoolVectorEnv<Stub>) -> (Vec<usize>, Vec<Vec<Row>>) {
+    let mut traces = vec![Vec::new(); NUM_ENVS];
+    append_batch(env, &mut traces);
+    let first = env.batch().env_ids.clone();
+    env.recv().unwrap();
+    append_batch(env, &mut traces);
+    env.send_to(Actions::Discrete(&[0; 3]), &first).unwrap();
+    // Some environments may be much slower than others, such as with valgrind, which runs one thread at a time.
+    while traces.iter().any(|trace| trace.len() < 20) {
+        env.step(Actions::Discrete(&[1; 3])).unwrap();
+        append_batch(env, &mut traces);
+    }
+    (first, traces)
+}
+
 #[test]
 fn a_snapshot_keeps_results_that_were_not_received() {
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
@@ -338,32 +350,12 @@ fn a_snapshot_keeps_results_that_were_not_received() {
             env.step(Actions::Discrete(&[1; 3])).unwrap();
         }
         let snapshot = env.snapshot().unwrap();
-        // Two batches without a send between them, then steps of all environments.
-        let run = |env: &mut PoolVectorEnv<Stub>| {
-            let mut traces = vec![Vec::new(); NUM_ENVS];
-            let note = |env: &PoolVectorEnv<Stub>, traces: &mut [Vec<_>]| {
-                for (row, &id) in env.batch().env_ids.iter().enumerate() {
-                    traces[id].push(row_of(env.batch(), row, &env.infos()[row]));
-                }
-            };
-            note(env, &mut traces);
-            let first = env.batch().env_ids.clone();
-            env.recv().unwrap();
-            note(env, &mut traces);
-            env.send_to(Actions::Discrete(&[0; 3]), &first).unwrap();
-            // Some environments may be much slower than others, such as with valgrind, which runs one thread at a time.
-            while traces.iter().any(|trace| trace.len() < 20) {
-                env.step(Actions::Discrete(&[1; 3])).unwrap();
-                note(env, &mut traces);
-            }
-            (first, traces)
-        };
-        let (first, there) = run(&mut env);
+        let (first, there) = traces_after_snapshot(&mut env);
         let mut other = build(3, 5, mode);
         env.restore(&snapshot).unwrap();
         other.restore(&snapshot).unwrap();
         for env in [&mut env, &mut other] {
-            let (first_again, again) = run(env);
+            let (first_again, again) = traces_after_snapshot(env);
             assert_eq!(first_again, first);
             for (trace, again) in there.iter().zip(&again) {
                 let both = trace.len().min(again.len());

@@ -66,19 +66,18 @@ fn environments_can_have_different_modes_and_difficulties() {
         return;
     };
     let pong = game("pong").unwrap();
-    let options = |mode, difficulty| AtariOptions {
+    let variants = [(0, 0), (1, 3), (0, 2)].map(|(mode, difficulty)| AtariOptions {
         modes: vec![mode],
         difficulties: vec![difficulty],
         ..AtariOptions::default()
-    };
-    let variants = [options(0, 0), options(1, 3), options(0, 2)];
-    let group = |options: &AtariOptions| AtariGroup {
+    });
+    let groups = variants.clone().map(|options| AtariGroup {
         game: pong,
         rom: Arc::clone(&rom),
         num_envs: 1,
-        options: options.clone(),
-    };
-    let mut together = AtariVectorEnv::of_groups(variants.iter().map(group), PoolOptions::default()).unwrap();
+        options,
+    });
+    let mut together = AtariVectorEnv::of_groups(groups, PoolOptions::default()).unwrap();
     assert_eq!((together.tasks(), together.task_ids()), (&["pong".to_owned()][..], &[0, 0, 0][..]));
     let powered = PoweredGame::new(pong, Arc::clone(&rom)).unwrap();
     let mut alone = variants.map(|options| AtariEnv::new(&powered, options, 0).unwrap());
@@ -114,16 +113,17 @@ fn renders_any_environment() {
     assert_eq!(env.render(3), Err(VectorError::UnknownEnv { env: 3, num_envs: 3 }));
 }
 
+fn build_error(num_envs: usize, options: &AtariOptions, rom: &Arc<[u8]>) -> BuildError {
+    let games = [(game("harvest").unwrap(), Arc::clone(rom))];
+    AtariVectorEnv::of_games(games, num_envs, options, PoolOptions::default()).err().unwrap()
+}
+
 #[test]
 fn build_errors_state_the_cause() {
     let rom: Arc<[u8]> = roms::built_in("harvest").unwrap().into();
-    let build = |num_envs, options: AtariOptions, rom: &Arc<[u8]>| {
-        let games = [(game("harvest").unwrap(), Arc::clone(rom))];
-        AtariVectorEnv::of_games(games, num_envs, &options, PoolOptions::default()).err().unwrap()
-    };
-    assert!(matches!(build(0, AtariOptions::default(), &rom), BuildError::NoEnvironments));
-    let error = build(1, AtariOptions { frameskip: 0, ..AtariOptions::default() }, &rom);
+    assert!(matches!(build_error(0, &AtariOptions::default(), &rom), BuildError::NoEnvironments));
+    let error = build_error(1, &AtariOptions { frameskip: 0, ..AtariOptions::default() }, &rom);
     assert_eq!(error.to_string(), "harvest: frameskip is 0, but must be between 1 and 2147483647");
-    let error = build(1, AtariOptions::default(), &rom[..100].into());
+    let error = build_error(1, &AtariOptions::default(), &rom[..100].into());
     assert!(error.to_string().starts_with("harvest: "), "{error}");
 }

@@ -30,14 +30,14 @@ fn row_of(batch: &Batch, row: usize) -> Row {
     (batch.observations.row(row).to_vec(), final_observation, batch.raw_rewards[row], flags)
 }
 
-/// Appends the rows of a batch to the traces of their environments. Returns the next actions, which depend on the lengths of
-/// the traces.
-fn note(batch: &Batch, traces: &mut [Vec<Row>]) -> Vec<i32> {
-    let action = |(row, &env): (usize, &usize)| {
+/// Appends the rows of a batch to the traces of their environments. Returns the next actions, which depend on the
+/// lengths of the traces.
+fn append_batch(batch: &Batch, traces: &mut [Vec<Row>]) -> Vec<i32> {
+    let actions = batch.env_ids.iter().enumerate().map(|(row, &env)| {
         traces[env].push(row_of(batch, row));
         (traces[env].len() * 5 % (2 + env)) as i32
-    };
-    batch.env_ids.iter().enumerate().map(action).collect()
+    });
+    actions.collect()
 }
 
 /// Returns `steps` rows of every environment after a reset. Each group is sent to as soon as it has been received.
@@ -49,7 +49,7 @@ fn traces(env: &mut PoolVectorEnv<Stub>, seed: u64, steps: usize) -> Vec<Vec<Row
         for group in 0..groups {
             let first = group * env.batch_size();
             assert!(env.batch().env_ids.iter().copied().eq(first..first + env.batch_size()));
-            let actions = note(&env.batch().clone(), &mut traces);
+            let actions = append_batch(&env.batch().clone(), &mut traces);
             if round + 1 < steps {
                 env.send(Actions::Discrete(&actions)).unwrap();
             }
@@ -69,8 +69,8 @@ fn turns_do_not_change_the_episodes() {
         let expected = traces(&mut build(NUM_ENVS, 1, mode), seed, 200);
         for batch_size in [1, 2, 3] {
             for num_threads in [1, 2, 5] {
-                let found = traces(&mut build(batch_size, num_threads, mode), seed, 200);
-                assert!(found == expected, "{mode:?}, batches of {batch_size}, {num_threads} threads");
+                let traces = traces(&mut build(batch_size, num_threads, mode), seed, 200);
+                assert!(traces == expected, "{mode:?}, batches of {batch_size}, {num_threads} threads");
             }
         }
     }
@@ -78,18 +78,12 @@ fn turns_do_not_change_the_episodes() {
 
 #[test]
 fn fast_environments_wait_for_their_turn() {
-    let env = |index| {
-        let mut env = Stub::new(2);
-        if index == 0 {
-            env.on_step = |_| {
-                thread::sleep(Duration::from_millis(20));
-                Ok(())
-            };
-        }
-        ("stub".to_owned(), env)
-    };
-    let mut env =
-        PoolVectorEnv::new((0..4).map(env).collect(), options(2, 2, AutoresetMode::NextStep)).unwrap();
+    let slow = Stub::calling(2, |_| {
+        thread::sleep(Duration::from_millis(20));
+        Ok(())
+    });
+    let envs = [slow, Stub::new(2), Stub::new(2), Stub::new(2)].map(|env| ("stub".to_owned(), env));
+    let mut env = PoolVectorEnv::new(envs.into(), options(2, 2, AutoresetMode::NextStep)).unwrap();
     env.reset(ResetSeeds::From(1)).unwrap();
     for turn in 0..10 {
         assert_eq!(env.batch().env_ids, [[0, 1], [2, 3]][turn % 2]);
@@ -100,16 +94,12 @@ fn fast_environments_wait_for_their_turn() {
 #[test]
 fn one_group_steps_while_the_caller_handles_the_other() {
     static STEPS: AtomicUsize = AtomicUsize::new(0);
-    let env = |_| {
-        let mut env = Stub::new(2);
-        env.on_step = |_| {
-            STEPS.fetch_add(1, Ordering::Relaxed);
-            Ok(())
-        };
-        ("stub".to_owned(), env)
-    };
-    let mut env =
-        PoolVectorEnv::new((0..2).map(env).collect(), options(1, 1, AutoresetMode::Disabled)).unwrap();
+    let counting = Stub::calling(2, |_| {
+        STEPS.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    });
+    let envs = vec![("stub".to_owned(), counting); 2];
+    let mut env = PoolVectorEnv::new(envs, options(1, 1, AutoresetMode::Disabled)).unwrap();
     env.reset(ResetSeeds::From(1)).unwrap();
     env.recv().unwrap();
     env.send_to(Actions::Discrete(&[0]), &[0]).unwrap();
@@ -151,7 +141,7 @@ fn rejects_groups_of_unequal_size() {
 fn step_on(env: &mut PoolVectorEnv<Stub>, rounds: usize) -> Vec<Vec<Row>> {
     let mut traces = vec![Vec::new(); NUM_ENVS];
     for _ in 0..rounds * NUM_ENVS / env.batch_size() {
-        let actions = note(&env.batch().clone(), &mut traces);
+        let actions = append_batch(&env.batch().clone(), &mut traces);
         env.step(Actions::Discrete(&actions)).unwrap();
     }
     traces

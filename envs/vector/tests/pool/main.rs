@@ -16,3 +16,12 @@ mod step_limit;
 mod stub;
 mod take_observations;
 mod threads;
+
+impl stub::Stub {
+    /// Creates a stub with `num_actions` actions that calls `on_step` in each step.
+    pub(crate) fn calling(num_actions: usize, on_step: fn(u64) -> Result<(), rl_env::EnvError>) -> Self {
+        let mut stub = Self::new(num_actions);
+        stub.on_step = on_step;
+        stub
+    }
+}

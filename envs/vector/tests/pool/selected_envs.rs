@@ -1,5 +1,7 @@
 //! Operations on selected environments: access, action masks, snapshots and restores.
 
+use std::ops::Range;
+
 use crate::stub::Stub;
 use rl_env::{Actions, AutoresetMode, ResetSeeds, Space, VectorEnv, VectorError};
 use vector::{PoolOptions, PoolVectorEnv, join_snapshots, part_of_snapshot};
@@ -126,26 +128,28 @@ fn final_infos_precede_the_reset() {
     assert!(resets > 10);
 }
 
+/// Builds some of the environments of two tasks, each with two environments.
+fn build_part(envs: Range<usize>) -> PoolVectorEnv<Stub> {
+    let envs = envs.map(|index| (format!("task {}", index / 2), Stub::new(2 + index / 2)));
+    let options = PoolOptions { num_threads: 1, ..PoolOptions::default() };
+    PoolVectorEnv::new(envs.collect(), options).unwrap()
+}
+
 #[test]
 fn snapshots_of_parts_are_the_parts_of_a_snapshot() {
-    let part = |envs: std::ops::Range<usize>| {
-        let env = |index: usize| (format!("task {}", index / 2), Stub::new(2 + index / 2));
-        let options = PoolOptions { num_threads: 1, ..PoolOptions::default() };
-        PoolVectorEnv::new(envs.map(env).collect(), options).unwrap()
-    };
-    let (mut all, ranges) = (part(0..4), [0..1, 1..4]);
-    all.reset(ResetSeeds::From(6)).unwrap();
-    let mut parts = ranges.clone().map(part);
+    let (mut whole, ranges) = (build_part(0..4), [0..1, 1..4]);
+    whole.reset(ResetSeeds::From(6)).unwrap();
+    let mut parts = ranges.clone().map(build_part);
     for (part, envs) in parts.iter_mut().zip(&ranges) {
         part.reset(ResetSeeds::From(6 + envs.start as u64)).unwrap();
     }
     for _ in 0..20 {
-        all.step(Actions::Discrete(&[1, 0, 2, 1])).unwrap();
+        whole.step(Actions::Discrete(&[1, 0, 2, 1])).unwrap();
         for (part, envs) in parts.iter_mut().zip(&ranges) {
             part.step(Actions::Discrete(&[1, 0, 2, 1][envs.clone()])).unwrap();
         }
     }
-    let whole = all.snapshot().unwrap();
+    let whole = whole.snapshot().unwrap();
     let snapshots = parts.each_ref().map(|part| part.snapshot().unwrap());
     assert_eq!(join_snapshots(&snapshots).unwrap(), whole);
     for (snapshot, envs) in snapshots.into_iter().zip(ranges) {

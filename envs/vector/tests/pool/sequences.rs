@@ -89,19 +89,24 @@ fn invalid_sequences_send_nothing() {
     for batch_size in [0, 5] {
         let mut env = build(batch_size, AutoresetMode::NextStep);
         env.reset(ResetSeeds::From(1)).unwrap();
-        let mut send = |actions: &[i32], lengths: &[usize], ids: &[usize]| {
-            env.send_sequences(Actions::Discrete(actions), lengths, ids).unwrap_err().to_string()
-        };
-        let none = "environment 1: action (none) is not in the action space Discrete(3)";
-        assert_eq!(send(&[0, 1], &[2, 0], &[0, 1]), none);
-        let bad = "environment 1: action 3 is not in the action space Discrete(3)";
-        assert_eq!(send(&[0, 1, 3], &[1, 2], &[0, 1]), bad);
-        assert_eq!(send(&[0, 1], &[1], &[0, 1]), "lengths of action sequences: got 1, expected 2");
-        assert_eq!(send(&[0, 1], &[1, 2], &[0, 1]), "action values: got 2, expected 3");
-        assert_eq!(
-            send(&[0], &[usize::MAX, 2], &[0, 1]),
-            format!("action values: got 1, expected {}", usize::MAX)
-        );
+        for (actions, lengths, message) in [
+            (
+                &[0, 1][..],
+                &[2, 0][..],
+                "environment 1: action (none) is not in the action space Discrete(3)".to_owned(),
+            ),
+            (
+                &[0, 1, 3],
+                &[1, 2],
+                "environment 1: action 3 is not in the action space Discrete(3)".to_owned(),
+            ),
+            (&[0, 1], &[1], "lengths of action sequences: got 1, expected 2".to_owned()),
+            (&[0, 1], &[1, 2], "action values: got 2, expected 3".to_owned()),
+            (&[0], &[usize::MAX, 2], format!("action values: got 1, expected {}", usize::MAX)),
+        ] {
+            let error = env.send_sequences(Actions::Discrete(actions), lengths, &[0, 1]).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
         assert_eq!(env.recv().unwrap_err(), VectorError::TooFewInFlight { in_flight: 0, batch_size: 5 });
     }
 }

@@ -28,12 +28,12 @@ fn taken_observations_never_change() {
             env.reset(ResetSeeds::From(3)).unwrap();
             for step in 0..300 {
                 let received = env.batch().observations.clone();
-                let own = env.take_observations(spare(batch_size)).unwrap();
-                assert_eq!(own, received);
-                taken.push((own, received));
+                let buffer = env.take_observations(spare(batch_size)).unwrap();
+                assert_eq!(buffer, received);
+                taken.push((buffer, received));
                 env.step(Actions::Discrete(&vec![step % 2; batch_size])).unwrap();
             }
-            assert!(taken.iter().all(|(own, received)| own == received));
+            assert!(taken.iter().all(|(buffer, received)| buffer == received));
         }
     }
 }

@@ -80,31 +80,33 @@ fn threads_share_uneven_work() {
     assert!(quickest < Duration::from_millis(160), "it took {quickest:?}");
 }
 
+/// Returns the cores on which a pool with one thread steps an environment.
+#[cfg(target_os = "linux")]
+fn cores_of_pool(thread_affinity_offset: Option<usize>) -> String {
+    let options =
+        PoolOptions { batch_size: 1, num_threads: 1, thread_affinity_offset, ..PoolOptions::default() };
+    let mut env = PoolVectorEnv::new(vec![Sleeper::new(0), Sleeper::new(0)], options).unwrap();
+    env.reset(ResetSeeds::Continue).unwrap();
+    // The first batches contain the resets.
+    for _ in 0..3 {
+        env.step(Actions::Discrete(&[0])).unwrap();
+    }
+    env.infos()[0].clone()
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn pins_threads_to_cores() {
-    let cores_of = |thread_affinity_offset| {
-        let options =
-            PoolOptions { batch_size: 1, num_threads: 1, thread_affinity_offset, ..PoolOptions::default() };
-        let envs = vec![Sleeper::new(0), Sleeper::new(0)];
-        let mut env = PoolVectorEnv::new(envs, options).unwrap();
-        env.reset(ResetSeeds::Continue).unwrap();
-        // The first batches contain the resets.
-        for _ in 0..3 {
-            env.step(Actions::Discrete(&[0])).unwrap();
-        }
-        env.infos()[0].clone()
-    };
     // The cores of the pool. A quota lowers the available parallelism, not this number.
     let count = core_affinity::get_core_ids().expect("cores").len();
-    let bound: Vec<usize> = (0..count).map(|offset| cores_of(Some(offset)).parse().unwrap()).collect();
+    let bound: Vec<usize> = (0..count).map(|offset| cores_of_pool(Some(offset)).parse().unwrap()).collect();
     let mut distinct = bound.clone();
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), count, "offsets select different cores: {bound:?}");
-    assert_eq!(cores_of(Some(count)), bound[0].to_string(), "offsets wrap around");
+    assert_eq!(cores_of_pool(Some(count)), bound[0].to_string(), "offsets wrap around");
     assert!(
-        count == 1 || cores_of(None).parse::<usize>().is_err(),
+        count == 1 || cores_of_pool(None).parse::<usize>().is_err(),
         "threads are not pinned without an offset"
     );
 }

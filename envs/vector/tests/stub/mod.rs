@@ -97,10 +97,10 @@ impl Env for Stub {
     }
 
     fn snapshot(&self) -> Vec<u8> {
-        let numbers =
+        let counts =
             [self.rng.get_word_pos() as u64, u64::from(self.remaining), self.info.steps, self.info.resets];
-        let numbers = numbers.iter().flat_map(|number| number.to_le_bytes());
-        self.rng.get_seed().into_iter().chain(numbers).chain(self.observation).collect()
+        let counts = counts.iter().flat_map(|count| count.to_le_bytes());
+        self.rng.get_seed().into_iter().chain(counts).chain(self.observation).collect()
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
@@ -108,14 +108,13 @@ impl Env for Stub {
         let Ok(bytes) = <&[u8; 64 + OBSERVATION_BYTES]>::try_from(snapshot) else {
             return Err(EnvError::BadSnapshot(format!("{} bytes", snapshot.len())));
         };
-        let number = |index: usize| {
-            let start = 32 + 8 * index;
-            u64::from_le_bytes(bytes[start..start + 8].try_into().expect("eight bytes"))
-        };
+        let (counts, _) = bytes[32..].as_chunks::<8>();
+        let [position, remaining, steps, resets] =
+            std::array::from_fn(|index| u64::from_le_bytes(counts[index]));
         self.rng = ChaCha8Rng::from_seed(bytes[..32].try_into().expect("32 bytes"));
-        self.rng.set_word_pos(u128::from(number(0)));
-        self.remaining = number(1) as u32;
-        self.info = StubInfo { steps: number(2), resets: number(3) };
+        self.rng.set_word_pos(u128::from(position));
+        self.remaining = remaining as u32;
+        self.info = StubInfo { steps, resets };
         self.observation.copy_from_slice(&bytes[64..]);
         Ok(())
     }

@@ -2,12 +2,12 @@ use serde::{Deserialize, Serialize};
 use settings::choices;
 
 choices! {
-    /// The order in which a CPU sums the products of a row and a column of `bf16` numbers. Factors are read in blocks of 32. All
-    /// results round to nearest, and those below the smallest normal number become 0.
+    /// The order in which a CPU sums the products of a row and a column of `bf16` numbers. Factors are read in blocks
+    /// of 32. All results round to nearest, and those below the smallest normal number become 0.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Bf16Arithmetic {
-        /// Within a block, one sum of the products at even positions and one of those at odd positions. Both are added, and
-        /// then added to the sum of the blocks before: Intel's instruction `TDPBF16PS`.
+        /// Within a block, one sum of the products at even positions and one of those at odd positions. Both are added,
+        /// and then added to the sum of the blocks before: Intel's instruction `TDPBF16PS`.
         Tiles = "tiles",
         /// Pair by pair, first the product at the odd position: AMD's and Intel's instruction `VDPBF16PS`.
         Dots = "dots",

@@ -47,8 +47,8 @@ fn multiply_rows<const ROWS: usize>(product: &mut HalfProduct<'_>, first: usize,
         let mut values = left.values[run + first * left.step..].as_ptr();
         for _ in 0..right.blocks() {
             for pair in 0..PAIRS {
-                // SAFETY: `HalfProduct::check` has checked that whole blocks of each row are within the values, and that
-                // the panel has as many blocks. Vectors and pairs may be loaded from any address.
+                // SAFETY: `HalfProduct::check` has checked that whole blocks of each row are within the values, and
+                // that the panel has as many blocks. Vectors and pairs may be loaded from any address.
                 unsafe {
                     let line = words.add(pair * TILE);
                     let columns: [__m512bh; 2] = [line, line.add(PAIRS * TILE)]

@@ -108,8 +108,8 @@ fn add_pairs(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
     });
 }
 
-/// Calls `add` for each pair of values and each column, with the pair of the column. The product of two `bf16` is exact in
-/// 32 bits, so that a multiplication and an addition round like a fused one.
+/// Calls `add` for each pair of values and each column, with the pair of the column. The product of two `bf16` is exact
+/// in 32 bits, so that a multiplication and an addition round like a fused one.
 #[inline(always)]
 fn each_pair(values: &[u16], block: &[u32], mut add: impl FnMut(usize, [f32; 2], u32)) {
     let (pairs, _) = values.as_chunks::<2>();

@@ -39,7 +39,8 @@ fn request_tiles() -> bool {
     const ARCH_REQ_XCOMP_PERM: i64 = 0x1023;
     const XTILEDATA: i64 = 18;
     let result: i64;
-    // SAFETY: the system call reads and writes no memory of this process. A kernel that does not know it returns an error.
+    // SAFETY: the system call reads and writes no memory of this process. A kernel that does not know it returns an
+    // error.
     unsafe {
         asm!(
             "syscall",

@@ -1,8 +1,8 @@
 //! Products of `bf16` matrices with 32-bit sums, for processors that have instructions for them.
 //!
 //! Two families of processors compute such products several times as fast as those of `f32`, and each adds in its own
-//! order: Intel's tiles (AMX, since Sapphire Rapids) and AMD's dot products (AVX-512 BF16, since Zen 4). Both orders are
-//! also computed by ordinary instructions, bit for bit, so that a run can continue on any processor.
+//! order: Intel's tiles (AMX, since Sapphire Rapids) and AMD's dot products (AVX-512 BF16, since Zen 4). Both orders
+//! are also computed by ordinary instructions, bit for bit, so that a run can continue on any processor.
 //!
 //! * `arithmetic`: the two orders of a sum
 //! * `number`: conversion to `bf16`

@@ -1,5 +1,5 @@
-/// Rounds to the nearest `bf16`, ties to even. Numbers below the smallest normal one become 0, as in the instructions that
-/// convert. NaN stays NaN.
+/// Rounds to the nearest `bf16`, ties to even. Numbers below the smallest normal one become 0, as in the instructions
+/// that convert. NaN stays NaN.
 #[inline(always)]
 pub(super) fn round(value: f32) -> u16 {
     let bits = value.to_bits();

@@ -3,10 +3,10 @@ use super::sizes::{COLUMNS, TILE};
 /// Rows of the sums that are computed together.
 pub(crate) const ROWS: usize = 16;
 
-/// Operation that adds the outer products of two lists of positions to `sums`: position `i` of `left` has a value for each
-/// row, and position `i` of `right` one for each column. Positions form an image, whose rows have up to 32 of them. They are
-/// added in pairs: both values of a pair are next to each other in `left`, and share a word in `right`. A row with an odd
-/// number of positions ends with a pair whose second value is 0 in `left`.
+/// Operation that adds the outer products of two lists of positions to `sums`. Position `i` of `left` has a value for
+/// each row, and position `i` of `right` one for each column. Positions form an image, whose rows have up to 32 of
+/// them. They are added in pairs: both values of a pair are next to each other in `left`, and share a word in `right`.
+/// A row with an odd number of positions ends with a pair whose second value is 0 in `left`.
 pub(crate) struct HalfOuterProducts<'a> {
     /// The values of row `r` at image row `y` begin at `left[r * left_row + y * left_step]`.
     pub(crate) left: &'a [u16],
@@ -74,6 +74,20 @@ mod tests {
             Self { height, width, rows, columns, left, right }
         }
 
+        /// Returns a value on the right; 7 beyond the end of a row, which must not count.
+        fn right(&self, y: usize, x: usize, column: usize) -> f32 {
+            if x < self.width { self.right[(y * self.width + x) * self.columns + column] } else { 7.0 }
+        }
+
+        /// Returns 2 plus the products of a row of the left with a column of the right, by definition.
+        fn expected_sum(&self, row: usize, column: usize) -> f32 {
+            let positions = self.height * self.width;
+            let products = (0..positions).map(|position| {
+                self.left[row * positions + position] * self.right[position * self.columns + column]
+            });
+            2.0 + products.sum::<f32>()
+        }
+
         /// Returns the sums that begin with 2.
         fn sums(&self, arithmetic: Bf16Arithmetic, is_emulated: bool) -> Vec<f32> {
             let Self { height, width, rows, columns, .. } = *self;
@@ -82,15 +96,12 @@ mod tests {
             for (row, values) in left.chunks_exact_mut(2 * pairs).zip(self.left.chunks_exact(width)) {
                 row.iter_mut().zip(values).for_each(|(rounded, &value)| *rounded = round(value));
             }
-            let at = |y: usize, x: usize, column: usize| {
-                if x < width { self.right[(y * width + x) * columns + column] } else { 7.0 }
-            };
-            let word = |place: usize| {
+            let right = (0..height * pairs * columns).map(|index| {
                 let (column, pair_of_row, y) =
-                    (place % columns, place / columns % pairs, place / columns / pairs);
-                pair(at(y, 2 * pair_of_row, column), at(y, 2 * pair_of_row + 1, column))
-            };
-            let right: Vec<u32> = (0..height * pairs * columns).map(word).collect();
+                    (index % columns, index / columns % pairs, index / columns / pairs);
+                pair(self.right(y, 2 * pair_of_row, column), self.right(y, 2 * pair_of_row + 1, column))
+            });
+            let right: Vec<u32> = right.collect();
             let mut sums = vec![2.0; rows * columns];
             let mut products = HalfOuterProducts {
                 left: &left,
@@ -123,16 +134,11 @@ mod tests {
                 index += 1;
                 (index * 37 % 23) as f32 - 11.0
             });
-            let [height, width, _, columns] = sizes;
             for &arithmetic in Bf16Arithmetic::ALL {
                 for is_emulated in [false, true] {
-                    for (place, sum) in case.sums(arithmetic, is_emulated).into_iter().enumerate() {
-                        let (row, column) = (place / columns, place % columns);
-                        let of_position = |position: usize| {
-                            case.left[row * height * width + position]
-                                * case.right[position * columns + column]
-                        };
-                        let expected = 2.0 + (0..height * width).map(of_position).sum::<f32>();
+                    for (index, sum) in case.sums(arithmetic, is_emulated).into_iter().enumerate() {
+                        let (row, column) = (index / case.columns, index % case.columns);
+                        let expected = case.expected_sum(row, column);
                         assert_eq!(sum, expected, "{sizes:?}, {arithmetic:?}, row {row}, column {column}");
                     }
                 }

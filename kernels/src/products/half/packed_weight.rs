@@ -6,8 +6,8 @@ use burn::backend::flex::FlexTensor;
 use super::panels::HalfPanels;
 use crate::flex::slice;
 
-/// The packed form of a layer's weight, kept until the layer is used with another weight. Packing takes several times as long
-/// as the product with the few rows of a step. Clones share it.
+/// The packed form of a layer's weight, kept until the layer is used with another weight. Packing takes several times
+/// as long as the product with the few rows of a step. Clones share it.
 #[derive(Clone, Default)]
 pub struct PackedWeight(Arc<Mutex<Option<Packed>>>);
 
@@ -20,7 +20,11 @@ struct Packed {
 
 impl PackedWeight {
     /// Returns the packed form of a contiguous `weight`, which `pack` computes if it is not known.
-    pub(crate) fn of(&self, weight: &FlexTensor, pack: impl FnOnce() -> HalfPanels) -> Arc<HalfPanels> {
+    pub(crate) fn get_or_pack(
+        &self,
+        weight: &FlexTensor,
+        pack: impl FnOnce() -> HalfPanels,
+    ) -> Arc<HalfPanels> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(known) = known.filter(|known| known.is_of(weight)) {
             return known.panels;
@@ -34,8 +38,8 @@ impl PackedWeight {
 
 impl Packed {
     fn is_of(&self, weight: &FlexTensor) -> bool {
-        let (own, other) = (slice(&self.weight), slice(weight));
-        (own.as_ptr(), own.len()) == (other.as_ptr(), other.len())
+        let (packed, other) = (slice(&self.weight), slice(weight));
+        (packed.as_ptr(), packed.len()) == (other.as_ptr(), other.len())
     }
 }
 
@@ -56,9 +60,9 @@ mod tests {
         let (first, second) = (tensor(vec![1.0; 6], [3, 2]), tensor(vec![1.0; 6], [3, 2]));
         let mut count = 0;
         let mut panels = |weight: &FlexTensor| {
-            packed.of(weight, || {
+            packed.get_or_pack(weight, || {
                 count += 1;
-                HalfPanels::of(slice(weight), 1, 3, 2)
+                HalfPanels::pack(slice(weight), 1, 3, 2)
             })
         };
         let of_first = panels(&first);

@@ -4,11 +4,11 @@ use std::slice;
 use rayon::prelude::*;
 
 use super::sizes::{BLOCK, COLUMNS, TILE, TILES};
-use super::words::{Tile, pair_neighbours, pair_rows, transpose};
+use super::words::{Tile, pair_neighbours, pair_rows, part_of_row, transpose};
 
-/// A matrix of `bf16` as panels of 32 columns. A panel consists of blocks of 32 rows; a block of two tiles, one for each half
-/// of the columns; a tile of 16 pairs of rows; and a pair of 16 words with the values of both rows in one column each.
-/// Missing rows and columns are zeros.
+/// A matrix of `bf16` as panels of 32 columns. A panel consists of blocks of 32 rows. A block consists of two tiles,
+/// one for each half of the columns. A tile consists of 16 pairs of rows, and a pair of 16 words with the values of
+/// both rows in one column each. Missing rows and columns are zeros.
 #[derive(Debug)]
 pub(crate) struct HalfPanels {
     tiles: Vec<AlignedTile>,
@@ -24,25 +24,25 @@ pub(crate) struct HalfPanels {
 struct AlignedTile(Tile);
 
 impl HalfPanels {
-    /// Packs a matrix `[runs * length, columns]` in row-major order, whose rows belong to runs of `length` values. Each run
-    /// begins a new block.
-    pub(crate) fn of(matrix: &[f32], runs: usize, length: usize, columns: usize) -> Self {
+    /// Packs a matrix `[runs * length, columns]` in row-major order, whose rows belong to runs of `length` values. Each
+    /// run begins a new block.
+    pub(crate) fn pack(matrix: &[f32], runs: usize, length: usize, columns: usize) -> Self {
         assert_eq!(matrix.len(), runs * length * columns);
         let mut panels = Self::zeros(runs, length, columns);
         panels.fill(length, |run, rows, shown, lines| {
-            let row = |row: usize| {
-                // The last row of a run may have no partner.
-                if row < length { &matrix[(run * length + row) * columns..][shown.clone()] } else { &[] }
-            };
+            let rows_of_run = &matrix[run * length * columns..][..length * columns];
             for (first, line) in rows.step_by(2).zip(lines) {
-                pair_rows(row(first), row(first + 1), line);
+                // The last row of a run may have no partner.
+                let [first, second] =
+                    [first, first + 1].map(|row| part_of_row(rows_of_run, columns, row, &shown));
+                pair_rows(first, second, line);
             }
         });
         panels
     }
 
     /// Packs the transpose of a matrix `[columns, length]` in row-major order, as one run.
-    pub(crate) fn of_transposed(matrix: &[f32], columns: usize) -> Self {
+    pub(crate) fn pack_transposed(matrix: &[f32], columns: usize) -> Self {
         let length = matrix.len() / columns;
         let mut panels = Self::zeros(1, length, columns);
         panels.fill(length, |_, rows, shown, tile| {

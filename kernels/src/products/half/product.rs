@@ -3,8 +3,9 @@ use std::mem::MaybeUninit;
 use super::panels::HalfPanels;
 use super::sizes::{BLOCK, COLUMNS, WORDS};
 
-/// A matrix of `bf16` that is read in place, such as the patches of an image: row `i` consists of the `length` values from
-/// `values[run + i * step]` on, for each of `runs`. Up to 31 values after each run are read too, and multiplied by 0.
+/// A matrix of `bf16` that is read in place, such as the patches of an image. Row `i` consists of the `length` values
+/// from `values[run + i * step]` on, for each of `runs`. Up to 31 values after each run are read too, and multiplied by
+/// 0.
 #[derive(Clone, Copy)]
 pub(crate) struct HalfRows<'a> {
     pub(crate) values: &'a [u16],
@@ -15,8 +16,8 @@ pub(crate) struct HalfRows<'a> {
     pub(crate) length: usize,
 }
 
-/// Operation that writes `max(left * right + bias, least)` to `result`, whose previous contents do not matter. NaN stays
-/// NaN.
+/// Operation that writes `max(left * right + bias, least)` to `result`, whose previous contents do not matter. NaN
+/// stays NaN.
 pub(crate) struct HalfProduct<'a> {
     pub(crate) left: HalfRows<'a>,
     /// A matrix that has the runs of `left`, and perhaps others before and after them.
@@ -113,7 +114,7 @@ mod tests {
                 let rows = runs.len() * length;
                 let matrix: Vec<f32> =
                     (0..rows * columns).map(|at_| at(at_ / columns, at_ % columns)).collect();
-                let right = HalfPanels::of(&matrix, runs.len(), length, columns);
+                let right = HalfPanels::pack(&matrix, runs.len(), length, columns);
                 let left = HalfRows { values: &values, count, step, runs: &runs, length };
                 let bias: Vec<f32> = (0..columns).map(|column| column as f32).collect();
                 for &arithmetic in Bf16Arithmetic::ALL {
@@ -144,7 +145,7 @@ mod tests {
                 let mut draw = || scale * (rng.random::<f32>() - 0.5) * 2f32.powi(rng.random_range(0..12));
                 let matrix: Vec<f32> = (0..300 * 40).map(|_| draw()).collect();
                 let values: Vec<u16> = (0..20 * 300 + 32).map(|_| round(draw())).collect();
-                let right = HalfPanels::of(&matrix, 1, 300, 40);
+                let right = HalfPanels::pack(&matrix, 1, 300, 40);
                 let left = HalfRows { values: &values, count: 20, step: 300, runs: &[0], length: 300 };
                 let [ours, theirs] = [false, true].map(|is_emulated| {
                     product(left, &right, (&[], f32::NEG_INFINITY), arithmetic, is_emulated)
@@ -162,17 +163,19 @@ mod tests {
         let (length, columns) = (75, 40);
         let at = |row: usize, column: usize| (row * 100 + column) as f32;
         let matrix: Vec<f32> =
-            (0..length * columns).map(|place| at(place / columns, place % columns)).collect();
+            (0..length * columns).map(|index| at(index / columns, index % columns)).collect();
         let transposed: Vec<f32> =
-            (0..length * columns).map(|place| at(place % length, place / length)).collect();
-        let [ours, theirs] =
-            [HalfPanels::of(&matrix, 1, length, columns), HalfPanels::of_transposed(&transposed, columns)];
+            (0..length * columns).map(|index| at(index % length, index / length)).collect();
+        let [ours, theirs] = [
+            HalfPanels::pack(&matrix, 1, length, columns),
+            HalfPanels::pack_transposed(&transposed, columns),
+        ];
         assert!((0..2).all(|panel| ours.panel(panel) == theirs.panel(panel)));
     }
 
     #[test]
     fn nan_stays_nan() {
-        let right = HalfPanels::of(&[1.0], 1, 1, 1);
+        let right = HalfPanels::pack(&[1.0], 1, 1, 1);
         for &arithmetic in Bf16Arithmetic::ALL {
             for is_emulated in [false, true] {
                 let mut values = [0; 32];

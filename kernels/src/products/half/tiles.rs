@@ -22,8 +22,8 @@ struct Configuration {
 }
 
 impl Shapes {
-    /// Sets the shapes: `rows` rows in the left factor and in the sums, and `pairs` pairs in a row of the left factor and in
-    /// a column of the right one.
+    /// Sets the shapes. The left factor and the sums have `rows` rows; a row of the left factor and a column of the
+    /// right one have `pairs` pairs.
     #[allow(unsafe_code)]
     fn new(rows: usize, pairs: usize) -> Self {
         let mut configuration =
@@ -104,8 +104,9 @@ struct Loop {
     sums: *mut f32,
 }
 
-// In all functions below, `HalfProduct::check` has checked that whole blocks of each row are within the values, and that each
-// panel has as many blocks of `2 * ROWS * COLUMNS` words. The shapes of the tiles are set. Sums have 128 bytes per row.
+// For all functions below, `HalfProduct::check` has checked that whole blocks of each row are within the values. It has
+// also checked that each panel has as many blocks of `2 * ROWS * COLUMNS` words. The shapes of the tiles are set. Sums
+// have 128 bytes per row.
 impl Block<'_, '_> {
     /// Returns the bytes from the first row of a run to another one.
     fn offset(&self, row: usize) -> usize {
@@ -303,8 +304,8 @@ fn add_tiles(products: &mut HalfOuterProducts<'_>, first: usize, are_two: bool, 
     let (left_row, left_step) = (products.left_row * bytes_of_value, products.left_step * bytes_of_value);
     let [right_pair, right_step, sums_row] =
         [products.right_pair, products.right_step, products.columns].map(|words| words * size_of::<u32>());
-    // SAFETY: `HalfOuterProducts::check` has checked that 16 rows of each tile are within the values and the sums, and 32
-    // columns of each pair within the words. The shapes of the tiles are set.
+    // SAFETY: `HalfOuterProducts::check` has checked that 16 rows of each tile are within the values and the sums, and
+    // 32 columns of each pair within the words. The shapes of the tiles are set.
     unsafe {
         if are_two {
             asm!(

@@ -1,5 +1,7 @@
 //! Conversion of `f32` to words, which hold a pair of `bf16` numbers each.
 
+use std::ops::Range;
+
 use super::number::{pair, round};
 use super::sizes::{PAIRS, TILE};
 
@@ -20,6 +22,17 @@ pub(super) fn pair_rows(first: &[f32], second: &[f32], line: &mut [u32; TILE]) {
     for (column, (word, &first)) in line.iter_mut().zip(first).enumerate() {
         *word = pair(first, second.get(column).copied().unwrap_or(0.0));
     }
+}
+
+/// Returns some columns of a row of a matrix in row-major order; nothing if the matrix ends before the row.
+pub(super) fn part_of_row<'a>(
+    matrix: &'a [f32],
+    width: usize,
+    row: usize,
+    columns: &Range<usize>,
+) -> &'a [f32] {
+    let start = row * width;
+    matrix.get(start + columns.start..start + columns.end).unwrap_or_default()
 }
 
 /// Writes the pairs of up to 32 values next to each other. A last value without a partner is paired with 0.
@@ -75,8 +88,8 @@ pub(crate) fn round_all(values: &[f32], rounded: &mut [u16]) {
     rounded_rest.iter_mut().zip(rest).for_each(|(rounded, &value)| *rounded = round(value));
 }
 
-/// Rounds a matrix `[rows, columns]` in row-major order and transposes it: `[columns, padded_rows]`, where the rows beyond those
-/// of the matrix are zeros.
+/// Rounds a matrix `[rows, columns]` in row-major order and transposes it: `[columns, padded_rows]`, where the rows
+/// beyond those of the matrix are zeros.
 pub(crate) fn round_transposed(matrix: &[f32], columns: usize, padded_rows: usize) -> Vec<u16> {
     let rows = matrix.len() / columns;
     let mut result = vec![0; columns * padded_rows];
@@ -85,12 +98,11 @@ pub(crate) fn round_transposed(matrix: &[f32], columns: usize, padded_rows: usiz
         let count = (rows - first_row).min(2 * PAIRS);
         for first in (0..columns).step_by(TILE) {
             let shown = first..(first + TILE).min(columns);
-            let row = |row: usize| {
-                if row < count { &matrix[(first_row + row) * columns..][shown.clone()] } else { &[] }
-            };
             for (index, line) in tile.iter_mut().enumerate() {
                 *line = [0; TILE];
-                pair_rows(row(2 * index), row(2 * index + 1), line);
+                let row = first_row + 2 * index;
+                let [first, second] = [row, row + 1].map(|row| part_of_row(matrix, columns, row, &shown));
+                pair_rows(first, second, line);
             }
             transpose(&mut tile);
             for (column, line) in shown.zip(&tile) {
@@ -117,8 +129,9 @@ mod tests {
                 let mut line = [0; TILE];
                 pair_rows(&values[..columns], second, &mut line);
                 for (column, word) in line.into_iter().enumerate() {
-                    let number = |row: &[f32]| row.get(column).copied().unwrap_or(0.0);
-                    assert_eq!(word, pair(number(&values[..columns]), number(second)), "{columns}, {column}");
+                    let [first, second] =
+                        [&values[..columns], second].map(|row| row.get(column).copied().unwrap_or(0.0));
+                    assert_eq!(word, pair(first, second), "{columns}, {column}");
                 }
             }
         }
@@ -126,8 +139,9 @@ mod tests {
             let mut line = [0; TILE];
             pair_neighbours(&values[..count], &mut line);
             for (index, word) in line.into_iter().enumerate() {
-                let number = |index| values[..count].get(index).copied().unwrap_or(0.0);
-                assert_eq!(word, pair(number(2 * index), number(2 * index + 1)), "{count}, {index}");
+                let [first, second] = [2 * index, 2 * index + 1]
+                    .map(|index| values[..count].get(index).copied().unwrap_or(0.0));
+                assert_eq!(word, pair(first, second), "{count}, {index}");
             }
         }
     }

@@ -78,14 +78,15 @@ impl Taps {
         taps
     }
 
-    fn of(axis: &Axis) -> Vec<Self> {
+    /// Returns the taps of every target pixel.
+    fn along(axis: &Axis) -> Vec<Self> {
         (0..axis.target).map(|index| Self::new(axis, index)).collect()
     }
 }
 
 impl Tables {
     fn new(rows: &Axis, columns: &Axis, channels: usize) -> Self {
-        let horizontal = Taps::of(columns);
+        let horizontal = Taps::along(columns);
         let (source_len, target_len) = (columns.source * channels, columns.target * channels);
         let sums_len = target_len.next_multiple_of(MAX_LANES);
         let max_taps = horizontal.iter().map(|taps| taps.weights.len()).max().unwrap_or(0);
@@ -103,11 +104,11 @@ impl Tables {
         Self {
             target_len,
             sums_len,
-            avx2_gathers: Avx2Gather::all(elements),
-            avx512_gathers: Avx512Gather::all(elements),
+            avx2_gathers: Avx2Gather::plan_row(elements),
+            avx512_gathers: Avx512Gather::plan_row(elements),
             sources: sources.into(),
             weights: weights.into(),
-            vertical: Taps::of(rows).into(),
+            vertical: Taps::along(rows).into(),
         }
     }
 }
@@ -121,7 +122,7 @@ impl Area {
     pub(super) fn resize(&mut self, source: &mut impl Rows, previous: Option<&[u8]>, target: &mut [u8]) {
         let Self { tables, sums } = self;
         let mut produced = Produced::default();
-        // The source row that was summed last, and the place of its sums.
+        // The source row that was summed last, and the index of its sums.
         let mut newest = None;
         for (index, target) in target.chunks_exact_mut(tables.target_len).enumerate() {
             let taps = &tables.vertical[index];
@@ -131,17 +132,17 @@ impl Area {
                 newest = None;
                 continue;
             }
-            for (place, row) in taps.sources.clone().enumerate() {
+            for (index, row) in taps.sources.clone().enumerate() {
                 match newest {
                     // Two target rows may share a source row, and a source row may equal the one above.
                     Some((made, from)) if made == row || made + 1 == row && produced.repeats(row) => {
-                        if from != place {
-                            sums.copy(tables, from, place);
+                        if from != index {
+                            sums.copy(tables, from, index);
                         }
                     }
-                    _ => sums.sum_row(tables, source.pixels(row), place),
+                    _ => sums.sum_row(tables, source.pixels(row), index),
                 }
-                newest = Some((row, place));
+                newest = Some((row, index));
             }
             sums.sum_columns(tables, &taps.weights, target);
         }
@@ -192,8 +193,8 @@ impl RowSums {
     }
 
     /// Computes the horizontal sums of a source row.
-    fn sum_row(&mut self, tables: &Tables, pixels: &[u8], place: usize) {
-        let row = &mut self.rows[place * tables.sums_len..][..tables.sums_len];
+    fn sum_row(&mut self, tables: &Tables, pixels: &[u8], index: usize) {
+        let row = &mut self.rows[index * tables.sums_len..][..tables.sums_len];
         if let (Some(avx512), Some(gathers)) = (self.avx512, &tables.avx512_gathers) {
             avx512.sum_row(gathers, pixels, row);
         } else if let (Some(avx2), Some(gathers)) = (self.avx2, &tables.avx2_gathers) {
@@ -254,21 +255,23 @@ mod tests {
         }
     }
 
+    fn resized(area: &mut Area, source: &[u8], channels: usize) -> Vec<u8> {
+        let mut target = vec![0; 84 * 84 * channels];
+        area.resize(&mut Image::new(source, 160 * channels), None, &mut target);
+        target
+    }
+
     #[test]
     fn vector_and_scalar_code_agree() {
         let (rows, columns) = (Axis::new(210, 84), Axis::new(160, 84));
         for channels in [1, 3] {
             let mut area = Area::new(&rows, &columns, channels);
             let source: Vec<u8> = (0..210 * 160 * channels).map(|i| (i * i / 7 + i) as u8).collect();
-            let mut resized = |change: fn(&mut Area)| {
-                change(&mut area);
-                let mut target = vec![0; 84 * 84 * channels];
-                area.resize(&mut Image::new(&source, 160 * channels), None, &mut target);
-                target
-            };
-            let widest = resized(|_| ());
-            let narrow = resized(|area| area.sums.avx512 = None);
-            let plain = resized(|area| area.sums.avx2 = None);
+            let widest = resized(&mut area, &source, channels);
+            area.sums.avx512 = None;
+            let narrow = resized(&mut area, &source, channels);
+            area.sums.avx2 = None;
+            let plain = resized(&mut area, &source, channels);
             assert_eq!(widest, plain);
             assert_eq!(narrow, plain);
         }

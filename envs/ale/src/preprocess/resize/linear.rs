@@ -54,19 +54,20 @@ impl Pair {
         Self { first: self.first * channels + channel, second: self.second * channels + channel, ..self }
     }
 
-    fn of(axis: &Axis) -> impl Iterator<Item = Self> {
+    /// Returns the pair of every target pixel.
+    fn along(axis: &Axis) -> impl Iterator<Item = Self> {
         (0..axis.target).map(|index| Self::new(axis, index))
     }
 }
 
 impl Linear {
     pub(super) fn new(rows: &Axis, columns: &Axis, channels: usize) -> Self {
-        let horizontal = Pair::of(columns)
+        let horizontal = Pair::along(columns)
             .flat_map(|pair| (0..channels).map(move |channel| pair.in_channel(channel, channels)));
         let tables = Tables {
             target_len: columns.target * channels,
             horizontal: horizontal.collect(),
-            vertical: Pair::of(rows).collect(),
+            vertical: Pair::along(rows).collect(),
         };
         Self { rows: vec![0; rows.source * tables.target_len].into(), tables: Arc::new(tables) }
     }

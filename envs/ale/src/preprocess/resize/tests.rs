@@ -26,13 +26,14 @@ impl Rows for Image<'_> {
 
 /// Returns the bytes of the generator `SplitMix64`, the least significant byte of each output first.
 fn image(seed: u64, len: usize) -> Vec<u8> {
-    let output = |index: u64| {
-        let z = seed.wrapping_add(index.wrapping_mul(0x9E3779B97F4A7C15));
-        let z = (z ^ z >> 30).wrapping_mul(0xBF58476D1CE4E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D049BB133111EB);
-        z ^ z >> 31
-    };
-    (1..).flat_map(|index| output(index).to_le_bytes()).take(len).collect()
+    (1..).flat_map(|index| split_mix(seed, index).to_le_bytes()).take(len).collect()
+}
+
+fn split_mix(seed: u64, index: u64) -> u64 {
+    let z = seed.wrapping_add(index.wrapping_mul(0x9E3779B97F4A7C15));
+    let z = (z ^ z >> 30).wrapping_mul(0xBF58476D1CE4E5B9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94D049BB133111EB);
+    z ^ z >> 31
 }
 
 /// Returns the recorded results of `OpenCV`: line, resizer, bytes of a source row, bytes of source and target, seed,
@@ -41,16 +42,16 @@ fn recorded() -> impl Iterator<Item = (String, Resizer, usize, [usize; 2], u64, 
     let lines = include_str!("../../../tests/data/resize.txt").lines();
     lines.filter(|line| !line.starts_with('#')).map(|line| {
         let fields: Vec<&str> = line.split(' ').collect();
-        let number = |index: usize| fields[index].parse::<usize>().unwrap();
-        let source = Size { height: number(0), width: 160 };
-        let target = Size { height: number(1), width: number(2) };
-        let channels = number(3);
+        let integer = |index: usize| fields[index].parse::<usize>().unwrap();
+        let source = Size { height: integer(0), width: 160 };
+        let target = Size { height: integer(1), width: integer(2) };
+        let channels = integer(3);
         (
             line.to_owned(),
             Resizer::new(source, target, channels),
             160 * channels,
             [source.height * 160 * channels, target.height * target.width * channels],
-            number(4) as u64,
+            integer(4) as u64,
             u32::from_str_radix(fields[5], 16).unwrap(),
         )
     })

@@ -34,8 +34,8 @@ fn swcha(code: u8) -> u8 {
     }
 }
 
-/// Returns a program that copies the joystick port to $80, and ends venture's episode when the joystick is up: its
-/// rules test $C6 = 0, $CD = $FF and bit 7 of $BF.
+/// Returns a program that copies the joystick port to $80, and ends venture's episode when the joystick is up. The
+/// rules of venture test $C6 = 0, $CD = $FF and bit 7 of $BF.
 fn joystick_reader() -> Vec<u8> {
     #[rustfmt::skip]
     let end = [
@@ -136,43 +136,44 @@ fn paddle_meter(input: u8) -> Vec<u8> {
     rom
 }
 
+/// Returns the line in which the paddle of player A is charged after these actions, each repeated some times.
+fn charged_in_line(actions: &[(u8, u32)]) -> u8 {
+    const INPT0: u8 = 0x08;
+    let mut ale = start("breakout", paddle_meter(INPT0), 0.0, 0);
+    // One more act, which does not turn the paddle, shows the position after the last one.
+    for &(code, times) in actions.iter().chain([&(0, 1)]) {
+        (0..times).for_each(|_| _ = ale.act(action(code), 1.0));
+    }
+    assert!(!ale.game_over());
+    ale.ram()[0]
+}
+
 /// Line `n` is read `76 n - 2` cycles after the discharge; `r` ohms take `0.01904 r` cycles.
 #[test]
 fn a_paddle_turns_23000_ohms_a_frame_between_its_limits() {
-    const INPT0: u8 = 0x08;
-    let lines = |actions: &[(u8, u32)]| {
-        let mut ale = start("breakout", paddle_meter(INPT0), 0.0, 0);
-        // One more act, which does not turn the paddle, shows the position after the last one.
-        for &(code, times) in actions.iter().chain([&(0, 1)]) {
-            (0..times).for_each(|_| _ = ale.act(action(code), 1.0));
-        }
-        assert!(!ale.game_over());
-        ale.ram()[0]
-    };
-    // Middle: 408,823 ohms, 7,784 cycles. One step to the left: 8,221 cycles. One and two to the right: 7,346 and 6,908.
-    assert_eq!(lines(&[]), 103);
-    assert_eq!(lines(&[(LEFT, 1)]), 109);
-    assert_eq!(lines(&[(RIGHT, 1)]), 97);
-    assert_eq!(lines(&[(RIGHT, 2)]), 91);
+    // Middle: 408,823 ohms, 7,784 cycles. One step to the left: 8,221 cycles. One and two to the right: 7,346 and
+    // 6,908.
+    assert_eq!(charged_in_line(&[]), 103);
+    assert_eq!(charged_in_line(&[(LEFT, 1)]), 109);
+    assert_eq!(charged_in_line(&[(RIGHT, 1)]), 97);
+    assert_eq!(charged_in_line(&[(RIGHT, 2)]), 91);
     // 790,196 ohms: 15,045 cycles. 27,450 ohms: 522 cycles.
-    assert_eq!(lines(&[(LEFT, 40)]), 198);
-    assert_eq!(lines(&[(RIGHT, 40)]), 7);
+    assert_eq!(charged_in_line(&[(LEFT, 40)]), 198);
+    assert_eq!(charged_in_line(&[(RIGHT, 40)]), 7);
     // One step back from the limit: 767,196 ohms, 14,607 cycles.
-    assert_eq!(lines(&[(LEFT, 40), (RIGHT, 1)]), 193);
-    assert_eq!(lines(&[(UP, 3), (DOWN, 5)]), 103);
+    assert_eq!(charged_in_line(&[(LEFT, 40), (RIGHT, 1)]), 193);
+    assert_eq!(charged_in_line(&[(UP, 3), (DOWN, 5)]), 103);
 }
 
 #[test]
 fn swapped_paddles_put_player_a_on_the_second_pin() {
     const INPT1: u8 = 0x09;
-    let lines = |id, code| {
+    // Three steps of pong's paddle to the left: 477,823 ohms, 9,097 cycles.
+    for (id, line) in [("pong", 120), ("breakout", 103)] {
         let mut ale = start(id, paddle_meter(INPT1), 0.0, 0);
-        (0..3).for_each(|_| _ = ale.act(action(code), 1.0));
-        ale.ram()[0]
-    };
-    // Three steps to the left: 477,823 ohms, 9,097 cycles.
-    assert_eq!(lines("pong", LEFT), 120);
-    assert_eq!(lines("breakout", LEFT), 103);
+        (0..3).for_each(|_| _ = ale.act(action(LEFT), 1.0));
+        assert_eq!(ale.ram()[0], line, "{id}");
+    }
 }
 
 /// The frame counters show the selection: a press of SELECT counts one frame, and so does an act.

@@ -34,21 +34,26 @@ fn a_frame_without_vsync_ends_at_the_last_line_of_the_television_system() {
         0x85, 0x02,       // wait: STA WSYNC
         0x4C, 0x00, 0xF0, //       JMP loop
     ]);
-    let lines = |options: &ConsoleOptions| {
-        let cartridge = vcs::Cartridge::detect(counter.clone().into()).expect("a cartridge");
-        let mut console = vcs::Console::new(cartridge, options);
-        console.run_frame();
-        let count = |ram: &[u8; 128]| u16::from_le_bytes([ram[0], ram[1]]);
-        let before = count(console.ram());
-        console.run_frame();
-        count(console.ram()).wrapping_sub(before)
-    };
     // Lines 0 to 290, and the first write of line 291. Under PAL the limit is 342.
-    assert_eq!(lines(&ntsc()), 292);
-    assert_eq!(lines(&ConsoleOptions { tv: Some(TvFormat::Pal), ..ntsc() }), 344);
+    assert_eq!(counted_lines(&counter, &ntsc()), 292);
+    assert_eq!(counted_lines(&counter, &ConsoleOptions { tv: Some(TvFormat::Pal), ..ntsc() }), 344);
     // Frames of 291 lines are long enough for PAL to be detected.
-    assert_eq!(lines(&ConsoleOptions { tv: None, ..ntsc() }), 344);
+    assert_eq!(counted_lines(&counter, &ConsoleOptions { tv: None, ..ntsc() }), 344);
     play("no_vsync", counter, 3);
+}
+
+/// Returns the number of lines that a program counts in $80 and $81 during a frame.
+fn counted_lines(program: &[u8], options: &ConsoleOptions) -> u16 {
+    let cartridge = vcs::Cartridge::detect(program.into()).expect("a cartridge");
+    let mut console = vcs::Console::new(cartridge, options);
+    console.run_frame();
+    let before = line_count(console.ram());
+    console.run_frame();
+    line_count(console.ram()).wrapping_sub(before)
+}
+
+fn line_count(ram: &[u8; 128]) -> u16 {
+    u16::from_le_bytes([ram[0], ram[1]])
 }
 
 #[test]
@@ -62,7 +67,7 @@ fn a_vsync_that_is_cleared_within_a_line_does_not_end_the_frame() {
     program.play("vsync_cleared_early", 2);
 }
 
-/// The program never ends a frame, so the reset happens within one. Both players are at the same place, which no read
+/// The program never ends a frame, so the reset happens within one. Both players have the same position, which no read
 /// shows before the visible lines begin: at scanline 34, counted from the reset.
 #[test]
 fn an_unfinished_frame_shows_the_same_lines_after_a_reset() {
@@ -96,8 +101,8 @@ fn a_reset_forgets_that_the_last_frame_had_an_odd_number_of_lines() {
     assert_eq!((ale.tv(), ale.screen()[10 * 160]), (TvFormat::Pal, 0x44));
 }
 
-/// The chip draws up to pixel 21 when NUSIZ0 takes effect, in a group of four pixels, and up to pixel 22 when VSYNC ends
-/// the frame.
+/// The chip draws up to pixel 21 when NUSIZ0 takes effect, in a group of four pixels, and up to pixel 22 when VSYNC
+/// ends the frame.
 #[test]
 fn a_frame_may_end_just_after_a_group_of_four_pixels() {
     #[rustfmt::skip]
@@ -132,8 +137,13 @@ fn a_short_frame_leaves_the_frame_before_last_below_it() {
     }
 }
 
-/// Every third frame is short. After a restore, the first frame is drawn over the screen from before, as in ale-py 0.12.1;
-/// from the second one on, the rows below a short frame are again those of the saved game.
+fn screen_after_noop(ale: &mut Ale) -> Vec<u8> {
+    ale.act(Action::NOOP, 1.0);
+    ale.screen().to_vec()
+}
+
+/// Every third frame is short. As in ale-py 0.12.1, the first frame after a restore is drawn over the screen from
+/// before. From the second one on, the rows below a short frame are again those of the saved game.
 #[test]
 fn a_short_frame_shows_the_screen_from_before_a_restore_only_if_it_is_the_first() {
     const LINE: usize = 150;
@@ -144,26 +154,22 @@ fn a_short_frame_shows_the_screen_from_before_a_restore_only_if_it_is_the_first(
     for played in 0..6 {
         let mut ale = program.play(&format!("short_frames_{played}"), played);
         let saved = ale.save_state(false);
-        let act = |ale: &mut Ale| {
-            ale.act(Action::NOOP, 1.0);
-            ale.screen().to_vec()
-        };
-        let expected: Vec<_> = (0..7).map(|_| act(&mut ale)).collect();
+        let expected: Vec<_> = (0..7).map(|_| screen_after_noop(&mut ale)).collect();
         // Every frame has a colour that no frame before had, so each screen differs from all others.
-        (0..5).for_each(|_| _ = act(&mut ale));
-        let before = act(&mut ale);
+        (0..5).for_each(|_| _ = screen_after_noop(&mut ale));
+        let before = screen_after_noop(&mut ale);
         ale.restore_state(&saved).expect("a state of the game");
         assert_eq!(ale.screen(), before, "the screen before the first frame");
         let mut snapshot = ale.clone();
         snapshot.reset_game();
         snapshot.restore(&ale.snapshot()).expect("a snapshot of the game");
         for ale in [&mut ale, &mut snapshot] {
-            let first = act(ale);
+            let first = screen_after_noop(ale);
             assert_eq!(row(&first, 60), row(&expected[0], 60));
             let is_short = row(&expected[0], 60) != row(&expected[0], LINE);
             assert_eq!(row(&first, LINE) != row(&expected[0], LINE), is_short, "after {played} acts");
             for expected in &expected[1..] {
-                assert_eq!(&act(ale), expected, "after {played} acts");
+                assert_eq!(&screen_after_noop(ale), expected, "after {played} acts");
             }
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! The expectations were worked out by hand. `verify.py` runs the same programs in ale-py and compares RAM and screen.
 //!
-//! Tested elsewhere: the CPU (open bus, order of operands, decimal mode, BRK, LAX, JAM) in `vcs/tests/cpu/quirks.rs`, bank
-//! switching and the display processor in `vcs/src/cart/tests.rs`, snapshots and long runs of all games
-//! in `tests/games`.
+//! `vcs/tests/cpu/quirks.rs` tests the CPU: open bus, order of operands, decimal mode, BRK, LAX, JAM.
+//! `vcs/src/cart/tests.rs` tests bank switching and the display processor. `tests/games` tests snapshots and long runs
+//! of all games.
 
 mod environment;
 mod frames;

@@ -114,22 +114,25 @@ fn a_game_property_disables_the_comb() {
     assert!(console.screen().iter().all(|&pixel| pixel == SKY));
 }
 
+/// Strobes the position of a missile or the ball, after HMOVE in the same line if `hmove` is its cycle. Returns the
+/// pixels of the object.
+fn strobed(name: &str, hmove: Option<u32>, register: u16, cycle: u32) -> Vec<usize> {
+    let setup = [(COLUBK, SKY), (COLUP0, OBJECT), (COLUP1, OBJECT), (COLUPF, OBJECT)];
+    let enable = match register {
+        RESM0 => ENAM0,
+        RESM1 => ENAM1,
+        _ => ENABL,
+    };
+    let hmove = hmove.map(|cycle| strobe(20, cycle, HMOVE));
+    let events: Vec<Event<'_>> =
+        [write(5, 5, enable, 2)].into_iter().chain(hmove).chain([strobe(20, cycle, register)]).collect();
+    let ale = Program::new(&setup).frame(262, &events).play(&format!("{name}_{register}_{cycle}"), 1);
+    pixels(ale.screen(), 50, OBJECT)
+}
+
 #[test]
 fn hmove_displaces_missile_and_ball_strobes_that_follow_it() {
     // Without HMOVE at cycle 3 a strobe at colour clock h > 68 lands at h - 64, an earlier one at 2.
-    let position = |name: &str, hmove: Option<u32>, register: u16, cycle: u32| {
-        let setup = [(COLUBK, SKY), (COLUP0, OBJECT), (COLUP1, OBJECT), (COLUPF, OBJECT)];
-        let enable = match register {
-            RESM0 => ENAM0,
-            RESM1 => ENAM1,
-            _ => ENABL,
-        };
-        let hmove = hmove.map(|cycle| strobe(20, cycle, HMOVE));
-        let events: Vec<Event<'_>> =
-            [write(5, 5, enable, 2)].into_iter().chain(hmove).chain([strobe(20, cycle, register)]).collect();
-        let ale = Program::new(&setup).frame(262, &events).play(&format!("{name}_{register}_{cycle}"), 1);
-        pixels(ale.screen(), 50, OBJECT)
-    };
     for (register, hmove, cycle, disturbed, normal) in [
         (RESM0, 3, 23, 8, 5),
         (RESM1, 3, 6, 3, 2),
@@ -138,37 +141,39 @@ fn hmove_displaces_missile_and_ball_strobes_that_follow_it() {
         (RESBL, 3, 10, 6, 2),
         (RESBL, 3, 9, 5, 2),
     ] {
-        assert_eq!(position("strobe_after_hmove", Some(hmove), register, cycle), [disturbed]);
-        assert_eq!(position("strobe_alone", None, register, cycle), [normal]);
+        assert_eq!(strobed("strobe_after_hmove", Some(hmove), register, cycle), [disturbed]);
+        assert_eq!(strobed("strobe_alone", None, register, cycle), [normal]);
     }
     // The same cycles after HMOVE have no effect on the other missile.
-    assert_eq!(position("strobe_after_hmove_other", Some(3), RESM1, 23), [5]);
-    assert_eq!(position("strobe_after_hmove_other", Some(3), RESM0, 6), [2]);
+    assert_eq!(strobed("strobe_after_hmove_other", Some(3), RESM1, 23), [5]);
+    assert_eq!(strobed("strobe_after_hmove_other", Some(3), RESM0, 6), [2]);
+}
+
+/// Returns a program that changes the motion of a missile at a cycle of the line with HMOVE.
+fn interrupted_motion(cycle: u32) -> Program {
+    Program::new(&[(COLUBK, SKY), (COLUP0, OBJECT), (ENAM0, 2)]).frame(
+        262,
+        &[
+            write(20, 8, HMM0, 0x70),
+            strobe(21, 3, HMOVE),
+            write(21, cycle, HMM0, 0x60),
+            // Colour clock 180: 180 - 64 = 116.
+            strobe(22, 60, RESM0),
+        ],
+    )
 }
 
 /// `journey_escape` moves its stars this way.
 #[test]
 fn a_motion_interrupted_21_cycles_after_hmove_makes_the_missile_drift() {
-    let program = |cycle| {
-        Program::new(&[(COLUBK, SKY), (COLUP0, OBJECT), (ENAM0, 2)]).frame(
-            262,
-            &[
-                write(20, 8, HMM0, 0x70),
-                strobe(21, 3, HMOVE),
-                write(21, cycle, HMM0, 0x60),
-                // Colour clock 180: 180 - 64 = 116.
-                strobe(22, 60, RESM0),
-            ],
-        )
-    };
-    let ale = program(24).play("cosmic_ark", 1);
+    let ale = interrupted_motion(24).play("cosmic_ark", 1);
     // Moves by 33, 0, 17 and 18 pixels to the left from line to line; two pixels wide after 33, invisible after 0.
     let stars: [&[usize]; 10] =
         [&[116], &[83, 84], &[], &[66], &[48], &[15, 16], &[], &[158], &[140], &[107, 108]];
     for (line, star) in (34..).zip(stars) {
         assert_eq!(pixels(ale.screen(), line, OBJECT), star, "line {line}");
     }
-    let ale = program(25).play("cosmic_ark_missed", 1);
+    let ale = interrupted_motion(25).play("cosmic_ark_missed", 1);
     for line in 34..44 {
         assert_eq!(pixels(ale.screen(), line, OBJECT), [116], "line {line}");
     }

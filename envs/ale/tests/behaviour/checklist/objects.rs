@@ -18,8 +18,8 @@ fn coloured(setup: &[(u16, u8)]) -> Program {
     Program::new(&[&colours, setup].concat())
 }
 
-/// Moves player 0 from the position of a strobe at cycle `old` of line 5 to pixel 42, by a strobe at cycle 35 of line 50.
-/// Returns its pixels on lines 50 and 51.
+/// Moves player 0 from the position of a strobe at cycle `old` of line 5 to pixel 42, by a strobe at cycle 35. Returns
+/// its pixels on the line of this strobe, 50, and on the next one.
 fn repositioned(name: &str, old: u32, copies: u8) -> [Vec<usize>; 2] {
     let program = coloured(&[(GRP0, 0xFF), (NUSIZ0, copies)])
         .frame(262, &[strobe(5, old, RESP0), strobe(50, 35, RESP0)]);
@@ -51,24 +51,21 @@ fn a_player_strobed_elsewhere_shows_no_first_copy_until_the_next_line() {
     assert_eq!(repositioned("resp_neither_copies", 61, 1), [eight_from(58), both]);
 }
 
+/// Requests a second copy of a player at a cycle of line 50. Returns the player's pixels on lines 50 and 51.
+fn with_second_copy(cycle: u32) -> [Vec<usize>; 2] {
+    let program = coloured(&[(GRP0, 0x80)]).frame(
+        262,
+        &[write(5, 5, NUSIZ0, 0), strobe(5, 35, RESP0), write(50, cycle, NUSIZ0, 1), write(60, 5, NUSIZ0, 0)],
+    );
+    let ale = program.play(&format!("nusiz_{cycle}"), 1);
+    [50, 51].map(|line| pixels(ale.screen(), line, FIRST))
+}
+
 #[test]
 fn a_players_copies_change_within_a_line_eight_clocks_after_the_write() {
-    let changed = |cycle| {
-        let program = coloured(&[(GRP0, 0x80)]).frame(
-            262,
-            &[
-                write(5, 5, NUSIZ0, 0),
-                strobe(5, 35, RESP0),
-                write(50, cycle, NUSIZ0, 1),
-                write(60, 5, NUSIZ0, 0),
-            ],
-        );
-        let ale = program.play(&format!("nusiz_{cycle}"), 1);
-        [50, 51].map(|line| pixels(ale.screen(), line, FIRST))
-    };
     // Colour clocks 117 + 8 - 68 = 57 and 120 + 8 - 68 = 60, before and after the second copy at 58.
-    assert_eq!(changed(39), [vec![42, 58], vec![42, 58]]);
-    assert_eq!(changed(40), [vec![42], vec![42, 58]]);
+    assert_eq!(with_second_copy(39), [vec![42, 58], vec![42, 58]]);
+    assert_eq!(with_second_copy(40), [vec![42], vec![42, 58]]);
 }
 
 /// Sets the leftmost cell of the playfield and writes the reflection bit of CTRLPF at a cycle of line 50. Returns the
@@ -150,34 +147,39 @@ fn a_missile_released_by_resmp_starts_at_the_players_centre() {
     }
 }
 
+/// Strobes the position of a player for the second time. Returns the player's pixels on lines 50 and 51.
+fn strobed_again(name: &str, line: u32, cycle: u32) -> [Vec<usize>; 2] {
+    let program = coloured(&[(GRP0, 0x80)]).frame(262, &[strobe(5, 61, RESP0), strobe(line, cycle, RESP0)]);
+    let ale = program.play(name, 1);
+    [50, 51].map(|line| pixels(ale.screen(), line, FIRST))
+}
+
 #[test]
 fn a_strobe_exactly_between_two_lines_precedes_the_end_of_the_first() {
-    let strobed = |name, line, cycle| {
-        let program =
-            coloured(&[(GRP0, 0x80)]).frame(262, &[strobe(5, 61, RESP0), strobe(line, cycle, RESP0)]);
-        let ale = program.play(name, 1);
-        [50, 51].map(|line| pixels(ale.screen(), line, FIRST))
-    };
     // Cycle 76 of line 49 is cycle 0 of line 50. The suppression of the first copy ends with line 49, after the strobe.
-    assert_eq!(strobed("strobe_at_the_boundary", 49, 76), [[3], [3]]);
-    assert_eq!(strobed("strobe_behind_the_boundary", 50, 3), [vec![], vec![3]]);
+    assert_eq!(strobed_again("strobe_at_the_boundary", 49, 76), [[3], [3]]);
+    assert_eq!(strobed_again("strobe_behind_the_boundary", 50, 3), [vec![], vec![3]]);
+}
+
+/// The background of the frames before one that is cut off.
+const OLD: u8 = 0x60;
+
+/// Plays a program whose third frame ends within line 100. Returns the colours of this line.
+fn cut_off(name: &str, field: u8) -> Vec<(usize, u8)> {
+    let whole = [write(10, 5, COLUBK, OLD)];
+    // Colour clock 105: pixel 37.
+    let program = coloured(&[(PF0, field)]).frame(262, &whole).frame(262, &whole).cut_frame(
+        100,
+        35,
+        &[write(10, 5, COLUBK, SKY)],
+    );
+    // The act after the reset, which takes 68 frames, emulates the third.
+    runs(program.play(name, 1).screen(), 100)
 }
 
 #[test]
 fn a_frame_cut_off_in_a_line_shows_up_to_three_pixels_too_many() {
-    const OLD: u8 = 0x60;
-    let cut = |name, field| {
-        let whole = [write(10, 5, COLUBK, OLD)];
-        // The third frame ends in line 100 at colour clock 105: pixel 37.
-        let program = coloured(&[(PF0, field)]).frame(262, &whole).frame(262, &whole).cut_frame(
-            100,
-            35,
-            &[write(10, 5, COLUBK, SKY)],
-        );
-        // The act after the reset, which takes 68 frames, emulates the third.
-        runs(program.play(name, 1).screen(), 100)
-    };
     // The reference draws a playfield without other objects in units of four pixels.
-    assert_eq!(cut("cut_off_field", 0x10), [(4, FIELD), (40, SKY), (80, OLD), (84, FIELD), (160, OLD)]);
-    assert_eq!(cut("cut_off", 0x00), [(37, SKY), (160, OLD)]);
+    assert_eq!(cut_off("cut_off_field", 0x10), [(4, FIELD), (40, SKY), (80, OLD), (84, FIELD), (160, OLD)]);
+    assert_eq!(cut_off("cut_off", 0x00), [(37, SKY), (160, OLD)]);
 }

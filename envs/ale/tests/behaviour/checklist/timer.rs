@@ -34,7 +34,8 @@ fn the_timer_counts_every_eighth_cycle_until_it_expires() {
 
 #[test]
 fn an_expired_timer_counts_every_cycle_until_it_is_read() {
-    // After 20 cycles, 5 of them since expiry, it is 2 - 20 / 8 - 5. After this read only the division counts: 2 - 44 / 8 - 5.
+    // After 20 cycles, 5 of them since expiry, it is 2 - 20 / 8 - 5. After this read only the division counts: 2 - 44 /
+    // 8 - 5.
     let ram = timed("timer_latched", &[read(50, 27, INTIM, 0x80), read(50, 51, INTIM, 0x81)]);
     assert_eq!(ram[..2], [0xFB, 0xF8]);
     // Without a read before cycle 44, 29 of them since expiry, it is 2 - 44 / 8 - 29.
@@ -106,8 +107,8 @@ fn paddles_have_zero_resistance_during_detection() {
     assert_eq!(console.ram()[0] & 0x80, 0);
 }
 
-/// Times are rebased at the beginning of a frame, so that a discharge that ended in the previous frame is before time 0;
-/// times are compared as unsigned numbers.
+/// Times are rebased at the beginning of a frame, so that a discharge that ended in the previous frame is before time
+/// 0; times are compared as unsigned numbers.
 #[test]
 fn a_paddle_charging_since_the_previous_frame_never_reads_full() {
     // The discharge ends at cycle 10 of the first frame. 408,823 ohms take 7,784 cycles, 102.4 lines.

@@ -15,10 +15,10 @@ const LONGEST: Duration = Duration::from_mins(1);
 /// `FUZZ_SEED` sets the seed of the first session, to repeat a failure.
 #[test]
 fn random_roms_actions_and_snapshots_neither_panic_nor_hang() {
-    let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let variable = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock");
-    let first = number("FUZZ_SEED").map_or(clock.as_micros() as u32, |seed| seed as u32);
-    let end = Instant::now() + Duration::from_secs(number("FUZZ_SECONDS").unwrap_or(SECONDS));
+    let first = variable("FUZZ_SEED").map_or(clock.as_micros() as u32, |seed| seed as u32);
+    let end = Instant::now() + Duration::from_secs(variable("FUZZ_SECONDS").unwrap_or(SECONDS));
     let mut seed = first;
     while Instant::now() < end {
         let mut random = Mt19937::new(seed);

@@ -195,18 +195,22 @@ impl Bytes<'_> {
         damaged
     }
 
-    fn inputs(&mut self) -> Inputs {
-        let mut stick = || {
-            let held = self.next();
-            let is = |bit: u8| held >> bit & 1 != 0;
-            Joystick { up: is(0), down: is(1), left: is(2), right: is(3), fire: is(4) }
-        };
-        let joysticks = [stick(), stick()];
-        let mut paddle = || Paddle {
+    fn joystick(&mut self) -> Joystick {
+        let held = self.next();
+        let [up, down, left, right, fire] = std::array::from_fn(|bit| held >> bit & 1 != 0);
+        Joystick { up, down, left, right, fire }
+    }
+
+    fn paddle(&mut self) -> Paddle {
+        Paddle {
             resistance: i32::from_le_bytes([self.next(), self.next(), self.next(), self.next()]),
             fire: self.next() & 1 != 0,
-        };
-        let paddles = [paddle(), paddle()];
+        }
+    }
+
+    fn inputs(&mut self) -> Inputs {
+        let joysticks = [self.joystick(), self.joystick()];
+        let paddles = [self.paddle(), self.paddle()];
         let held = self.next();
         let switches = Switches {
             reset: held & 1 != 0,

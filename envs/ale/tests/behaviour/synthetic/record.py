@@ -4,9 +4,9 @@
     pip install ale-py==0.12.1
     python record.py [--programs N] [--first SEED] [--acts N] [--output FILE]
 
-ale-py runs any image whose file has the name of a game, with the rules of that game. The programs come from grammar.txt.
-The trace is one line of JSON that lists the runs, then four bytes for every act: the low 16 bits of a running CRC-32
-over RAM and of one over the screen, little-endian. A run ends when the game is over by its rules.
+ale-py runs any image whose file has the name of a game, with the rules of that game. The programs come from
+grammar.txt. The trace is one line of JSON that lists the runs, then four bytes for every act. These are the low 16 bits
+of a running CRC-32 over RAM and of one over the screen, little-endian. A run ends when the game is over by its rules.
 
 With SYNTHETIC_TRACE=FILE the test `synthetic` reads that file instead of programs.trace.
 """
