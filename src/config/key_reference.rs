@@ -70,12 +70,9 @@ fn values(field: &Field) -> String {
         Kind::Choice(choices) => {
             choices.iter().map(|choice| format!("`{}`", choice.name)).collect::<Vec<_>>().join(", ")
         }
-        Kind::Boolean
-        | Kind::Text
-        | Kind::List
-        | Kind::Any
-        | Kind::Section { .. }
-        | Kind::Tables { .. } => String::new(),
+        Kind::Boolean | Kind::Text | Kind::List | Kind::Any | Kind::Section { .. } | Kind::Tables { .. } => {
+            String::new()
+        }
     };
     match (field.is_optional, values.as_str()) {
         (false, _) => values,

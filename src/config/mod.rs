@@ -18,8 +18,8 @@ mod embedded_presets;
 mod experiment;
 mod experiment_games;
 mod flavour;
-mod key_reference;
 mod gymnasium_settings;
+mod key_reference;
 mod layers;
 mod scaling;
 mod schema;
@@ -34,9 +34,9 @@ mod written;
 pub(crate) use amended_experiment::{Change, amended, changed};
 pub(crate) use embedded_presets::{Chosen, Preset, named, presets};
 pub(crate) use experiment::Experiment;
-pub(crate) use gymnasium_settings::GymnasiumSettings;
 pub(crate) use experiment_games::Games;
 pub(crate) use flavour::Flavour;
+pub(crate) use gymnasium_settings::GymnasiumSettings;
 pub(crate) use key_reference::reference;
 pub(crate) use layers::{
     Layers, assigned, changed_keys, flag_of, from_layers, from_preset, from_toml, values,

@@ -19,10 +19,15 @@ use crate::config::{EnvironmentSettings, Experiment, Games};
 use crate::global::Global;
 use crate::mujoco_tasks;
 use crate::rom_sources;
+use crate::selection;
 
 use padded::{Padded, length_of};
 use registered::registered;
 use share::Share;
+
+/// Maximum number of steps of an episode, that of an Atari game. `CliffWalking-v1` has no limit, so the evaluation of
+/// an agent that keeps walking into a wall would never end.
+const LONGEST_EPISODE: u32 = 27_000;
 
 /// The purpose of environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,8 +299,8 @@ impl Builder {
     }
 
     /// Returns the console's actions that a game uses.
-    fn actions(&self, games: &[WithRom], task: &Task) -> Option<Vec<usize>> {
-        let (game, _) = games.iter().find(|(game, _)| game.id == task.name)?;
+    fn actions(&self, task: &Task) -> Option<Vec<usize>> {
+        let (game, _) = self.roms.iter().find(|(game, _)| game.id == task.name)?;
         let full = self.settings.full_action_space;
         let actions = if full { game.legal_actions } else { game.minimal_actions };
         Some(actions.iter().map(|&action| usize::from(action)).collect())

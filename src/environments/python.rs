@@ -2,12 +2,8 @@
 
 use ale::RgbImage;
 use anyhow::Result;
-use gymnasium_workers::{
-    BatchOrder, EnvGroup, WorkerOptions, WorkerVectorEnv, WrapperOptions,
-};
-use rl_env::{
-    Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv, VectorError, snapshot,
-};
+use gymnasium_workers::{BatchOrder, EnvGroup, WorkerOptions, WorkerVectorEnv, WrapperOptions};
+use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv, VectorError, snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 

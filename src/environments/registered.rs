@@ -3,12 +3,9 @@
 use anyhow::{Context, Result};
 use rl_env::{BoxedEnv, Env as _, FlattenObservation, RescaleObservation, TimeLimit};
 
+use super::LONGEST_EPISODE;
 use super::padded::{Padded, length_of};
 use crate::selection;
-
-/// Maximum number of steps of an episode, that of an Atari game. `CliffWalking-v1` has no limit, so the evaluation of
-/// an agent that keeps walking into a wall would never end.
-const LONGEST_EPISODE: u32 = 27_000;
 
 /// Returns an environment for each id, with observations padded to the same length, which is at least `length`.
 pub(super) fn registered<'a>(

@@ -156,7 +156,9 @@ impl Run {
             }
         }
         if let Some(reason) = self.environments.unsaved() {
-            warn(&format!("a resumed run will start new episodes, because their state cannot be saved: {reason}"));
+            warn(&format!(
+                "a resumed run will start new episodes, because their state cannot be saved: {reason}"
+            ));
         }
         let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
         let collection = Collection::begin(self.environments.as_mut())?;
