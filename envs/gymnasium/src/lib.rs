@@ -108,6 +108,7 @@
 mod board;
 mod build_error;
 mod interpreter;
+mod limits;
 mod memory;
 mod name;
 mod options;
@@ -120,6 +121,7 @@ mod worker_vector_env;
 mod workers;
 
 pub use build_error::BuildError;
+pub use limits::MAX_NUM_ENVS;
 pub use name::NameError;
-pub use options::{BatchOrder, EnvGroup, EnvOptions, MAX_NUM_ENVS, WorkerOptions, WrapperOptions};
+pub use options::{BatchOrder, EnvGroup, EnvOptions, WorkerOptions, WrapperOptions};
 pub use worker_vector_env::{RgbFrame, WorkerVectorEnv};
