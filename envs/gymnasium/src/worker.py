@@ -286,7 +286,7 @@ class DiscreteAction:
     """One integer, counted from 0 in shared memory."""
 
     def __init__(self, space):
-        self.length, self.type, self.start = 1, space.dtype.type, int(space.start)
+        self.type, self.start = space.dtype.type, int(space.start)
         self.count = int(space.n)
         self.table = [self.type(self.start + choice) for choice in range(min(self.count, MAX_TABLE))]
 
@@ -522,7 +522,7 @@ class Slot:
         """Describes the spaces of observations and actions."""
         shown = self.observation
         observation = describe_box(shown.shape, shown.dtype, shown.low, shown.high)
-        return {"observation": observation, "action": self.action.describe(), "action_len": self.action.length}
+        return {"observation": observation, "action": self.action.describe()}
 
     def bind(self, memory):
         """Finds the places of this environment in shared memory."""
