@@ -150,7 +150,11 @@ pub(super) fn requested(name: &str, algorithm: Option<Algorithm>) -> Result<Chos
 /// kind; tasks whose family has none take that of classic control. If there is none, the algorithm cannot learn these
 /// games; the result is then its first preset, for a game that it can learn.
 pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) -> Chosen {
-    let family = ids.first().and_then(|id| selection::family(id));
+    // The spaces of an environment in Python are not known yet. Most are small, like classic control.
+    let family = |id: &&'static str| {
+        if selection::is_in_python(id) { Some(classic_control::FAMILY) } else { selection::family(id) }
+    };
+    let family = ids.first().and_then(family);
     let candidates: &[&str] = match (ids, family) {
         ([id], Some(family)) => &[id, family, classic_control::FAMILY],
         (_, Some(family)) => &[family, classic_control::FAMILY],
@@ -227,6 +231,7 @@ mod tests {
             (Ppo, "Acrobot-v1", "cpu", "acrobot-ppo"),
             (Ppo, "Pendulum-v1", "cpu", "pendulum-ppo"),
             (Ppo, "FrozenLake-v1", "cpu", "cartpole-ppo"),
+            (Ppo, "gymnasium:LunarLander-v3", "cpu", "cartpole-ppo"),
             (Ppo, "Hopper-v5", "cpu", "mujoco-ppo"),
             (Ppo, "Hopper-v4", "cpu", "mujoco-ppo"),
             (Ppo, "mujoco", "cpu", "mujoco-ppo"),

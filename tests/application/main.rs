@@ -14,6 +14,8 @@ mod presets;
 mod program;
 mod python;
 #[cfg(unix)]
+mod python_environments;
+#[cfg(unix)]
 mod resume;
 #[cfg(unix)]
 mod runs;

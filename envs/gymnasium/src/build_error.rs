@@ -5,8 +5,8 @@ use rl_env::Space;
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::limits::MAX_NUM_ENVS;
 use crate::name::NameError;
-use crate::options::MAX_NUM_ENVS;
 
 /// The packages that every worker needs, with what pip installs.
 const PACKAGES: [(&str, &str); 2] = [("gymnasium", "\"gymnasium>=1.0\""), ("numpy", "numpy")];

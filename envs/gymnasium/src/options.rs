@@ -10,9 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::BuildError;
 
-/// The most environments of a vector environment.
-pub const MAX_NUM_ENVS: usize = 65_536;
-
 /// A wrapper around an environment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

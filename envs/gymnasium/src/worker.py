@@ -286,7 +286,7 @@ class DiscreteAction:
     """One integer, counted from 0 in shared memory."""
 
     def __init__(self, space):
-        self.length, self.type, self.start = 1, space.dtype.type, int(space.start)
+        self.type, self.start = space.dtype.type, int(space.start)
         self.count = int(space.n)
         self.table = [self.type(self.start + choice) for choice in range(min(self.count, MAX_TABLE))]
 
@@ -490,33 +490,31 @@ class Memory:
         return memoryview(self.bytes)[offset:][: 8 * words * self.layout["num_envs"]].cast(format)
 
 
-class Rows:
-    """The rows of a buffer of observations, whose arrays are created when they are first used."""
+class Rows(dict):
+    """The rows of a buffer of observations, by number, whose arrays are created when they are first used."""
 
     def __init__(self, memory, start, observation):
+        super().__init__()
         self.memory, self.start, self.stride = memory.bytes, start, memory.layout["observation_stride"]
-        self.observation, self.views = observation, {}
+        self.observation = observation
 
-    def __getitem__(self, row):
-        try:
-            return self.views[row]
-        except KeyError:
-            view = self.observation.view(self.memory, self.start + row * self.stride)
-            self.views[row] = view
-            return view
+    def __missing__(self, row):
+        self[row] = self.observation.view(self.memory, self.start + row * self.stride)
+        return self[row]
 
 
 class Slot:
     """One environment, its episode and its places in shared memory."""
 
     def __init__(self, index, env, flatten):
-        self.index, self.env = index, env
+        self.index = index
         self.observation = observation_of(env.observation_space, flatten)
         self.action_space = env.action_space
         self.action = action_of(self.action_space)
-        self.look_inside()
+        self.enter(env)
         self.over, self.total, self.length, self.began = False, 0.0, 0, 0.0
-        self.stage, self.last, self.final = "construction", None, None
+        # The part of a command that is running, for messages.
+        self.stage, self.last, self.final = "step", None, None
         # A state that has been loaded but not restored.
         self.staged = None
 
@@ -524,7 +522,7 @@ class Slot:
         """Describes the spaces of observations and actions."""
         shown = self.observation
         observation = describe_box(shown.shape, shown.dtype, shown.low, shown.high)
-        return {"observation": observation, "action": self.action.describe(), "action_len": self.action.length}
+        return {"observation": observation, "action": self.action.describe()}
 
     def bind(self, memory):
         """Finds the places of this environment in shared memory."""
@@ -534,19 +532,28 @@ class Slot:
         self.final_rows = Rows(memory, layout["final_observations"], self.observation)
         self.command, self.place = COMMAND_WORDS * self.index, RESULT_WORDS * self.index
         self.action.bind(memory.bytes, layout["actions"] + self.index * layout["action_stride"])
+        # Attributes of attributes, found once instead of at every step.
+        self.commands, self.floats, self.integers = memory.commands, memory.floats, memory.integers
+        self.read_action, self.write = self.action.read, self.observation.write
+
+    def enter(self, env):
+        """Uses an environment from now on."""
+        self.env, self.step_env = env, env.step
+        # The action space of the innermost environment is cheaper to compare than that of the outermost.
+        self.inside = env.unwrapped if hasattr(env.unwrapped, "action_space") else env
+        self.action_space_inside = self.inside.action_space
 
     def perform(self):
         """Carries out the command in shared memory."""
-        memory = self.memory
-        kind, row = memory.commands[self.command], memory.commands[self.command + 1]
+        self.stage = "step"
+        kind, row = self.commands[self.command], self.commands[self.command + 1]
         if kind == STEP and not self.over:
             self.step(row)
-            return
-        if kind == STEP:
+        elif kind == STEP:
             self.reset(None)
             self.finish(row, AUTORESET)
         elif kind == RESET or kind == RESET_WITH_SEED:
-            self.reset(memory.commands[self.command + 2] if kind == RESET_WITH_SEED else None)
+            self.reset(self.commands[self.command + 2] if kind == RESET_WITH_SEED else None)
             self.finish(row, 0)
         elif kind == RESTORE:
             self.restore(row)
@@ -555,51 +562,49 @@ class Slot:
 
     def step(self, row):
         """Steps the environment, and resets it if the mode is SameStep and the episode has ended."""
-        self.stage = "step"
+        place = self.place
         self.length += 1
-        observation, reward, terminated, truncated, _ = self.env.step(self.action.read())
-        self.last = observation
-        memory, place = self.memory, self.place
+        self.last, reward, terminated, truncated, _ = self.step_env(self.read_action())
         try:
-            memory.floats[place] = reward
+            self.floats[place] = reward
         except TypeError:
-            raise Rejected(
-                f"the reward is {reward!r:.200} of the type {type(reward).__name__}, but must be a number"
-            ) from None
-        self.total += memory.floats[place]
+            found = f"{reward!r:.200} of the type {type(reward).__name__}"
+            raise Rejected(f"the reward is {found}, but must be a number") from None
+        # As it is in shared memory: a sum of float32 would be rounded at every step.
+        self.total += self.floats[place]
         if self.inside.action_space is not self.action_space_inside:
             self.check_action_space()
-        if not terminated and not truncated:
-            self.observation.write(observation, self.rows[row])
-            memory.floats[place + 1], memory.floats[place + 2] = 0.0, 0.0
-            memory.integers[place + 3], memory.integers[place + 4] = self.length, STEPPED
+        if terminated or truncated:
+            flags = (TERMINATED if terminated else 0) | (TRUNCATED if truncated else 0) | ENDED | STEPPED
+            self.end(row, self.floats[place], flags)
             return
-        flags = (TERMINATED if terminated else 0) | (TRUNCATED if truncated else 0) | ENDED | STEPPED
-        self.end(row, memory.floats[place], flags)
+        self.write(self.last, self.rows[row])
+        # The return and the duration are read only at the end of an episode.
+        self.integers[place + 3], self.integers[place + 4] = self.length, STEPPED
 
     def end(self, row, reward, flags):
         """Reports the end of an episode."""
         result = (reward, self.total, time.perf_counter() - self.began, self.length)
         if self.memory.same_step:
-            self.observation.write(self.last, self.final_rows[row])
+            self.write(self.last, self.final_rows[row])
             # Environments may reuse the memory of observations.
             self.final = copy.deepcopy(self.last)
             self.reset(None)
         else:
             self.over = True
             flags |= OVER
-        self.observation.write(self.last, self.rows[row])
+        self.write(self.last, self.rows[row])
         self.report((*result, flags))
 
     def report(self, result):
         """Writes a result: the reward, the return, the seconds and the length of the episode, and flags."""
-        memory, place = self.memory, self.place
-        memory.floats[place], memory.floats[place + 1], memory.floats[place + 2] = result[:3]
-        memory.integers[place + 3], memory.integers[place + 4] = result[3:]
+        place = self.place
+        self.floats[place], self.floats[place + 1], self.floats[place + 2] = result[:3]
+        self.integers[place + 3], self.integers[place + 4] = result[3:]
 
     def finish(self, row, flags):
         """Reports the current observation with reward 0."""
-        self.observation.write(self.last, self.rows[row])
+        self.write(self.last, self.rows[row])
         self.report((0.0, 0.0, 0.0, self.length, flags | (OVER if self.over else 0)))
 
     def reset(self, seed):
@@ -614,16 +619,10 @@ class Slot:
         """Raises an error if the action space is no longer the one that the learner knows."""
         if self.env.action_space != self.action_space:
             raise Rejected(f"the action space was {self.action_space}, but is now {self.env.action_space}")
-        self.look_inside()
-
-    def look_inside(self):
-        """Notes the action space of the innermost environment, which is cheaper to compare than the outermost."""
-        self.inside = self.env.unwrapped
-        self.action_space_inside = self.inside.action_space
+        self.enter(self.env)
 
     def render(self):
         """Returns the height, the width and the bytes of a frame."""
-        self.stage = "render"
         mode = getattr(self.env, "render_mode", None)
         if mode != "rgb_array":
             raise Rejected(f"the render mode is {mode!r}, but must be 'rgb_array'")
@@ -635,7 +634,6 @@ class Slot:
 
     def save(self):
         """Returns the state of the environment and its episode."""
-        self.stage = "snapshot"
         layer = self.env
         while layer is not None:
             if isinstance(layer, gymnasium.utils.EzPickle):
@@ -643,14 +641,13 @@ class Slot:
                 raise Rejected(f"{name} is an EzPickle, which saves only the arguments of its constructor")
             layer = layer.env if isinstance(layer, gymnasium.Wrapper) else None
         seconds = time.perf_counter() - self.began
-        memory, place = self.memory, self.place
-        result = (*memory.floats[place : place + 3], *memory.integers[place + 3 : place + 5])
+        place = self.place
+        result = (*self.floats[place : place + 3], *self.integers[place + 3 : place + 5])
         state = (self.env, self.last, self.final, self.over, self.total, self.length, seconds, result)
         return pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
 
     def load(self, state):
         """Reads a state without changing anything."""
-        self.stage = "restore"
         env, *rest = pickle.loads(state)
         if env.action_space != self.action_space or env.observation_space != self.env.observation_space:
             raise Rejected("its spaces differ from those of the environment")
@@ -660,13 +657,13 @@ class Slot:
         """Continues the state that was loaded."""
         self.stage = "restore"
         former = self.env
-        self.env, self.last, self.final, self.over, self.total, self.length, seconds, result = self.staged
+        env, self.last, self.final, self.over, self.total, self.length, seconds, result = self.staged
+        self.enter(env)
         self.staged = None
         self.began = time.perf_counter() - seconds
-        self.look_inside()
         if self.memory.same_step and result[4] & ENDED:
-            self.observation.write(self.final, self.final_rows[row])
-        self.observation.write(self.last, self.rows[row])
+            self.write(self.final, self.final_rows[row])
+        self.write(self.last, self.rows[row])
         self.report(result)
         former.close()
 
@@ -691,28 +688,29 @@ class Worker:
             if self.each(slots, Slot.perform) is not None:
                 pipes.write(DONE)
 
-    def each(self, slots, method):
+    def each(self, slots, method, stage=None):
         """Calls a method of environments, and notes in shared memory which one is running.
 
-        Returns the results. Sends an error instead, and returns None, if one of them fails.
+        `stage` is the name of the method in messages; None stands for commands, which have their own. Returns the results. Sends an error instead, and returns None, if one of them fails.
         """
         running, results = self.memory.running, []
-        for slot in slots:
-            running[0] = slot.index
-            try:
+        try:
+            for slot in slots:
+                running[0] = slot.index
                 results.append(method(slot))
-            except Rejected as error:
-                self.fail(slot, str(error), None)
-                return None
-            except BaseException as error:
-                self.fail(slot, f"{type(error).__name__}: {first_line(error)}", own_traceback(error))
-                return None
+        except Rejected as error:
+            self.fail(slot, stage, str(error), None)
+            return None
+        except BaseException as error:
+            text = f"{type(error).__name__}: {first_line(error)}"
+            self.fail(slot, stage, text, own_traceback(error))
+            return None
         running[0] = -1
         return results
 
-    def fail(self, slot, error, trace):
+    def fail(self, slot, stage, error, trace):
         """Sends the error of an environment."""
-        about = {"env": slot.index, "stage": slot.stage, "step": slot.length}
+        about = {"env": slot.index, "stage": stage or slot.stage, "step": slot.length}
         self.pipes.write_frame(FAILED, {**about, "error": error, "traceback": trace})
 
     def control(self, request, data):
@@ -749,7 +747,7 @@ class Worker:
 
     def snapshot(self, _):
         """Replies with the state of each environment."""
-        states = self.each(self.slots, Slot.save)
+        states = self.each(self.slots, Slot.save, "snapshot")
         if states is not None:
             self.pipes.write_frame(REPLY, {"sizes": [len(state) for state in states]}, b"".join(states))
 
@@ -759,13 +757,13 @@ class Worker:
         for slot, size in zip(self.slots, sizes):
             states[slot.index] = data[start : start + size]
             start += size
-        if self.each(self.slots, lambda slot: slot.load(states[slot.index])) is not None:
+        if self.each(self.slots, lambda slot: slot.load(states[slot.index]), "restore") is not None:
             self.pipes.write_frame(REPLY, {})
 
     def render(self, _, env):
         """Replies with a frame of an environment."""
         slot = self.slots[env - self.slots[0].index]
-        frames = self.each([slot], Slot.render)
+        frames = self.each([slot], Slot.render, "render")
         if frames is not None:
             height, width, pixels = frames[0]
             self.pipes.write_frame(REPLY, {"height": height, "width": width}, pixels)
