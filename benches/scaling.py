@@ -14,6 +14,7 @@ import argparse
 import itertools
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -74,9 +75,10 @@ def arguments():
 
 def counts(text):
     """Parses a range into its ends and the powers of two between them."""
-    first, last = map(int, text.split(".."))
+    ends = re.fullmatch(r"(\d+)\.\.(\d+)", text)
+    first, last = map(int, ends.groups()) if ends else (0, 0)
     if not 1 <= first <= last <= MOST_ROMS:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text} is invalid: it must be two numbers in 1..={MOST_ROMS}, such as 1..256")
     powers = (1 << bit for bit in range(last.bit_length()))
     return sorted({first, last, *(power for power in powers if first <= power <= last)})
 

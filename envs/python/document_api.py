@@ -20,8 +20,8 @@ from typing import Any
 PACKAGE = Path(__file__).parent / "python" / "ale_train"
 WIDTH = 118
 
-#: File below docs/src/python/api, title, introduction, and the names on the page as MODULE:NAME. In SUMMARY.md, the name of
-#: the chapter is "API: " with the title.
+#: File below docs/src/python/api, title, introduction, and the names on the page as MODULE:NAME. In SUMMARY.md, the
+#: name of the chapter is "API: " with the title.
 PAGES = [
     (
         "vector-environments.md",

@@ -108,6 +108,7 @@ mod board;
 mod build_error;
 #[cfg(unix)]
 mod interpreter;
+mod limits;
 #[cfg(unix)]
 mod memory;
 mod name;
@@ -128,7 +129,8 @@ mod worker_vector_env;
 mod workers;
 
 pub use build_error::BuildError;
+pub use limits::MAX_NUM_ENVS;
 pub use name::{EnvName, NameError};
-pub use options::{BatchOrder, EnvGroup, EnvOptions, MAX_NUM_ENVS, WorkerOptions, WrapperOptions};
+pub use options::{BatchOrder, EnvGroup, EnvOptions, WorkerOptions, WrapperOptions};
 #[cfg(unix)]
 pub use worker_vector_env::{RgbFrame, WorkerVectorEnv};
