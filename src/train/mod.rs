@@ -228,7 +228,8 @@ fn warn_of_changes(run_dir: &Path, config: &str, printer: &Printer) {
 /// Returns `checkpoints/pong__ppo__1__1767225600`, the naming scheme of `CleanRL`.
 fn default_run_dir(experiment: &Experiment) -> PathBuf {
     let names = experiment.games.names();
-    let games = if names.len() > 3 { format!("{}-games", names.len()) } else { names.join("-").replace(':', "-") };
+    let games =
+        if names.len() > 3 { format!("{}-games", names.len()) } else { names.join("-").replace(':', "-") };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     Path::new(runs::DIRECTORY)
         .join(format!("{games}__{}__{}__{now}", experiment.run.algorithm, experiment.run.seed))
