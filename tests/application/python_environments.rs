@@ -141,10 +141,10 @@ fn arguments_and_wrappers_reach_the_environments() {
 fn mistakes_are_one_sentence() {
     let Some(modules) = Modules::new() else { return };
     for (settings, status, expected) in [
-        ("ppo --env gymnasium:NoSuch-v0", 1, "NoSuch"),
-        ("ppo --env python:no_such_module:Env", 1, "has no module \"no_such_module\""),
+        ("ppo --env gymnasium:NoSuch-v0", 2, "NoSuch"),
+        ("ppo --env python:no_such_module:Env", 2, "has no module \"no_such_module\""),
         ("ppo --env python:corridor", 2, "does not name an environment"),
-        ("sac --env python:corridor:Corridor", 1, "SAC needs a Box of bounded float32"),
+        ("sac --env python:corridor:Corridor", 2, "SAC needs a Box of bounded float32"),
         ("ppo --games pong,gym:CartPole-v1", 2, "cannot be trained together with pong"),
         ("ppo --games LunarLander-v3", 2, "gymnasium:LunarLander-v3 would be an environment of Gymnasium"),
     ] {
