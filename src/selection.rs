@@ -133,11 +133,14 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
         Err(AleError::UnknownGame { id, .. }) => nearest(&id, ids().chain(sets())),
         _ => Vec::new(),
     };
-    if nearest.is_empty() {
+    if nearest.is_empty() && has_version(name) {
         bail!(
             "unknown game or set '{name}'; `ale-train games` lists all games, and gymnasium:{name} would be an environment of \
              Gymnasium"
         )
+    }
+    if nearest.is_empty() {
+        bail!("unknown game or set '{name}'; `ale-train games` lists all games")
     }
     bail!("unknown game or set '{name}'; did you mean {}?", nearest.join(" or "))
 }
@@ -149,6 +152,12 @@ pub(crate) fn id_of_spelling(name: &str) -> Option<&'static str> {
     }
     let task = registry().ids().find(|id| id.eq_ignore_ascii_case(name));
     task.or_else(|| ale::game_named(name).ok().map(|game| game.id))
+}
+
+/// Returns true if a name ends with a version, like the ids of Gymnasium.
+fn has_version(name: &str) -> bool {
+    let version = name.rsplit_once("-v").map(|(_, version)| version);
+    version.is_some_and(|version| version.parse::<u32>().is_ok())
 }
 
 /// Returns true for the id of an environment in Python.

@@ -104,7 +104,7 @@ impl Field {
             Kind::Text => "a text in quotes".to_owned(),
             Kind::List => "a list of names, or names separated by commas".to_owned(),
             Kind::Choice(choices) => Choice::one_of(choices),
-            Kind::Any => "a value of TOML".to_owned(),
+            Kind::Table { allowed } | Kind::Items { allowed } => allowed.to_owned(),
             Kind::Section { .. } | Kind::Tables { .. } => "a section with keys".to_owned(),
         };
         if self.is_optional { format!("{allowed}, or absent") } else { allowed }

@@ -21,8 +21,16 @@ pub enum Kind {
     List,
     /// One of several names.
     Choice(&'static [Choice]),
-    /// Any value of TOML, which the program passes on.
-    Any,
+    /// A table with keys that the user chooses.
+    Table {
+        /// Completes "it must be ...".
+        allowed: &'static str,
+    },
+    /// A list of names and tables.
+    Items {
+        /// Completes "it must be ...".
+        allowed: &'static str,
+    },
     /// A section within a section.
     Section {
         /// The lines of its documentation.

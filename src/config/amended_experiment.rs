@@ -94,7 +94,7 @@ mod tests {
                 other.expect("two choices").name.to_owned()
             }
             Kind::Text | Kind::List => if section == "experiment" { "cuda" } else { "pong" }.to_owned(),
-            Kind::Any => r#"{ a = 1 }"#.to_owned(),
+            Kind::Items { .. } => "module.Name".to_owned(),
             Kind::Float => "0.123".to_owned(),
             _ => "33".to_owned(),
         }
@@ -112,7 +112,8 @@ mod tests {
                     other != algorithm && sections.iter().any(|known| known.name == section)
                 });
                 for field in keys.fields {
-                    let key = format!("{section}.{}", field.name);
+                    let within = if let Kind::Table { .. } = field.kind { ".a" } else { "" };
+                    let key = format!("{section}.{}{within}", field.name);
                     let value = other_value(&section, field, values.get(&key));
                     let outcome = amended(&config, &[format!("{key}={value}")], None);
                     match (outcome, field.fixed) {

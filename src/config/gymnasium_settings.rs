@@ -11,7 +11,7 @@ use settings::{ConfigError, Kind, Limits, Settings, Value, above, at_least, betw
 pub(crate) struct Kwargs(Map<String, serde_json::Value>);
 
 impl Value for Kwargs {
-    const KIND: Kind = Kind::Any;
+    const KIND: Kind = Kind::Table { allowed: "a table of keyword arguments" };
 }
 
 /// Wrappers around environments, the innermost first.
@@ -28,7 +28,7 @@ enum Wrapper {
 }
 
 impl Value for Wrappers {
-    const KIND: Kind = Kind::Any;
+    const KIND: Kind = Kind::Items { allowed: "a list of dotted names, or of tables with a name and kwargs" };
 }
 
 settings! {

@@ -63,8 +63,8 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Boolean => "boolean",
         Kind::Text | Kind::Choice(_) => "string",
         Kind::List => "list of strings",
-        Kind::Any => "table or list",
-        Kind::Section { .. } | Kind::Tables { .. } => "table",
+        Kind::Items { .. } => "list",
+        Kind::Table { .. } | Kind::Section { .. } | Kind::Tables { .. } => "table",
     }
 }
 
@@ -76,9 +76,13 @@ fn values(field: &Field) -> String {
         Kind::Choice(choices) => {
             choices.iter().map(|choice| format!("`{}`", choice.name)).collect::<Vec<_>>().join(", ")
         }
-        Kind::Boolean | Kind::Text | Kind::List | Kind::Any | Kind::Section { .. } | Kind::Tables { .. } => {
-            String::new()
-        }
+        Kind::Boolean
+        | Kind::Text
+        | Kind::List
+        | Kind::Table { .. }
+        | Kind::Items { .. }
+        | Kind::Section { .. }
+        | Kind::Tables { .. } => String::new(),
     };
     match (field.is_optional, values.as_str()) {
         (false, _) => values,

@@ -79,14 +79,14 @@ fn collect(section: &str, lines: &'static [&'static str], fields: &'static [Fiel
     }
 }
 
-/// Returns the declaration of a key such as `ppo.gamma`. Keys within [any value](Kind::Any), such as
-/// `environments.gymnasium.kwargs.n`, have the declaration of that value.
+/// Returns the declaration of a key such as `ppo.gamma`. Keys within a [table](Kind::Table), such as
+/// `environments.gymnasium.kwargs.n`, have the declaration of the table.
 pub(crate) fn field(key: &str) -> Option<&'static Field> {
     let (key, _) = without_game(key);
     let (section, name) = key.rsplit_once('.')?;
     let keys = keys().into_iter().find(|keys| keys.section == section);
     let field = keys.and_then(|keys| keys.fields.into_iter().find(|field| field.name == name));
-    field.or_else(|| self::field(section).filter(|field| matches!(field.kind, Kind::Any)))
+    field.or_else(|| self::field(section).filter(|field| matches!(field.kind, Kind::Table { .. })))
 }
 
 /// Returns the documentation of a key as the help of a flag: without backticks and the period at its end.

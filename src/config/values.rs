@@ -31,7 +31,9 @@ pub(super) fn read_value(key: &str, field: &Field, value: &Value) -> Result<Valu
         Kind::Text => value.as_str().map(|text| Value::String(text.to_owned())),
         Kind::List => list(value),
         Kind::Choice(choices) => return choice(key, field, choices, value),
-        Kind::Any | Kind::Section { .. } | Kind::Tables { .. } => Some(value.clone()),
+        Kind::Table { .. } => value.is_table().then(|| value.clone()),
+        Kind::Items { .. } => items(value),
+        Kind::Section { .. } | Kind::Tables { .. } => Some(value.clone()),
     };
     read.ok_or_else(|| ConfigError::new(key, value, field.allowed()).into())
 }
@@ -68,6 +70,15 @@ fn list(value: &Value) -> Option<Value> {
         }
         Value::Array(names) if names.iter().all(Value::is_str) => Some(value.clone()),
         _ => None,
+    }
+}
+
+fn items(value: &Value) -> Option<Value> {
+    match value {
+        Value::Array(items) if items.iter().all(|item| item.is_str() || item.is_table()) => {
+            Some(value.clone())
+        }
+        _ => list(value),
     }
 }
 

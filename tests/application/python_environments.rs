@@ -74,7 +74,6 @@ fn a_killed_run_in_python_continues_bit_for_bit_with_another_number_of_workers()
         "ppo --env gymnasium:CartPole-v1 --total-frames 20000",
         "dqn --env python:corridor:Corridor --total-frames 20000 --set dqn.learning_starts=100",
         "sac --env gym:Pendulum-v1 --total-frames 4000 --set sac.learning_starts=100 --set sac.train_ratio=0.1",
-        "ppo --env gymnasium:CartPole-v1 --total-frames 20000 --set environments.halves=true",
     ] {
         let [whole, parts] = ["whole", "parts"].map(|name| modules.run(name));
         modules.train("whole", settings).succeed();
@@ -145,6 +144,11 @@ fn mistakes_are_one_sentence() {
         ("ppo --env python:no_such_module:Env", 2, "has no module \"no_such_module\""),
         ("ppo --env python:corridor", 2, "does not name an environment"),
         ("sac --env python:corridor:Corridor", 2, "SAC needs a Box of bounded float32"),
+        (
+            "ppo --env gym:CartPole-v1 --set environments.halves=true",
+            2,
+            "environments.halves = true is not possible",
+        ),
         ("ppo --games pong,gym:CartPole-v1", 2, "cannot be trained together with pong"),
         ("ppo --games LunarLander-v3", 2, "gymnasium:LunarLander-v3 would be an environment of Gymnasium"),
     ] {

@@ -49,31 +49,31 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
     }
 
     fn try_update(&mut self, stop: &dyn Fn() -> bool) -> Result<A::Metrics, Halt> {
-        let learning_rate = self.on_policy.step_size().learning_rate;
-        let entries = self.on_policy.rollout.transitions();
-        let transitions = entries.len();
-        let targets = A::targets(self, &entries, stop)?;
-        let (steps, epochs) = self.learn_epochs(entries, &targets, stop)?;
+        let transitions = self.on_policy.rollout.transitions();
+        let targets = A::targets(self, &transitions, stop)?;
+        let update = self.learn_epochs(transitions, &targets, stop)?;
         self.agent.set_network(self.on_policy.training.network.valid());
-        let metrics = A::finish(self, targets, Update { steps, epochs, learning_rate, transitions });
+        let metrics = A::finish(self, targets, update);
         self.on_policy.finish_update();
         Ok(metrics)
     }
 
-    /// Learns from transitions in several epochs, each in a new order. Returns the metrics of every step with its epoch,
-    /// and the number of epochs.
+    /// Learns from transitions in several epochs, each in a new order.
     fn learn_epochs(
         &mut self,
         transitions: Vec<usize>,
         targets: &A::Targets,
         stop: &dyn Fn() -> bool,
-    ) -> Result<(Vec<(usize, A::Step)>, usize), Halt> {
+    ) -> Result<Update<A::Step>, Halt> {
         let RolloutPlan { update_epochs, num_minibatches, .. } = self.on_policy.plan;
+        let learning_rate = self.on_policy.step_size().learning_rate;
+        let mut update =
+            Update { steps: Vec::new(), epochs: 0, learning_rate, transitions: transitions.len() };
         let mut items = transitions;
         if self.agent.is_recurrent() {
             items = (0..self.on_policy.spec.num_envs()).collect();
         }
-        let (mut steps, mut unread) = (Vec::new(), Vec::new());
+        let mut unread = Vec::new();
         for epoch in 1..=update_epochs {
             for part in self.on_policy.minibatches(&mut items, num_minibatches) {
                 let rows = self.rows_of(part);
@@ -86,17 +86,18 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
                 unread.push(UnreadStep { epoch, rows, step });
             }
             if A::may_end_early(&self.config) || epoch == update_epochs {
-                steps.extend(self.read(mem::take(&mut unread), targets)?);
+                update.steps.extend(self.read(mem::take(&mut unread), targets)?);
             }
             if let Err(error) = self.on_policy.training.check_weights() {
                 let rows = self.rows_of(last_minibatch(&items, num_minibatches));
                 return Err(self.diagnose(error, &rows, targets).into());
             }
-            if steps.last().is_some_and(|(_, last)| A::ends_early(&self.config, last)) {
-                return Ok((steps, epoch));
+            update.epochs = epoch;
+            if update.steps.last().is_some_and(|(_, last)| A::ends_early(&self.config, last)) {
+                break;
             }
         }
-        Ok((steps, update_epochs))
+        Ok(update)
     }
 
     /// Returns the rows of a part of a rollout: entries, or for a recurrent network the steps of environments.

@@ -28,10 +28,12 @@ fn every_kind_of_network_follows_the_rules_of_learners() {
     let shared = PolicyConfig { head: HeadKind::Shared, ..plain.clone() };
     let observations = || Space::floats(3, -1.0, 1.0);
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-        [&plain, &recurrent, &scaled]
-            .into_iter()
-            .for_each(|policy| check(policy, spec(observations(), mode)));
-        [&plain, &shared].into_iter().for_each(|policy| check(policy, spec_of_choices(observations(), mode)));
+        for policy in [&plain, &recurrent, &scaled] {
+            check(policy, spec(observations(), mode));
+        }
+        for policy in [&plain, &shared] {
+            check(policy, spec_of_choices(observations(), mode));
+        }
     }
     simulate_device(|| check(&scaled, vectors()));
 }
