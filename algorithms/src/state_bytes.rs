@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn damaged_bytes_are_errors_with_their_cause() {
-        let header = Header { magic: b"SOMETHIN", version: 3 };
+        let header = Header { magic: b"EXAMPLES", version: 3 };
         let mut bytes = Vec::new();
         header.write(&"state", &mut bytes).unwrap();
         assert_eq!(header.decode_first::<String>(&bytes).unwrap(), ("state".to_owned(), &[][..]));
