@@ -16,8 +16,8 @@ pub(crate) fn installation() -> &'static Installation {
     &INSTALLATION
 }
 
-/// Completes the installation. Nothing is downloaded with `--offline`. Returns an error if nothing names a directory for
-/// the installation.
+/// Completes the installation. Nothing is downloaded with `--offline`. Returns an error if nothing names a directory
+/// for the installation.
 pub(crate) fn obtain(global: &Global) -> Result<()> {
     Installation::locate(None)?;
     if global.offline {

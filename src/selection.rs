@@ -52,8 +52,8 @@ pub(crate) fn family(id: &str) -> Option<&'static str> {
     spec(id).map(|spec| spec.family)
 }
 
-/// Returns the ids that `names` select, without duplicates, in the order of the names. A name after `-` excludes ids that
-/// earlier names have selected.
+/// Returns the ids that `names` select, without duplicates, in the order of the names. A name after `-` excludes ids
+/// that earlier names have selected.
 pub(crate) fn expand<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<&'static str>> {
     let mut selected: Vec<&'static str> = Vec::new();
     for (index, name) in names.into_iter().enumerate() {

@@ -54,7 +54,8 @@ pub(crate) struct Preset {
 pub(crate) struct About {
     /// The purpose in one line.
     pub(crate) purpose: String,
-    /// The id of a game, the family of tasks or the kind of experiment that selects the preset if no other is requested.
+    /// The id of a game, the family of tasks or the kind of experiment that selects the preset if no other is
+    /// requested.
     pub(crate) default_for: Option<String>,
     /// The expected score.
     pub(crate) score: String,

@@ -189,7 +189,8 @@ pub(super) fn without_effect(keys: &[String]) -> String {
     format!("{} {verb} no effect: only Atari games are emulated", keys.join(", "))
 }
 
-/// Fails at the first value outside the limits of its key. Those of the network and the algorithm are validated together.
+/// Fails at the first value outside the limits of its key. Those of the network and the algorithm are validated
+/// together.
 fn check_limits(sections: &Sections) -> Result<()> {
     let Sections { run, environments, evaluation, checkpoints, distributed, .. } = sections;
     run.check().map_err(|error| error.within("experiment"))?;

@@ -32,16 +32,18 @@ impl Value for Wrappers {
 }
 
 settings! {
-    /// Environments in Python, selected by names such as `gymnasium:LunarLander-v3` (an id of Gymnasium's registry; `gym:`
-    /// means the same), `gymnasium:my_package:Corridor-v0` (imports `my_package` first) and `python:my_package.envs:make_env` (a
-    /// function or class). They run in worker processes of your Python, which needs Gymnasium 1.0 or newer and NumPy.
+    /// Environments in Python, selected by names such as `gymnasium:LunarLander-v3` (an id of Gymnasium's registry;
+    /// `gym:` means the same), `gymnasium:my_package:Corridor-v0` (imports `my_package` first) and
+    /// `python:my_package.envs:make_env` (a function or class). They run in worker processes of your Python, which
+    /// needs Gymnasium 1.0 or newer and NumPy.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub(crate) struct GymnasiumSettings {
         /// Keyword arguments of `gymnasium.make` or of the callable, such as `{ continuous = true }`.
         pub(crate) kwargs: Kwargs = Kwargs::default(); fixed "the checkpoint has the state of each environment",
-        /// Wrappers around each environment, the innermost first: dotted names such as `"gymnasium.wrappers.ClipReward"`, or
-        /// tables with arguments such as `{ name = "gymnasium.wrappers.ClipReward", kwargs = { min_reward = -1 } }`.
+        /// Wrappers around each environment, the innermost first: dotted names such as
+        /// `"gymnasium.wrappers.ClipReward"`, or tables with arguments such as
+        /// `{ name = "gymnasium.wrappers.ClipReward", kwargs = { min_reward = -1 } }`.
         pub(crate) wrappers: Wrappers = Wrappers::default(); fixed "the checkpoint has the state of each environment",
         /// The number of steps after which an episode is truncated, instead of the registered one.
         pub(crate) max_episode_steps: Option<u32> = None => at_least(1.0); fixed "the checkpoint has the state of each environment",

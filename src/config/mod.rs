@@ -1,8 +1,8 @@
 //! Experiments: from TOML and flags ([`Config`]) to what a run needs ([`Experiment`]).
 //!
 //! * `sections` declares the settings of the application; algorithms and networks declare their own.
-//! * `schema` lists all keys, `key_reference` prints them, `values` reads their values; `suggestions` finds the keys that
-//!   an unknown one may stand for.
+//! * `schema` lists all keys, `key_reference` prints them, `values` reads their values; `suggestions` finds the keys
+//!   that an unknown one may stand for.
 //! * `document` parses TOML, `written` reads the sections of an experiment, `layers` combines presets, files and flags
 //!   into one.
 //! * `embedded_presets` has the files of `configs/` and selects one by the games; `scaling` adapts its sizes to their

@@ -86,7 +86,12 @@ pub(crate) fn field(key: &str) -> Option<&'static Field> {
     let (section, name) = key.rsplit_once('.')?;
     let keys = keys().into_iter().find(|keys| keys.section == section);
     let field = keys.and_then(|keys| keys.fields.into_iter().find(|field| field.name == name));
-    field.or_else(|| self::field(section).filter(|field| matches!(field.kind, Kind::Table { .. })))
+    field.or_else(|| table_around(section))
+}
+
+/// Returns the declaration of the [table](Kind::Table) with this key, or of one around it.
+fn table_around(key: &str) -> Option<&'static Field> {
+    field(key).filter(|field| matches!(field.kind, Kind::Table { .. }))
 }
 
 /// Returns the documentation of a key as the help of a flag: without backticks and the period at its end.
@@ -154,7 +159,8 @@ pub(super) fn read(mut layer: Table) -> Result<Table> {
     check_keys(&layer)?;
     use_ids(&mut layer)?;
     for key in leaf_keys(&layer) {
-        if let (Some(field), Some(value)) = (field(&key), value_of_mut(&mut layer, &key)) {
+        let is_in_table = key.rsplit_once('.').is_some_and(|(around, _)| table_around(around).is_some());
+        if !is_in_table && let (Some(field), Some(value)) = (field(&key), value_of_mut(&mut layer, &key)) {
             *value = read_value(&key, field, value)?;
         }
     }

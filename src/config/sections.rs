@@ -124,8 +124,8 @@ settings! {
         pub(crate) episodes: usize = 10,
         /// True if the agent takes the best action in every step. Otherwise it samples as in training.
         pub(crate) greedy: bool = false,
-        /// Probability that a frame repeats the previous action; that of training if absent. Set it to 0.25 to compare an
-        /// agent that is trained without sticky actions with results that have them.
+        /// Probability that a frame repeats the previous action; that of training if absent. Set it to 0.25 to compare
+        /// an agent that is trained without sticky actions with results that have them.
         pub(crate) repeat_action_probability: Option<f32> = None => between(0.0, 1.0),
     }
 }

@@ -3,8 +3,8 @@
 //! * `registry` lists them.
 //! * `algorithm` and `player` are the traits through which the application uses them.
 //! * `on_policy` and `off_policy` implement these traits for all algorithms with a rollout and with a replay buffer.
-//! * `ppo`, `pqn`, `dqn` and `sac` add a descriptor, a table of metrics and a player. `value_player` plays for `dqn` and
-//!   `pqn`.
+//! * `ppo`, `pqn`, `dqn` and `sac` add a descriptor, a table of metrics and a player. `value_player` plays for `dqn`
+//!   and `pqn`.
 
 mod algorithm;
 mod dqn;

@@ -149,8 +149,8 @@ fn a_process_that_loses_the_disk_of_its_replay_ends_the_job() {
     let mut job = job(2, &training(&run)).spawn().expect("a job");
     wait_for_update(&mut job, &run);
     let ranks = processes(job.id());
-    // The signal that follows an access to a page of a file that cannot be read. The program continues after the first one,
-    // to repeat the access. Signals sent before the first one is handled are lost.
+    // The signal that follows an access to a page of a file that cannot be read. The program continues after the first
+    // one, to repeat the access. Signals sent before the first one is handled are lost.
     while is_alive(ranks[1]) {
         let _ = Command::new("kill").args(["-BUS", &ranks[1].to_string()]).stderr(Stdio::null()).status();
         std::thread::sleep(Duration::from_millis(2));

@@ -293,8 +293,9 @@ fn inexact_training_equals_that_of_one_process_except_for_rounding() {
         assert!(curves.iter().any(|record| record.get("losses/td_loss").is_some()), "{settings:?}");
         let [several, alone] = [several, alone].map(|run| weights(&run));
         assert_eq!(several.len(), alone.len());
-        // Adam's first steps change a weight by about the learning rate, 0.01, in the direction of its gradient. Without the
-        // gradients of the other processes, that is the opposite direction for many weights: they would differ by 0.02.
+        // Adam's first steps change a weight by about the learning rate, 0.01, in the direction of its gradient.
+        // Without the gradients of the other processes, that is the opposite direction for many weights: they would
+        // differ by 0.02.
         for (a, b) in several.iter().zip(&alone) {
             assert!((a - b).abs() < 1e-3, "{a} and {b}, {settings:?}");
         }

@@ -19,8 +19,8 @@ pub(crate) fn run(words: &str) -> Line {
     Line { arguments: Vec::new(), directory: None }.words(words)
 }
 
-/// Returns a training in `directory`, by default without evaluations and without checkpoints by the clock. The first of the
-/// words is the algorithm.
+/// Returns a training in `directory`, by default without evaluations and without checkpoints by the clock. The first of
+/// the words is the algorithm.
 pub(crate) fn train(directory: &Path, words: &str) -> Line {
     let (algorithm, settings) = words.split_once(' ').unwrap_or((words, ""));
     let line = run(algorithm).set("evaluation.episodes", 0).set("checkpoints.interval_minutes", 0);

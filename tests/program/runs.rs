@@ -20,8 +20,8 @@ pub(crate) fn checkpoints(run: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the result of a run: the learner and the environments of its newest checkpoint, and the curves without measured
-/// times.
+/// Returns the result of a run: the learner and the environments of its newest checkpoint, and the curves without
+/// measured times.
 pub(crate) fn outcome(run: &Path) -> (Vec<u8>, Vec<u8>, Vec<Value>) {
     let newest = checkpoints(run).pop().expect("a checkpoint");
     let read = |name: &str| fs::read(newest.join(name)).expect("a file of the checkpoint");

@@ -25,11 +25,12 @@ const CONTINUED: usize = 20;
 /// The number of updates that are stopped at every moment.
 const STOPPED_UPDATES: usize = 2;
 
-/// Checks that a learner follows every [`LearnerRule`], in random environments like those of its spec. `new` returns the same new
-/// learner each time.
+/// Checks that a learner follows every [`LearnerRule`], in random environments like those of its spec. `new` returns
+/// the same new learner each time.
 ///
 /// Makes a few hundred steps and the updates that become due, so the networks should be small, the rollouts short, and
-/// learning should start soon. Returns the number of times that an update was stopped: 0 if none of them can be stopped.
+/// learning should start soon. Returns the number of times that an update was stopped: 0 if none of them can be
+/// stopped.
 ///
 /// # Errors
 ///
@@ -209,7 +210,8 @@ fn check_damaged_states<L: Resumable>(learner: L, device: &Device) -> Result<(),
     Ok(())
 }
 
-/// Stops updates of the first learner at every possible moment; the second is never stopped. Returns the number of stops.
+/// Stops updates of the first learner at every possible moment; the second is never stopped. Returns the number of
+/// stops.
 fn check_stopped_updates<L: Resumable>(learners: [L; 2]) -> Result<usize, LearnerViolation> {
     let (rule, mut stops) = (LearnerRule::StoppedUpdatesAreUndone, 0);
     let [mut stopped, mut other] = learners.map(Player::new);

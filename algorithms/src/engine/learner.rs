@@ -9,8 +9,8 @@ use crate::{LearnerError, VectorSpec};
 
 /// The interface that all learners share; [`ppo`](crate::ppo) shows the order of its methods.
 ///
-/// Every learner except [`Overlapped`](crate::Overlapped) is also [`Resumable`], and has `new`, `config`, `update` and `policy`
-/// with the same parameters. Their types depend on the algorithm, so they are not part of this trait.
+/// Every learner except [`Overlapped`](crate::Overlapped) is also [`Resumable`], and has `new`, `config`, `update` and
+/// `policy` with the same parameters. Their types depend on the algorithm, so they are not part of this trait.
 pub trait Learner {
     /// Returns the description of the environments that the learner was created for.
     fn spec(&self) -> &VectorSpec;
@@ -58,10 +58,10 @@ pub trait Learner {
     /// Returns the description of the weights, which another learner needs to [start from](Self::start_from) them.
     fn description(&self) -> NetworkDescription;
 
-    /// Replaces the weights of a new learner with those of a trained network. This concerns all layers that tasks share,
-    /// and the heads and value scales of the tasks that both have in common. Heads of other tasks keep their weights, as do all
-    /// heads if another algorithm trained the network. The optimiser and schedules do not change. On an error nothing
-    /// changes.
+    /// Replaces the weights of a new learner with those of a trained network. This concerns all layers that tasks
+    /// share, and the heads and value scales of the tasks that both have in common. Heads of other tasks keep their
+    /// weights, as do all heads if another algorithm trained the network. The optimiser and schedules do not change. On
+    /// an error nothing changes.
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError>;
 }
 
@@ -73,7 +73,7 @@ pub trait Resumable: Learner + Sized {
     /// Restores the learner that [`state`](Learner::state) described.
     fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError>;
 
-    /// Updates the network. If `stop` returns true before the end, the update is undone and the result is `None`. The learner
-    /// is then bit for bit as before the call, and the update is still due.
+    /// Updates the network. If `stop` returns true before the end, the update is undone and the result is `None`. The
+    /// learner is then bit for bit as before the call, and the update is still due.
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Self::Metrics>, LearnerError>;
 }

@@ -60,8 +60,8 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         self.off_policy.write_state(&A::HEADER, &state, with_replay, out)
     }
 
-    /// Sets whether states contain the replay buffer; a new or restored learner's do. Those without it are small, and cannot
-    /// be written between `act` and `observe`. After a restart learning pauses until the replay buffer holds
+    /// Sets whether states contain the replay buffer; a new or restored learner's do. Those without it are small, and
+    /// cannot be written between `act` and `observe`. After a restart learning pauses until the replay buffer holds
     /// `learning_starts` steps again; the policy acts meanwhile.
     pub fn set_replay_in_state(&mut self, is_in_state: bool) {
         self.replay_in_state = is_in_state;

@@ -33,7 +33,8 @@ use crate::networks::{
 use crate::state_bytes::Header;
 use crate::{ConfigError, LearnerError, SpecError, TaskActions, VectorSpec};
 
-/// An on-policy algorithm: its network, action selection, targets and loss. [`OnPolicyLearner`] implements everything else.
+/// An on-policy algorithm: its network, action selection, targets and loss. [`OnPolicyLearner`] implements everything
+/// else.
 ///
 /// An implementation holds what acts: the policy with the network's weights, and its value scales.
 pub trait OnPolicyAlgorithm: Clone {
@@ -142,8 +143,8 @@ pub trait OnPolicyAlgorithm: Clone {
     /// Returns the values of observations that follow an action, in the scale of rewards.
     fn values(&self, successors: &[Successors<'_>]) -> Result<Vec<f32>, LearnerError>;
 
-    /// Exchanges what a complete rollout needs, besides its steps, with the other processes of a cluster. `envs` are those
-    /// of this process.
+    /// Exchanges what a complete rollout needs, besides its steps, with the other processes of a cluster. `envs` are
+    /// those of this process.
     fn exchange(&mut self, _: &Cluster, _envs: Range<usize>) -> Result<(), LearnerError> {
         Ok(())
     }
@@ -276,8 +277,8 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
 
     /// Trains together with the other processes of a cluster from now on. Only the rows of this process's
     /// [own](Cluster::own_envs) environments act and are observed here; `env_ids` count the environments of all
-    /// processes. Every process must be in the same state and make the same updates. During a rollout, no single process
-    /// holds the complete state of the learner.
+    /// processes. Every process must be in the same state and make the same updates. During a rollout, no single
+    /// process holds the complete state of the learner.
     pub fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
         Ok(self.on_policy.join(cluster)?)
     }

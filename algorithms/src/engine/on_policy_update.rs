@@ -24,9 +24,9 @@ struct UnreadStep {
 }
 
 impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
-    /// Learns from the last `num_steps` steps. An error skips the remaining minibatches. On the CPU the weights may then
-    /// be non-finite; on a device, where several minibatches are read together, they are those of the last successful
-    /// read.
+    /// Learns from the last `num_steps` steps. An error skips the remaining minibatches. On the CPU the weights may
+    /// then be non-finite; on a device, where several minibatches are read together, they are those of the last
+    /// successful read.
     pub fn update(&mut self) -> Result<A::Metrics, LearnerError> {
         halt::complete(|stop| self.update_unless(stop))
     }

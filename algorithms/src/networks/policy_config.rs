@@ -14,7 +14,8 @@ choices! {
         /// Three convolutions (Mnih et al. 2015).
         #[default]
         Nature = "nature",
-        /// Fifteen convolutions, most of them in residual blocks (Espeholt et al. 2018, <https://arxiv.org/abs/1802.01561>).
+        /// Fifteen convolutions, most of them in residual blocks (Espeholt et al. 2018,
+        /// <https://arxiv.org/abs/1802.01561>).
         Impala = "impala",
         /// Two convolutions with large strides (van Hasselt et al. 2019, <https://arxiv.org/abs/1906.05243>).
         DataEfficient = "data_efficient",
@@ -54,13 +55,13 @@ settings! {
     #[serde(deny_unknown_fields, default)]
     pub struct PolicyConfig {
         /// The convolutional torso for image observations. `nature` has three convolutions (Mnih et al. 2015), `impala`
-        /// fifteen in residual blocks (Espeholt et al. 2018), `data_efficient` two with large strides (van Hasselt et al.
-        /// 2019). Vectors go through fully connected layers instead.
+        /// fifteen in residual blocks (Espeholt et al. 2018), `data_efficient` two with large strides (van Hasselt et
+        /// al. 2019). Vectors go through fully connected layers instead.
         pub torso: TorsoKind = TorsoKind::Nature; fixed "the shape of the network depends on it",
         /// Multiplier of the number of channels of the convolutions.
         pub width: f64 = 1.0 => above(0.0).up_to(64.0); fixed "the shape of the network depends on it",
-        /// True if every layer is normalised before its activation (Ba et al. 2016, <https://arxiv.org/abs/1607.06450>).
-        /// If absent, PQN normalises and the other algorithms do not.
+        /// True if every layer is normalised before its activation (Ba et al. 2016,
+        /// <https://arxiv.org/abs/1607.06450>). If absent, PQN normalises and the other algorithms do not.
         pub layer_norm: Option<bool> = None; fixed "the shape of the network depends on it",
         /// The output layers for several games. `per_game` has a head for each game. `shared` has one head over the 18
         /// actions of the console, which masks the actions that a game does not have. In both cases PPO has a value
@@ -92,16 +93,16 @@ settings! {
         /// Weight of one sample in the moving statistics of `value_scale = "popart"`. The statistics of a game cover
         /// about its last `1 / popart_beta` samples. Before there are that many, all samples count about the same.
         pub popart_beta: f64 = 3e-4 => above(0.0).up_to(1.0),
-        /// The least standard deviation by which `value_scale = "popart"` divides the returns of a game. Without a floor,
-        /// the values of a game that never scores are scaled up until their errors are most of the gradient. If absent in
-        /// a new run: 1 with clipped rewards, whose returns need no scaling up, else 0.0001.
+        /// The least standard deviation by which `value_scale = "popart"` divides the returns of a game. Without a
+        /// floor, the values of a game that never scores are scaled up until their errors are most of the gradient. If
+        /// absent in a new run: 1 with clipped rewards, whose returns need no scaling up, else 0.0001.
         pub popart_floor: Option<f64> = None => above(0.0).up_to(1e6); fixed "the network learned its values in this scale",
-        /// Floating-point format of the layers that process images; parameters, sums, normalisations, heads and losses keep
-        /// 32 bits. `wgpu` and `vulkan` support `f16`, `cuda` supports `f16` and `bf16`, the CPU supports `bf16`.
+        /// Floating-point format of the layers that process images; parameters, sums, normalisations, heads and losses
+        /// keep 32 bits. `wgpu` and `vulkan` support `f16`, `cuda` supports `f16` and `bf16`, the CPU supports `bf16`.
         pub precision: Precision = Precision::F32,
-        /// The order in which the CPU sums products with `precision = "bf16"`: that of the instructions of AMX, or of those of
-        /// AVX-512 BF16. If absent in a new run: the faster one of this processor. A run keeps its order, so that it continues
-        /// bit for bit on any processor; one without the instructions computes the same more slowly.
+        /// The order in which the CPU sums products with `precision = "bf16"`: that of the instructions of AMX, or of
+        /// those of AVX-512 BF16. If absent in a new run: the faster one of this processor. A run keeps its order, so
+        /// that it continues bit for bit on any processor; one without the instructions computes the same more slowly.
         pub bf16_arithmetic: Option<Bf16Arithmetic> = None,
     }
 }
@@ -121,8 +122,8 @@ impl PolicyConfig {
         ConfigError::unless(!squashes, "squash_actions", &squashes, "false; only PPO has this setting")
     }
 
-    /// Checks that the network can learn action values. `PopArt` can rescale the outputs of one game only if no other game
-    /// shares them.
+    /// Checks that the network can learn action values. `PopArt` can rescale the outputs of one game only if no other
+    /// game shares them.
     pub fn validate_action_values(&self) -> Result<(), ConfigError> {
         self.validate_without_ppo()?;
         let allowed = "false; only PPO and SAC normalise observations";

@@ -28,8 +28,8 @@ choices! {
 /// The linear part of [`ValueScale::H`], which makes its inverse continuous.
 const H_EPSILON: f64 = 1e-2;
 
-/// The least standard deviation by which returns are divided, unless another floor is configured. It bounds only rounding
-/// errors.
+/// The least standard deviation by which returns are divided, unless another floor is configured. It bounds only
+/// rounding errors.
 pub(crate) const LEAST_DEVIATION: f64 = 1e-4;
 
 /// The largest standard deviation by which returns are divided.
@@ -171,7 +171,8 @@ impl Statistics {
 }
 
 impl TaskScales {
-    /// Creates the scales before the first return. `floor` is the least standard deviation by which returns are divided.
+    /// Creates the scales before the first return. `floor` is the least standard deviation by which returns are
+    /// divided.
     pub(crate) fn new(kind: ValueScale, beta: f64, floor: f64, num_tasks: usize) -> Self {
         let count = if kind == ValueScale::PopArt { num_tasks } else { 0 };
         Self { kind, beta, floor, statistics: vec![Statistics::NONE; count] }
@@ -208,8 +209,8 @@ impl TaskScales {
     /// scale does not depend on returns.
     ///
     /// The head is not changed for the first returns of a task: its predictions are still meaningless, and it continues
-    /// from the mean. Nor is it changed as long as all returns were equal. The standard deviation has its minimum then, and
-    /// the head would recover slowly from so large a change.
+    /// from the mean. Nor is it changed as long as all returns were equal. The standard deviation has its minimum then,
+    /// and the head would recover slowly from so large a change.
     pub(crate) fn observe(&mut self, returns: &[TaskReturn]) -> Vec<Rescaling> {
         let Self { beta, floor, .. } = *self;
         let update = |(task, of_task): (usize, &mut Statistics)| {
@@ -229,9 +230,9 @@ impl TaskScales {
         self.statistics.iter_mut().enumerate().map(update).collect()
     }
 
-    /// Continues with the statistics of `other` for those of `tasks` that it also has. Returns the change that the value
-    /// head of each task needs if the head is that of `other`, whose floor may differ. Empty if the scale does not depend on
-    /// returns.
+    /// Continues with the statistics of `other` for those of `tasks` that it also has. Returns the change that the
+    /// value head of each task needs if the head is that of `other`, whose floor may differ. Empty if the scale does
+    /// not depend on returns.
     pub(crate) fn adopt(&mut self, tasks: &[Task], other: &Self, theirs: &[Task]) -> Vec<Rescaling> {
         let adopt = |(own, task): (&mut Statistics, &Task)| {
             let known = theirs.iter().position(|known| known.name == task.name);
@@ -245,8 +246,8 @@ impl TaskScales {
         self.statistics.iter_mut().zip(tasks).map(adopt).collect()
     }
 
-    /// Restores the statistics of a checkpoint, which continue with the current beta. They must have the same scale, floor
-    /// and number of tasks.
+    /// Restores the statistics of a checkpoint, which continue with the current beta. They must have the same scale,
+    /// floor and number of tasks.
     pub(crate) fn restore(&mut self, saved: Self) -> Result<(), LearnerError> {
         let (ours, theirs) = (self.statistics.len(), saved.statistics.len());
         if (saved.kind, saved.floor, theirs) != (self.kind, self.floor, ours) {

@@ -193,8 +193,8 @@ impl RowPolicies {
         }
     }
 
-    /// Computes the entropy of the distribution over legal actions in each row, `[rows]`. By the chain rule, it is the sum
-    /// of the entropies of all nodes, each times the probability that the node is visited.
+    /// Computes the entropy of the distribution over legal actions in each row, `[rows]`. By the chain rule, it is the
+    /// sum of the entropies of all nodes, each times the probability that the node is visited.
     pub(super) fn entropies(&self) -> Tensor<1> {
         match self.clone() {
             Self::Single { log_probs, .. } => loss::entropies(log_probs),

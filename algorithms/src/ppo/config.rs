@@ -54,8 +54,8 @@ settings! {
         pub clip_vloss: bool = true,
         /// Weight of the entropy bonus.
         pub ent_coef: f32 = 0.01 => at_least(0.0),
-        /// True if the entropy of each game is divided by its largest value, the logarithm of the number of actions. Then
-        /// `ent_coef` has the same effect in games with few and with many actions.
+        /// True if the entropy of each game is divided by its largest value, the logarithm of the number of actions.
+        /// Then `ent_coef` has the same effect in games with few and with many actions.
         pub norm_ent: bool = false,
         /// Weight of the value loss.
         pub vf_coef: f32 = 0.5 => at_least(0.0),

@@ -16,8 +16,8 @@ use crate::networks::ActorCritic;
 pub(super) const TERMS: &[&str] = &["the policy loss", "the value loss", "the entropy"];
 
 /// Computes PPO's objective for a minibatch, negated for minimisation (equation 9 of the paper):
-/// `policy_loss - ent_coef * entropy + vf_coef * value_loss`. Its details are the log-ratios of all transitions and, with
-/// several tasks, their entropies, their value errors and the norms of the gradients of all rows' features.
+/// `policy_loss - ent_coef * entropy + vf_coef * value_loss`. Its details are the log-ratios of all transitions and,
+/// with several tasks, their entropies, their value errors and the norms of the gradients of all rows' features.
 pub(super) fn loss(
     config: &PpoConfig,
     network: &ActorCritic,

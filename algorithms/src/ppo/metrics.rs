@@ -168,7 +168,8 @@ impl LearnedRow {
     }
 }
 
-/// Identifies the details of a step on some rows as [`LearnedRow::split`] expects them: the column and the entry of each.
+/// Identifies the details of a step on some rows as [`LearnedRow::split`] expects them: the column and the entry of
+/// each.
 pub(super) fn details(num_tasks: usize, rows: &MinibatchRows) -> Vec<(usize, usize)> {
     let column = |column, entries: &[usize]| entries.iter().map(|&entry| (column, entry)).collect();
     let of_transitions = |index| -> Vec<_> { column(index, &rows.transitions) };

@@ -41,11 +41,12 @@
 //!
 //! # Reading order
 //!
-//! 1. `loss`: the objective; `choices` and `gaussian` hold the distributions of actions, `row_actions` those of a minibatch
+//! 1. `loss`: the objective; `choices` and `gaussian` hold the distributions of actions, `row_actions` those of a
+//!    minibatch
 //! 2. `targets` and [`returns`](crate::experience::returns): advantages and returns of a rollout
 //! 3. `minibatch`: the tensors that the loss needs
-//! 4. `algorithm`: what PPO adds to the [learner of all on-policy algorithms](crate::OnPolicyLearner), which owns the order
-//!    of calls, epochs, minibatches, shards, and the state
+//! 4. `algorithm`: what PPO adds to the [learner of all on-policy algorithms](crate::OnPolicyLearner), which owns the
+//!    order of calls, epochs, minibatches, shards, and the state
 //! 5. `policy`, `row_policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
 //! 6. `device_sampling`, `device_targets`: sampling and the targets of a rollout on a device
 //! 7. `overlapped` and `reevaluation`: collecting the next rollout during an update, by an older policy

@@ -115,8 +115,8 @@ impl Ppo {
         Ok(Some(statistics))
     }
 
-    /// Updates the value scales with the returns of transitions, and adapts the network. Returns the estimates in the new
-    /// scales, with the advantages scaled as configured.
+    /// Updates the value scales with the returns of transitions, and adapts the network. Returns the estimates in the
+    /// new scales, with the advantages scaled as configured.
     fn rescale(&mut self, transitions: &[usize], estimates: Estimates) -> Estimates {
         let OnPolicy { spec, training, rollout, .. } = &mut self.on_policy;
         let scales = &mut self.agent.actor.scales;

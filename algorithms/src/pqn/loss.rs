@@ -9,8 +9,8 @@ use crate::networks::QNetwork;
 /// The names of the terms.
 pub(super) const TERMS: &[&str] = &["the loss"];
 
-/// Computes the mean of `(Q(s, a) - R)^2` over the rows of a minibatch; that of an action of several choices is the mean over
-/// its choices. The details are `Q(s, a)` of each choice.
+/// Computes the mean of `(Q(s, a) - R)^2` over the rows of a minibatch; that of an action of several choices is the
+/// mean over its choices. The details are `Q(s, a)` of each choice.
 pub(super) fn loss(network: &QNetwork, minibatch: Minibatch, pause: &mut PausePoint) -> Loss {
     let Minibatch { observations, rows, branches, returns, weights } = minibatch;
     let body = pause.pass(network.body(observations, &rows));

@@ -14,7 +14,8 @@
 //! let make = || TimeLimit::new(Control::new(Pendulum::default()), 200);
 //! let envs = vec![("pendulum".to_owned(), make()), ("pendulum".to_owned(), make())];
 //! let mut envs = PoolVectorEnv::new(envs, PoolOptions::default())?;
-//! let config = SacConfig { total_steps: 80, buffer_size: 64, learning_starts: 32, batch_size: 8, ..SacConfig::default() };
+//! let config = SacConfig { total_steps: 80, buffer_size: 64, learning_starts: 32, ..SacConfig::default() };
+//! let config = SacConfig { batch_size: 8, ..config };
 //! let (policy, spec) = (PolicyConfig::default(), VectorSpec::of(&envs)?);
 //! let mut sac = Sac::new(config, policy, spec, &Device::flex(), 1)?;
 //! let mut batch = envs.reset(ResetSeeds::From(1))?;

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p gymnasium-workers --example throughput -- NAME NUM_ENVS WORKERS SECONDS`
 //!
-//! Actions are random but for the seed. `examples/throughput.py` measures Gymnasium's vector environments in the same way.
+//! Actions are random but for the seed. `examples/throughput.py` measures Gymnasium's vector environments in the same
+//! way.
 
 use std::error::Error;
 use std::time::{Duration, Instant};

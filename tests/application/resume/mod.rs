@@ -1,5 +1,5 @@
-//! An interrupted run continues as if it had never stopped. Errors in writing or reading checkpoints are reported and lose
-//! nothing.
+//! An interrupted run continues as if it had never stopped. Errors in writing or reading checkpoints are reported and
+//! lose nothing.
 
 mod disk;
 mod evaluations;

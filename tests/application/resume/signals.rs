@@ -11,8 +11,8 @@ use super::{
 };
 use crate::program::{self, ALE_TRAIN, Line, checkpoints, curves, outcome, signal, wait_for};
 
-/// Returns the command, without its output, with the default reaction to SIGHUP, because the tests themselves may run under
-/// nohup.
+/// Returns the command, without its output, with the default reaction to SIGHUP, because the tests themselves may run
+/// under nohup.
 fn with_default_signals(line: &Line) -> Command {
     let mut wrapped = Command::new("env");
     wrapped.args(["--default-signal=HUP", ALE_TRAIN]).args(line.arguments());

@@ -12,8 +12,8 @@ pub(super) struct Widths {
     pub(super) components: usize,
 }
 
-/// Declares the columns of a step: name, type of the elements, value before a step, and kind. A checkpoint holds the columns in
-/// this order, and the processes of a cluster exchange all of them.
+/// Declares the columns of a step: name, type of the elements, value before a step, and kind. A checkpoint holds the
+/// columns in this order, and the processes of a cluster exchange all of them.
 macro_rules! columns {
     ($($(#[$doc:meta])* $name:ident: $element:ty = $initial:expr, $kind:ident;)*) => {
         /// The steps of consecutive environments without observations, entry by entry.
