@@ -113,9 +113,9 @@ mod tests {
                 });
                 for field in keys.fields {
                     let within = if let Kind::Table { .. } = field.kind { ".a" } else { "" };
-                    let key = format!("{section}.{}{within}", field.name);
+                    let key = format!("{section}.{}", field.name);
                     let value = other_value(&section, field, values.get(&key));
-                    let outcome = amended(&config, &[format!("{key}={value}")], None);
+                    let outcome = amended(&config, &[format!("{key}{within}={value}")], None);
                     match (outcome, field.fixed) {
                         _ if key == "experiment.algorithm" => {}
                         (Err(error), _) if is_other => {

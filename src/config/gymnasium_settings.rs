@@ -65,11 +65,6 @@ impl Value for GymnasiumSettings {
 }
 
 impl GymnasiumSettings {
-    /// Returns true if every key has its default.
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Returns the options of each environment. Environments that are shown need a render mode.
     pub(crate) fn env_options(&self, are_shown: bool) -> EnvOptions {
         let options = |wrapper: &Wrapper| match wrapper {

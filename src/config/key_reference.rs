@@ -6,7 +6,6 @@ use anyhow::Result;
 use settings::{Field, Kind, Limits, paragraph};
 use toml::{Table, Value};
 
-use super::gymnasium_settings::GymnasiumSettings;
 use super::schema::{Keys, keys};
 use super::values::ABSENT;
 use super::written::Sections;
@@ -27,11 +26,6 @@ that are fixed.
 /// Returns the page in Markdown.
 pub(crate) fn reference() -> Result<String> {
     let mut defaults = to_table(&Sections::default())?;
-    // An experiment leaves out this section where every key has its default.
-    let gymnasium = Value::Table(to_table(&GymnasiumSettings::default())?);
-    if let Some(Value::Table(environments)) = defaults.get_mut("environments") {
-        environments.insert("gymnasium".to_owned(), gymnasium);
-    }
     for algorithm in Algorithm::ALL {
         defaults.extend((algorithm.descriptor().read)(&Table::new())?.to_toml()?);
     }

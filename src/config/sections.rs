@@ -81,7 +81,6 @@ settings! {
         /// runs on the CPU.
         pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
         /// Environments in Python.
-        #[serde(skip_serializing_if = "GymnasiumSettings::is_default")]
         pub(crate) gymnasium: GymnasiumSettings = GymnasiumSettings::default(),
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -28,7 +28,7 @@ use crate::experience::batch_reader::{BatchRow, rows};
 use crate::experience::rollout::{Decision, Rollout};
 use crate::networks::{
     NamedWeights, NetworkDescription, NewScales, ObservationLayout, PolicyConfig, TaskNetwork, TaskScales,
-    TrainedNetwork, TransferError, Transferred, torch_weights, transfer,
+    TorchNames, TrainedNetwork, TransferError, Transferred, torch_weights, transfer,
 };
 use crate::state_bytes::Header;
 use crate::{ConfigError, LearnerError, SpecError, TaskActions, VectorSpec};
@@ -41,7 +41,7 @@ pub trait OnPolicyAlgorithm: Clone {
     /// The hyperparameters.
     type Config: Settings + Clone + Serialize + DeserializeOwned;
     /// The network in training.
-    type Network: TaskNetwork;
+    type Network: TaskNetwork + TorchNames;
     /// The policy for evaluation.
     type Policy;
     /// The outputs of the network for the rows of a batch.

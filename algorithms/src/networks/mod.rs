@@ -44,6 +44,7 @@ pub use row_tasks::RowTasks;
 pub use soft_actor_critic::{SoftActorCritic, SquashedActor, SquashedOutputs, TwinCritic};
 pub use soft_update::soft_update;
 pub use task_network::TaskNetwork;
+pub use torch::TorchNames;
 pub(crate) use torch::torch_weights;
 pub(crate) use transfer::NewScales;
 pub use transfer::{Difference, NetworkDescription, TrainedNetwork, TransferError, Transferred};

@@ -22,7 +22,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
             "networks",
             "experience",
             "engine action_values",
-            "ppo pqn dqn sac",
+            "check_learner ppo pqn dqn sac",
         ],
     ),
     (
