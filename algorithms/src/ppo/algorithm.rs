@@ -9,9 +9,9 @@ use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
 use super::learner::{Ppo, PpoAgent};
-use super::loss;
 use super::metrics::{self, MinibatchMetrics};
 use super::minibatch::Minibatch;
+use super::objective;
 use super::policy::{Evaluation, Inputs};
 use super::recurrent::RecurrentRollout;
 use super::row_policy::RowPolicy;
@@ -60,7 +60,7 @@ impl OnPolicyAlgorithm for PpoAgent {
     const NAME: (&'static str, &'static str) = ("ppo", "a policy and values");
     /// As in `CleanRL` and the original implementation.
     const ADAM_EPSILON: f32 = 1e-5;
-    const TERMS: &'static [&'static str] = loss::TERMS;
+    const TERMS: &'static [&'static str] = objective::TERMS;
 
     fn validate(config: &PpoConfig, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError> {
         config.validate(num_envs).map_err(|error| error.within("ppo"))?;
@@ -193,7 +193,7 @@ impl OnPolicyAlgorithm for PpoAgent {
     }
 
     fn loss(config: &PpoConfig, network: &ActorCritic, minibatch: Minibatch, pause: &mut PausePoint) -> Loss {
-        loss::loss(config, network, minibatch, pause)
+        objective::loss(config, network, minibatch, pause)
     }
 
     fn details(ppo: &Ppo, rows: &MinibatchRows) -> Vec<(usize, usize)> {

@@ -1,7 +1,7 @@
 use burn::tensor::{Int, Tensor};
 use kernels::host::{floats, indices};
 
-use super::minibatch::RowTargets;
+use super::row_targets::RowTargets;
 use super::targets::Targets;
 use crate::engine::on_policy::OnPolicy;
 use crate::experience::device_rollout::DeviceRollout;

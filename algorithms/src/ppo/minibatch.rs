@@ -6,6 +6,7 @@ use kernels::host::{floats, indices};
 use super::Ppo;
 use super::device_targets::DeviceTargets;
 use super::row_actions::RowActions;
+use super::row_targets::RowTargets;
 use super::targets::Targets;
 use crate::engine::minibatch_rows::MinibatchRows;
 use crate::engine::on_policy::OnPolicy;
@@ -23,21 +24,6 @@ pub struct Minibatch {
     pub(super) actions: RowActions,
     pub(super) advantages: Tensor<1>,
     pub(super) targets: RowTargets,
-}
-
-/// The targets of the rows of a minibatch besides their advantages, `[rows]` each.
-pub(super) struct RowTargets {
-    pub(super) log_probs: Tensor<1>,
-    pub(super) returns: Tensor<1>,
-    pub(super) values: Tensor<1>,
-    pub(super) entropy_weights: Tensor<1>,
-}
-
-impl RowTargets {
-    /// Creates the targets from a function that returns each [column](Targets::row).
-    pub(super) fn from_columns(column: impl Fn(usize) -> Tensor<1>) -> Self {
-        Self { log_probs: column(0), returns: column(1), values: column(2), entropy_weights: column(3) }
-    }
 }
 
 /// What the host or the device holds of the rows of a minibatch.

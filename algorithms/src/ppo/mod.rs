@@ -41,7 +41,7 @@
 //!
 //! # Reading order
 //!
-//! 1. `loss`: the objective; `choices` and `gaussian` hold the distributions of actions, `row_actions` those of a
+//! 1. `objective`: the whole loss, from the terms in `loss`; `choices` and `gaussian` hold the distributions of actions, `row_actions` those of a
 //!    minibatch
 //! 2. `targets` and [`returns`](crate::experience::returns): advantages and returns of a rollout
 //! 3. `minibatch`: the tensors that the loss needs
@@ -64,6 +64,7 @@ mod loss;
 mod metrics;
 mod minibatch;
 mod normalization;
+mod objective;
 mod overlapped;
 mod policy;
 #[cfg(test)]
@@ -72,6 +73,7 @@ mod recurrent;
 mod reevaluation;
 mod row_actions;
 mod row_policy;
+mod row_targets;
 mod targets;
 #[cfg(test)]
 mod tests;

@@ -30,7 +30,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Returns the columns of an entry's row, in the order of [`RowTargets`](super::minibatch::RowTargets).
+    /// Returns the columns of an entry's row, in the order of [`RowTargets`](super::row_targets::RowTargets).
     pub(super) fn row(&self, on_policy: &OnPolicy<ActorCritic>, entry: usize) -> [f32; 4] {
         let log_prob = on_policy.rollout.log_prob(entry);
         [log_prob, self.returns[entry], self.values[entry], self.entropy_weights[on_policy.task(entry)]]
