@@ -2,7 +2,6 @@ use burn::tensor::{Int, Tensor};
 use kernels::host::{floats, indices};
 
 use super::row_targets::RowTargets;
-use super::targets::Targets;
 use crate::engine::on_policy::OnPolicy;
 use crate::experience::device_rollout::DeviceRollout;
 use crate::networks::{ActorCritic, RowTasks};
@@ -10,7 +9,7 @@ use crate::networks::{ActorCritic, RowTasks};
 /// The data of a complete rollout that minibatches need besides the observations, on the device, row by row in the
 /// order of the [observations](DeviceRollout). It is uploaded once for all epochs.
 pub(super) struct DeviceTargets {
-    /// `[rows, 4]`: the [columns](Targets::row) of each row.
+    /// `[rows, 4]`: the columns of each row, as `row_targets` orders them.
     columns: Tensor<2>,
     /// `[rows]`: the task of each row.
     tasks: Tensor<1, Int>,
@@ -25,11 +24,11 @@ impl DeviceTargets {
     pub(super) fn new(
         on_policy: &OnPolicy<ActorCritic>,
         uploaded: &DeviceRollout,
-        targets: &Targets,
+        row: impl Fn(usize) -> [f32; 4],
     ) -> Self {
         let OnPolicy { spec, training, rollout, .. } = on_policy;
         let (entries, device) = (uploaded.entries(), &training.device);
-        let columns = entries.iter().flat_map(|&entry| targets.row(on_policy, entry));
+        let columns = entries.iter().flat_map(|&entry| row(entry));
         let are_single = spec.tasks.iter().all(|task| task.actions.is_single_choice());
         let option = |&entry: &usize| rollout.action(entry)[0] as usize;
         Self {

@@ -41,8 +41,8 @@
 //!
 //! # Reading order
 //!
-//! 1. `objective`: the whole loss, from the terms in `loss`; `choices` and `gaussian` hold the distributions of actions, `row_actions` those of a
-//!    minibatch
+//! 1. `objective`: the whole loss, from the terms in `loss`; `choices` and `gaussian` hold the distributions of
+//!    actions, `row_actions` those of a minibatch
 //! 2. `targets` and [`returns`](crate::experience::returns): advantages and returns of a rollout
 //! 3. `minibatch`: the tensors that the loss needs
 //! 4. `algorithm`: what PPO adds to the [learner of all on-policy algorithms](crate::OnPolicyLearner), which owns the

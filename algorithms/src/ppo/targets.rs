@@ -93,7 +93,9 @@ impl Ppo {
             explained,
         };
         let uploaded = self.on_policy.uploaded();
-        targets.on_device = uploaded.map(|uploaded| DeviceTargets::new(&self.on_policy, uploaded, &targets));
+        targets.on_device = uploaded.map(|uploaded| {
+            DeviceTargets::new(&self.on_policy, uploaded, |entry| targets.row(&self.on_policy, entry))
+        });
         Ok(targets)
     }
 
