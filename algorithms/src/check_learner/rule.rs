@@ -41,7 +41,7 @@ impl fmt::Display for LearnerRule {
 pub struct LearnerViolation {
     /// The rule.
     pub rule: LearnerRule,
-    /// What the learner did instead.
+    /// The behaviour of the learner that violates the rule.
     pub problem: String,
 }
 

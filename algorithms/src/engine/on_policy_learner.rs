@@ -46,7 +46,7 @@ pub trait OnPolicyAlgorithm: Clone {
     type Policy;
     /// The outputs of the network for the rows of a batch.
     type Evaluation;
-    /// What an update learns: the targets of all entries of a rollout.
+    /// The targets of all entries of a rollout.
     type Targets;
     /// The tensors of a minibatch.
     type Minibatch;
@@ -242,7 +242,7 @@ pub struct OnPolicyLearner<A: OnPolicyAlgorithm> {
     pub(crate) config: A::Config,
     pub(crate) policy: PolicyConfig,
     pub(crate) on_policy: OnPolicy<A::Network>,
-    /// What acts.
+    /// The acting part: the policy with the network's weights, and its value scales.
     pub(crate) agent: A,
     /// The actions of the current step.
     actions: ActionBuffer,

@@ -13,7 +13,7 @@ use crate::networks::observation_statistics::ObservationStatistics;
 /// A learner that uses Proximal Policy Optimization. [`ppo`](crate::ppo) shows the order of its methods.
 pub type Ppo = OnPolicyLearner<PpoAgent>;
 
-/// What acts in PPO.
+/// The acting part of PPO: the policy with the network's weights, and its value scales.
 #[derive(Clone)]
 pub struct PpoAgent {
     /// The policy: the network's weights without gradients.

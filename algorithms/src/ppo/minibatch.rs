@@ -26,7 +26,7 @@ pub struct Minibatch {
     pub(super) targets: RowTargets,
 }
 
-/// What the host or the device holds of the rows of a minibatch.
+/// The tensors of a minibatch that come from the host or from the device.
 struct Gathered {
     observations: Tensor<2>,
     rows: RowTasks,

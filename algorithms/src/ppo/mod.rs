@@ -50,13 +50,14 @@
 //! 5. `policy`, `row_policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
 //! 6. `device_sampling`, `device_targets`: sampling and the targets of a rollout on a device
 //! 7. `overlapped` and `reevaluation`: collecting the next rollout during an update, by an older policy
-//! 8. `config`, `metrics`: hyperparameters and reports
+//! 8. `config`, `metrics`, `explained`: hyperparameters and reports
 
 mod algorithm;
 mod choices;
 mod config;
 mod device_sampling;
 mod device_targets;
+mod explained;
 mod gaussian;
 mod joint_policy;
 mod learner;

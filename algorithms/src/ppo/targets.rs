@@ -1,7 +1,7 @@
-//! What an update learns: advantages and returns, in the value scales of the tasks.
+//! The targets of an update: advantages and returns, in the value scales of the tasks.
 
 use super::device_targets::DeviceTargets;
-use super::metrics::Explained;
+use super::explained::Explained;
 use super::normalization::Normalization;
 use super::{NormAdv, Ppo, PpoConfig};
 use crate::LearnerError;
@@ -22,7 +22,7 @@ pub struct Targets {
     entropy_weights: Vec<f32>,
     /// Present if the network is not on the CPU.
     pub(super) on_device: Option<DeviceTargets>,
-    /// How the policy that acted normalised observations.
+    /// The normalisation of observations by the policy that acted.
     pub(super) normalizer: Option<Normalizer>,
     /// The statistics of observations with those of the rollout, for the policy that acts next.
     pub(super) next_statistics: Option<ObservationStatistics>,

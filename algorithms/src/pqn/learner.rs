@@ -35,7 +35,8 @@ use crate::{Learner, LearnerError};
 /// ```
 pub type Pqn = OnPolicyLearner<PqnAgent>;
 
-/// What acts in PQN. The values of its rollout are those of the greedy action.
+/// The acting part of PQN: the policy with the network's weights, and its value scales. The values of its
+/// rollout are those of the greedy action.
 #[derive(Clone)]
 pub struct PqnAgent {
     /// The policy: the network's weights without gradients.

@@ -93,7 +93,7 @@ fn dots(input: Tensor<4>, weight: Tensor<4>, bias: Tensor<1>, window: Window, re
     extension::conv(input, weight, bias, window, computation)
 }
 
-/// What the results of a run are: the output, and the gradients of the arguments.
+/// The results of a run: the output, and the gradients of the arguments.
 const RESULTS: [&str; 4] = ["output", "input", "weight", "bias"];
 
 /// Returns the output and the gradients of input, weight and bias on the CPU.

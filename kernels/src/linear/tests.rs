@@ -53,7 +53,7 @@ fn arguments([rows, inputs, outputs]: [usize; 3], mut draw: impl FnMut() -> f32)
     shapes.map(|shape| TensorData::new((0..shape.iter().product()).map(|_| draw()).collect(), shape))
 }
 
-/// What the results of a run are: the output, and the gradients of the arguments.
+/// The results of a run: the output, and the gradients of the arguments.
 const RESULTS: [&str; 4] = ["output", "input", "weight", "bias"];
 
 /// Returns the output and the gradients of input, weight and bias, of a loss that weights every output differently.
