@@ -116,8 +116,8 @@ class AtariVectorEnv(VectorEnv):
                 instead of black frames.
             rules: Whose rules govern how episodes begin and end, ``"ale_py"`` or ``"envpool"``: the order of FIRE and
                 no-ops, the last observation, and ``episodic_life``, after which EnvPool's games continue.
-            extra_info: Add entries to info that ale-py does not have (the page "From Python" of the book lists them); by
-                default only with ``games``.
+            extra_info: Add entries to info that ale-py does not have (the page "From Python" of the book lists them);
+                by default only with ``games``.
             fire_after_lost_life: After a lost life that does not end the episode, play NOOP, FIRE and the third action
                 in games with FIRE. The wrappers ``EpisodicLifeEnv`` and ``FireResetEnv`` of Stable-Baselines3 do so.
             pin_memory: Return observations in page-locked memory, from which
