@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::io;
-use std::process::ExitCode;
 
 use anyhow::{Error, Result};
 use thiserror::Error;
@@ -10,6 +9,7 @@ use thiserror::Error;
 use crate::output::{NotWritten, notice};
 use crate::signal::Signal;
 
+const SUCCESS: u8 = 0;
 /// Exit code for invalid input, before anything is written.
 const BAD_INPUT: u8 = 2;
 /// Exit code for failures at run time.
@@ -33,25 +33,29 @@ fn resume_hint(resume_command: Option<&str>) -> String {
 #[error("{0}")]
 pub(crate) struct RuntimeFailure(pub(crate) &'static str);
 
-/// Reports an outcome and returns the program's exit code.
-pub(crate) fn exit_code(outcome: Result<()>) -> ExitCode {
-    let Err(error) = outcome else { return ExitCode::SUCCESS };
+/// Reports an outcome and returns the program's exit status.
+pub(crate) fn exit_status(outcome: Result<()>) -> u8 {
+    let Err(error) = outcome else { return SUCCESS };
     if is_broken_pipe(&error) {
         // The reader has closed the output: `ale-train games | head`.
-        return ExitCode::SUCCESS;
+        return SUCCESS;
     }
     if let Some(Interrupted { signal, .. }) = error.downcast_ref() {
         notice(&error);
-        return ExitCode::from(signal.exit_status());
+        return signal.exit_status();
     }
     notice(format_args!("error: {}", sentence(&error)));
-    ExitCode::from(status(&error))
+    status(&error)
 }
 
 /// Returns the exit status after an error.
 pub(crate) fn status(error: &Error) -> u8 {
-    let is_failure = error.is::<RuntimeFailure>() || is_of_output(error) || is_of_storage(error);
-    if is_failure { FAILED } else { BAD_INPUT }
+    if is_of_input(error) { BAD_INPUT } else { FAILED }
+}
+
+/// Returns true for invalid input.
+pub(crate) fn is_of_input(error: &Error) -> bool {
+    !error.is::<RuntimeFailure>() && !is_of_output(error) && !is_of_storage(error)
 }
 
 /// Returns an error and its causes in one line, without causes that the line already contains.

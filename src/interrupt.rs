@@ -1,6 +1,7 @@
 //! The reaction to signals. By default they end the program. A command may handle the first one, so that it can finish
 //! its work. The second signal then ends the program at once.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::process;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -26,6 +27,11 @@ struct Handler {
     children: Vec<u32>,
     /// The command that continues the work, once all of it is saved.
     resume_command: Option<String>,
+}
+
+thread_local! {
+    /// The request that stops the commands of this thread instead of a signal.
+    static OF_THREAD: RefCell<Option<Interrupt>> = const { RefCell::new(None) };
 }
 
 /// The function to call before a signal ends the program, if any.
@@ -79,8 +85,22 @@ fn exit(signal: Signal) -> ! {
 pub(crate) struct Interrupt(Arc<AtomicU8>);
 
 impl Interrupt {
+    /// Makes this request stop the commands of this thread. Signals are then none of their business.
+    pub(crate) fn replace_signals(self) {
+        OF_THREAD.set(Some(self));
+    }
+
+    /// Returns the request that replaces signals on this thread, or one that nothing makes: without a handler, the
+    /// first signal ends the program.
+    pub(crate) fn without_handler() -> Self {
+        OF_THREAD.with_borrow(Clone::clone).unwrap_or_default()
+    }
+
     /// Returns a request that the first signal will make. That signal also prints `notice`.
     pub(crate) fn on_first_signal(printer: Printer, notice: &'static str) -> Self {
+        if let Some(interrupt) = OF_THREAD.with_borrow(Clone::clone) {
+            return interrupt;
+        }
         let interrupt = Self::default();
         *handler() = Some(Handler {
             interrupt: interrupt.clone(),

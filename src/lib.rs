@@ -17,6 +17,7 @@ mod commands;
 mod config;
 mod device;
 mod durable;
+pub mod embedding;
 mod enclosure;
 mod environments;
 mod evaluation;
@@ -36,6 +37,7 @@ mod mujoco_tasks;
 mod output;
 mod play;
 mod plot;
+mod program;
 mod provenance;
 mod quantity;
 mod recent_returns;
@@ -59,62 +61,35 @@ mod train;
 mod version;
 mod zoo_agents;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-
-use cli::{Cli, Command};
 use cluster::Job;
 use output::StandardOutput;
 
-/// Runs the command of the program's arguments. Returns its exit status.
+/// Runs the command of the arguments, the first of which is the name of the program. Returns its exit status.
+///
+/// `program` is the file that starts the program, also as a child process.
 #[must_use]
-pub fn main() -> ExitCode {
+pub fn main(program: PathBuf, arguments: Vec<OsString>) -> u8 {
     allocator::keep_freed_memory();
-    cli::complete::answer();
+    program::set(program);
+    if cli::complete::answers(&arguments) {
+        return 0;
+    }
     let handling = interrupt::handle_signals();
-    let cli = match cli::parse(std::env::args_os()) {
+    let is_plain = arguments.iter().all(|argument| !argument.to_string_lossy().contains(output::is_control));
+    let cli = match cli::parse(arguments) {
         Ok(cli) => cli,
-        Err(error) => cli::exit(&error),
+        Err(error) => cli::exit(&error, is_plain),
     };
     let mut out = StandardOutput(io::stdout().lock());
     let outcome = handling.and_then(|()| {
         let job = Job::join()?;
-        let outcome = run(cli, &mut out).and_then(|()| Ok(out.flush()?));
+        let outcome = commands::run(cli, &mut out).and_then(|()| Ok(out.flush()?));
         job.leave(&outcome)?;
         outcome
     });
-    failure::exit_code(outcome)
-}
-
-fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
-    let Cli { command, global } = cli;
-    if let (Some(peers), false) = (cluster::peers(), command.may_have_peers()) {
-        bail!(
-            "a launcher has started {} processes, but only training, `resume` and `bench cluster` use several",
-            peers.size()
-        );
-    }
-    match command {
-        Command::Train(command) => train::start(&command, &global, out),
-        Command::Resume(args) => train::resume(&args, &global, out),
-        Command::Checkpoint(args) => commands::checkpoint::run(&args, &global, out),
-        Command::Sweep(args) => sweep::run(&args, &global, out),
-        Command::Runs(args) => runs::run(&args, out),
-        Command::Eval(args) => evaluation::run(&args, &global, out),
-        Command::Export(args) => commands::export::run(&args, &global, out),
-        Command::Record(args) => record::run(&args, &global, out),
-        Command::Play(args) => play::run(&args, &global, out),
-        Command::Report(args) => report::run(&args, &global, out),
-        Command::Roms(args) => commands::roms::run(args, &global, out),
-        Command::Games(args) => commands::games::run(&args, out),
-        Command::Presets(args) => commands::presets::run(&args, out),
-        Command::Zoo(args) => commands::zoo::run(&args, out),
-        Command::Trace(args) => commands::trace::run(&args, &global, out),
-        Command::Config(args) => commands::config::run(&args, out),
-        Command::Bench(args) => bench::run(&args, &global, out),
-        Command::Completions(args) => Ok(out.write_all(&cli::complete::script(args.shell)?)?),
-        Command::Man(args) => commands::man::run(&args),
-    }
+    failure::exit_status(outcome)
 }

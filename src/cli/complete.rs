@@ -2,7 +2,7 @@
 //!
 //! A script calls the program with the words of the command line and [`VARIABLE`] set to the name of the shell.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
@@ -21,9 +21,13 @@ const PROGRAM: &str = "ale-train";
 /// The default directory of runs.
 const RUNS: &str = "checkpoints";
 
-/// Prints the candidates and exits, if a script asks for them.
-pub(crate) fn answer() {
-    CompleteEnv::with_factory(super::command).var(VARIABLE).complete();
+/// Prints the candidates if a script asks for them, and returns true if so.
+pub(crate) fn answers(arguments: &[OsString]) -> bool {
+    let directory = std::env::current_dir().ok();
+    let completed = CompleteEnv::with_factory(super::command)
+        .var(VARIABLE)
+        .try_complete(arguments.iter().cloned(), directory.as_deref());
+    completed.unwrap_or_else(|error| super::exit(&error, true))
 }
 
 /// Returns the completion script for a shell.

@@ -42,7 +42,7 @@ pub(crate) use training_arguments::{
 pub(crate) use zoo_arguments::ZooArgs;
 
 pub(crate) use crate::global::Global;
-use crate::output::{is_control, notice_lines};
+use crate::output::notice_lines;
 use crate::version;
 
 /// Train reinforcement learning agents on Atari 2600 games.
@@ -73,10 +73,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = impl Into<OsString>>) ->
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Prints help or an error of the arguments, and ends the program.
-pub(crate) fn exit(error: &clap::Error) -> ! {
-    // A shell may have found names with control characters, which the library prints as they are.
-    let is_plain = std::env::args_os().all(|argument| !argument.to_string_lossy().contains(is_control));
+/// Prints help or an error of the arguments, and ends the program. `is_plain` is false if arguments have control
+/// characters, which a shell may have found in names of files, and which the library would print as they are.
+pub(crate) fn exit(error: &clap::Error, is_plain: bool) -> ! {
     if !is_plain && error.use_stderr() {
         notice_lines(error.render().to_string().trim_end());
         std::process::exit(error.exit_code());

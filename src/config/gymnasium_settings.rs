@@ -45,6 +45,8 @@ settings! {
         /// `"gymnasium.wrappers.ClipReward"`, or tables with arguments such as
         /// `{ name = "gymnasium.wrappers.ClipReward", kwargs = { min_reward = -1 } }`.
         pub(crate) wrappers: Wrappers = Wrappers::default(); fixed "the checkpoint has the state of each environment",
+        /// A file with definitions of environments that no module has, which the Python package writes.
+        pub(crate) definitions: Option<PathBuf> = None,
         /// The number of steps after which an episode is truncated, instead of the registered one.
         pub(crate) max_episode_steps: Option<u32> = None => at_least(1.0); fixed "the checkpoint has the state of each environment",
         /// The number of worker processes; 0 means one for each thread. Results do not depend on it.

@@ -1,6 +1,7 @@
 //! The vector environments of an experiment.
 
 mod padded;
+pub(crate) mod provided;
 #[cfg(unix)]
 mod python;
 mod registered;
@@ -263,6 +264,7 @@ impl Builder {
                 let envs = registered(copies, self.settings.rescale_observations, length)?;
                 Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
             }
+            Games::Python(names) if names[0].starts_with(provided::PREFIX) => provided::build(names[0]),
             #[cfg(not(unix))]
             Games::Python(_) => anyhow::bail!("environments in Python are not supported on this system"),
             #[cfg(unix)]

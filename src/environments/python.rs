@@ -34,6 +34,7 @@ pub(super) fn build(
         autoreset_mode: AutoresetMode::SameStep,
         flatten: true,
         python: settings.python.clone(),
+        definitions: settings.definitions.clone(),
         timeout: settings.timeout,
         ..WorkerOptions::default()
     };

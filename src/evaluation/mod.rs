@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use algorithms::VectorSpec;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{ActionBuffer, Batch, Dtype, Pcg64, ResetSeeds, Space};
@@ -18,6 +18,7 @@ use crate::agent::TrainedAgent;
 use crate::cli::{EvalArgs, Global};
 use crate::config::Games;
 use crate::environments::{Builder, Environments, Overrides};
+use crate::interrupt::Interrupt;
 use crate::learner::Learner;
 use crate::scores::Scores;
 use crate::statistics::{interquartile_mean, median};
@@ -49,9 +50,12 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     let progress_line = ProgressLine::of_activity(printer);
     let status = progress_line.status();
     let report = |text| status.show_activity(text);
-    let plan = Plan { episodes: args.episodes, seed: args.seed, stop: &|| false, report: &report };
-    let scores = evaluate_agent(&builder, &agent, &plan, None)?.unwrap_or_default();
+    let interrupt = Interrupt::without_handler();
+    let stop = || interrupt.is_requested();
+    let plan = Plan { episodes: args.episodes, seed: args.seed, stop: &stop, report: &report };
+    let scores = evaluate_agent(&builder, &agent, &plan, None)?;
     drop(progress_line);
+    let scores = scores.context("the evaluation was interrupted")?;
     if args.csv {
         return print_episodes(&scores, builder.games(), out);
     }

@@ -27,6 +27,7 @@ use crate::files::limit;
 use crate::interrupt::Interrupt;
 use crate::learner::Algorithm;
 use crate::output::notice;
+use crate::program;
 use crate::report::RunHistory;
 use crate::selection;
 use crate::signal::Signal;
@@ -324,7 +325,7 @@ fn train_run(
     interrupt: &Interrupt,
 ) -> Result<bool> {
     let run_dir = variant.run_dir(&args.run_dir, seed);
-    let program = std::env::current_exe().context("cannot find the running program")?;
+    let program = program::file()?;
     let mut command = match &args.launcher {
         None => Command::new(program),
         Some(Launcher { program: launcher, arguments }) => {

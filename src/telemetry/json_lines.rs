@@ -69,7 +69,7 @@ impl Sink for JsonStdout {
 
 /// Writes one JSON object per record, or several if a tag occurs repeatedly:
 /// `{"updates":1,"steps":128,"frames":512,"seconds":0.5,"charts/SPS":256.0}`.
-fn write(record: &Record, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(record: &Record, out: &mut impl Write) -> io::Result<()> {
     let moment = serde_json::to_value(record.moment)?.as_object().cloned().unwrap_or_default();
     let mut object = moment.clone();
     for sample in &record.samples {

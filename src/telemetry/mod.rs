@@ -10,6 +10,7 @@ mod hparams;
 mod json_lines;
 mod media;
 mod metric;
+mod observer;
 mod pace;
 mod printer;
 mod progress;
@@ -32,6 +33,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) use hparams::{Hyperparameter, Session};
 pub(crate) use media::Media;
 pub(crate) use metric::Metric;
+pub use observer::Observer;
+pub(crate) use observer::observe;
 pub(crate) use pace::Forecast;
 pub(crate) use printer::Printer;
 pub(crate) use progress::Extent;
@@ -99,6 +102,7 @@ impl Telemetry {
         if json {
             sinks.push(Box::new(JsonStdout));
         }
+        sinks.extend(observer::sink());
         let sinks = sinks.into_iter().map(|sink| Output { sink, pauses: false }).collect();
         Ok(Self { sinks, printer, status })
     }

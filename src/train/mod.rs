@@ -30,7 +30,7 @@ use crate::agent::StoredAgent;
 use crate::checkpoint::{self, Progress};
 use crate::cli::{Global, ResumeArgs, TrainCommand};
 use crate::cluster;
-use crate::config::{self, Experiment};
+use crate::config::{self, Chosen, Experiment};
 use crate::device::DeviceName;
 use crate::enclosure;
 use crate::environments::{Builder, Overrides};
@@ -45,17 +45,24 @@ use crate::zoo_agents;
 
 use run::{InitialState, OutputOptions, Run};
 
-/// Runs `ale-train ppo` and the other training commands: starts a run. Writes nothing until the experiment has been
-/// checked.
-pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
-    let TrainCommand { algorithm, args } = command;
-    let config = config::from_layers(&args.experiment.layers(), Some(*algorithm))?;
+/// Returns the experiment of a training command, with everything settled that depends on this process, and the preset
+/// that it starts from.
+pub(crate) fn experiment(command: &TrainCommand) -> Result<(Experiment, Option<Chosen>)> {
+    let config = config::from_layers(&command.args.experiment.layers(), Some(command.algorithm))?;
     let preset = config.preset.clone();
     let mut experiment = config.resolve()?;
     processes::settle_shards(&mut experiment);
     experiment.settle_halves(cluster::peers().is_none());
     experiment.settle_popart_floor();
     processes::settle_bf16_arithmetic(&mut experiment)?;
+    Ok((experiment, preset))
+}
+
+/// Runs `ale-train ppo` and the other training commands: starts a run. Writes nothing until the experiment has been
+/// checked.
+pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
+    let (experiment, preset) = experiment(command)?;
+    let args = &command.args;
     let printer = Printer::new(global.quiet);
     experiment.warnings().iter().for_each(|line| printer.warn(line));
     if let Some(chosen) = &preset {

@@ -106,6 +106,9 @@ pub enum BuildError {
         /// The traceback of the Python error, if it is of use.
         traceback: Option<String>,
     },
+    /// The file of [definitions](crate::WorkerOptions::definitions) cannot be read.
+    #[error("the definitions of environments in {0}")]
+    Definitions(String),
     /// A space is not supported.
     #[error("environment {env} ({name}) has the {role} space {space}; supported are {supported}")]
     Space {
@@ -193,6 +196,7 @@ pub enum BuildError {
 pub(crate) enum BuildFault {
     Module { module: String, name: Option<String> },
     Version { found: String },
+    Definitions { error: String },
     Make { env: usize, name: String, error: String, traceback: Option<String> },
     Space { env: usize, name: String, role: String, space: String, supported: String },
 }
@@ -203,6 +207,7 @@ impl BuildFault {
         match self {
             Self::Module { module, name } => BuildError::MissingModule { module, python, name },
             Self::Version { found } => BuildError::OldGymnasium { found, python },
+            Self::Definitions { error } => BuildError::Definitions(error),
             Self::Make { env, name, error, traceback } => BuildError::Make { env, name, error, traceback },
             Self::Space { env, name, role, space, supported } => {
                 BuildError::Space { env, name, role, space, supported }

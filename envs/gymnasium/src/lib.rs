@@ -133,4 +133,8 @@ pub use limits::MAX_NUM_ENVS;
 pub use name::{EnvName, NameError};
 pub use options::{BatchOrder, EnvGroup, EnvOptions, WorkerOptions, WrapperOptions};
 #[cfg(unix)]
+pub use process::PROGRAM as WORKER;
+#[cfg(unix)]
+pub use spaces::described_spaces;
+#[cfg(unix)]
 pub use worker_vector_env::{RgbFrame, WorkerVectorEnv};

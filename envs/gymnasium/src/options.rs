@@ -84,6 +84,10 @@ pub struct WorkerOptions {
     pub python: Option<PathBuf>,
     /// Directories in which Python looks for modules first.
     pub paths: Vec<PathBuf>,
+    /// A file with definitions of environments that no module has, such as classes of a notebook: two pickles, the
+    /// directories of modules, and a dictionary from [names](EnvGroup::name) to callables or, for `gymnasium:`, to
+    /// `EnvSpec`s. Reading it can execute code.
+    pub definitions: Option<PathBuf>,
     /// The most seconds for a step, a reset or another call of one environment. After that its worker is ended.
     pub timeout: f64,
     /// The most seconds in which the workers have to start and make all environments.
@@ -100,6 +104,7 @@ impl Default for WorkerOptions {
             flatten: false,
             python: None,
             paths: Vec::new(),
+            definitions: None,
             timeout: 60.0,
             start_timeout: 300.0,
         }

@@ -23,6 +23,12 @@ enum DescribedSpace {
     MultiDiscrete { nvec: Vec<usize> },
 }
 
+/// Returns the spaces of observations and actions that `Slot.describe` of worker.py describes in JSON. `None` if the
+/// description is not valid.
+pub fn described_spaces(json: &str) -> Option<(Space, Space)> {
+    serde_json::from_str::<DescribedSpaces>(json).ok()?.parse()
+}
+
 /// The spaces of the environments of a worker.
 #[derive(Debug, Deserialize)]
 pub(crate) struct SpacesReply {
@@ -34,13 +40,16 @@ pub(crate) struct SpacesReply {
 impl SpacesReply {
     /// Returns the spaces of observations and actions of each environment. `None` if a description is not valid.
     pub(crate) fn parse(&self) -> Option<Vec<(Space, Space)>> {
-        let distinct: Option<Vec<(Space, Space)>> = self
-            .distinct
-            .iter()
-            .map(|spaces| Some((spaces.observation.parse()?, spaces.action.parse()?)))
-            .collect();
+        let distinct: Option<Vec<(Space, Space)>> =
+            self.distinct.iter().map(DescribedSpaces::parse).collect();
         let distinct = distinct?;
         self.indices.iter().map(|&index| distinct.get(index).cloned()).collect()
+    }
+}
+
+impl DescribedSpaces {
+    fn parse(&self) -> Option<(Space, Space)> {
+        Some((self.observation.parse()?, self.action.parse()?))
     }
 }
 

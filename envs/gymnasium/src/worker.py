@@ -381,8 +381,9 @@ def describe_bounds(bounds, dtype):
 
 def import_packages():
     """Imports NumPy and Gymnasium."""
-    global np, gymnasium, spaces
+    global np, gymnasium, spaces, cloudpickle
     try:
+        import cloudpickle
         import gymnasium
         import numpy as np
         from gymnasium import spaces
@@ -392,18 +393,34 @@ def import_packages():
         raise BuildFailed(kind="version", found=gymnasium.__version__)
 
 
-def make(spec):
-    """Makes an environment with its wrappers."""
-    if spec["module"] is not None:
+def read_definitions(path):
+    """Returns the definitions of environments in a file, by name."""
+    if path is None:
+        return {}
+    try:
+        with open(path, "rb") as file:
+            # The callables may refer to modules in these directories.
+            sys.path.extend(pickle.load(file))
+            return pickle.load(file)
+    except ModuleNotFoundError as error:
+        raise BuildFailed(kind="module", module=error.name) from error
+    except Exception as error:
+        text = f"{path} cannot be read: {type(error).__name__}: {first_line(error)}"
+        raise BuildFailed(kind="definitions", error=text) from error
+
+
+def make(spec, definition):
+    """Makes an environment with its wrappers. `definition` replaces what its name refers to, unless it is None."""
+    if spec["module"] is not None and definition is None:
         module = importlib.import_module(spec["module"])
     options = dict(spec["kwargs"])
     if spec["render_mode"] is not None:
         options["render_mode"] = spec["render_mode"]
     steps = spec["max_episode_steps"]
     if spec["kind"] == "gymnasium":
-        env = gymnasium.make(spec["target"], max_episode_steps=steps, **options)
+        env = gymnasium.make(definition or spec["target"], max_episode_steps=steps, **options)
     else:
-        env = attribute(module, spec["target"])(**options)
+        env = (definition or attribute(module, spec["target"]))(**options)
         if steps is not None:
             env = gymnasium.wrappers.TimeLimit(env, steps)
     for wrapper in spec["wrappers"]:
@@ -431,11 +448,11 @@ def attribute(module, path):
     return found
 
 
-def make_slot(index, spec, flatten):
+def make_slot(index, spec, flatten, definition):
     """Makes environment `index`."""
     about = {"env": index, "name": spec["name"]}
     try:
-        env = make(spec)
+        env = make(spec, definition)
     except ModuleNotFoundError as error:
         raise BuildFailed(kind="module", module=error.name or str(error), **about) from error
     except (Rejected, gymnasium.error.Error) as error:
@@ -644,7 +661,8 @@ class Slot:
         place = self.place
         result = (*self.floats[place : place + 3], *self.integers[place + 3 : place + 5])
         state = (self.env, self.last, self.final, self.over, self.total, self.length, seconds, result)
-        return pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
+        # A dependency of Gymnasium. Unlike pickle, it saves instances of classes that no module has.
+        return cloudpickle.dumps(state, pickle.HIGHEST_PROTOCOL)
 
     def load(self, state):
         """Reads a state without changing anything."""
@@ -717,15 +735,16 @@ class Worker:
         """Answers a request in JSON."""
         getattr(self, request.pop("request"))(data, **request)
 
-    def build(self, _, first, paths, flatten, specs):
+    def build(self, _, first, paths, definitions, flatten, specs):
         """Makes the environments, and replies with their spaces."""
         sys.path[:0] = paths
         try:
             import_packages()
+            defined = read_definitions(definitions)
             index = first
             for spec in specs:
                 for _ in range(spec["count"]):
-                    self.slots.append(make_slot(index, spec, flatten))
+                    self.slots.append(make_slot(index, spec, flatten, defined.get(spec["name"])))
                     index += 1
         except BuildFailed as error:
             self.pipes.write_frame(REPLY, {"fault": error.details})
@@ -813,4 +832,5 @@ def main():
     os._exit(0)
 
 
-main()
+if __name__ == "__main__":
+    main()

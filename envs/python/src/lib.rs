@@ -12,6 +12,8 @@ mod columns;
 mod environments;
 mod errors;
 mod info;
+#[cfg(feature = "learners")]
+mod learners;
 mod machine;
 mod packages;
 mod pinned;
@@ -34,6 +36,13 @@ mod _native {
     use crate::atari_pool::AtariPool;
     #[pymodule_export]
     use crate::tasks::TaskPool;
+
+    #[cfg(feature = "learners")]
+    #[pymodule_export]
+    use crate::learners::{
+        NativeAgent, NativeLearner, experiment, frames_per_step, key_of_setting, main, progress, run_command,
+        worker_source,
+    };
 
     /// Returns the ids of all games.
     #[pyfunction]

@@ -5,7 +5,7 @@
 //! raises, such as `KeyboardInterrupt`, interrupts the call.
 
 use std::cell::{Cell, RefCell};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -52,6 +52,58 @@ pub(crate) fn wait<V: Send>(py: Python<'_>, call: impl FnOnce() -> V + Send) -> 
     }
     let result = py.detach(|| interrupt::with_check(run_handlers, call));
     RAISED.take().map_or(Ok(result), Err)
+}
+
+/// Calls `call` without the GIL, which asks the function that it is given several times a second whether to stop.
+/// Raises the exception for which it was stopped.
+pub(crate) fn poll<V: Send>(
+    py: Python<'_>,
+    stopped: &Stopped,
+    call: impl FnOnce(&mut (dyn FnMut() -> bool + Send)) -> V + Send,
+) -> PyResult<V> {
+    let is_main = is_main(py)?;
+    let mut is_stopped =
+        || stopped.is_stopped() || (is_main && stopped.if_true(|py| py.check_signals().map(|()| false)));
+    let result = py.detach(|| call(&mut is_stopped));
+    stopped.exception().map_or(Ok(result), Err)
+}
+
+/// A request to stop a call, which its Python code may make on any thread.
+#[derive(Clone, Default)]
+pub(crate) struct Stopped(Arc<Mutex<Request>>);
+
+#[derive(Default)]
+struct Request {
+    is_made: bool,
+    exception: Option<PyErr>,
+}
+
+impl Stopped {
+    /// Makes the request if `code` returns true or raises an exception, which is kept. Returns true if so.
+    pub(crate) fn if_true(&self, code: impl FnOnce(Python<'_>) -> PyResult<bool>) -> bool {
+        let outcome = Python::attach(code);
+        let stops = !matches!(outcome, Ok(false));
+        if stops {
+            let mut request = self.lock();
+            request.is_made = true;
+            // The first exception is the cause of the others.
+            let first = request.exception.take();
+            request.exception = first.or_else(|| outcome.err());
+        }
+        stops
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.lock().is_made
+    }
+
+    fn exception(&self) -> Option<PyErr> {
+        self.lock().exception.take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Request> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Runs the handlers of the signals that have arrived. Returns true if one raised an exception.

@@ -31,6 +31,7 @@ struct Build<'a> {
     /// The index of the first environment of the worker.
     first: usize,
     paths: &'a [PathBuf],
+    definitions: Option<&'a Path>,
     flatten: bool,
     specs: Vec<Spec<'a>>,
 }
@@ -176,7 +177,13 @@ fn make_environments(
     let fault = |parts: &[Range<usize>], fault| build_error(parts, fault);
     for (index, part) in parts.iter().enumerate() {
         let specs = groups.iter().filter_map(|group| spec(group, part)).collect();
-        let build = Build { first: part.start, paths: &options.paths, flatten: options.flatten, specs };
+        let build = Build {
+            first: part.start,
+            paths: &options.paths,
+            definitions: options.definitions.as_deref(),
+            flatten: options.flatten,
+            specs,
+        };
         workers.send_frame(index, &build, &[]).map_err(|error| fault(&parts, error))?;
     }
     let mut spaces = Vec::new();

@@ -8,10 +8,13 @@ of ale-py and Gymnasium.
 from ale_train import roms
 from ale_train._native import ALEInterface, ALEState, __version__, games
 from ale_train.actions import Action
+from ale_train.agents import Agent, Scores, load_agent
 from ale_train.as_ale_py import install_as_ale_py
 from ale_train.by_id import make_vec
 from ale_train.env import AtariEnv
 from ale_train.envpool import make
+from ale_train.learner import Learner
+from ale_train.learners import DQN, PPO, PQN, SAC
 from ale_train.logger_mode import LoggerMode
 from ale_train.names import tasks
 from ale_train.other_names import VectorAtariEnv, make_atari_vector_env
@@ -23,14 +26,22 @@ __all__ = [
     "ALEInterface",
     "ALEState",
     "Action",
+    "Agent",
     "AtariEnv",
     "AtariVectorEnv",
+    "DQN",
+    "Learner",
     "LoggerMode",
+    "PPO",
+    "PQN",
+    "SAC",
+    "Scores",
     "TaskVectorEnv",
     "VectorAtariEnv",
     "__version__",
     "games",
     "install_as_ale_py",
+    "load_agent",
     "make",
     "make_atari_vector_env",
     "make_vec",

@@ -1,6 +1,7 @@
 """The compiled part of the package."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, overload
 
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ale_train.actions import Action
+from ale_train.bridge import Bridge
 from ale_train.env import AtariEnvStepMetadata
 from ale_train.logger_mode import LoggerMode
 
@@ -27,6 +29,73 @@ def variants(game: str) -> dict[str, list[int]]:
 
 def tasks() -> list[tuple[str, int | None, float | None]]:
     """Returns the id, the step limit and the reward threshold of each environment that is not an Atari game."""
+
+# The program and the learners. A module that was built without them lacks these names.
+
+def main(program: str, arguments: list[str]) -> int:
+    """Runs the program, whose file is ``program``, with these arguments, the first of which is its name."""
+
+def run_command(
+    arguments: list[str], environments: Bridge | None = None, observer: Callable[[str], bool] | None = None
+) -> bytes:
+    """Runs a command of the program and returns what it writes to standard output."""
+
+def key_of_setting(name: str, algorithm: str) -> str:
+    """Returns the key that a short name of a setting means for an algorithm."""
+
+def frames_per_step(arguments: list[str]) -> int:
+    """Returns the number of frames of a step in the run that a training command describes."""
+
+def progress(run_dir: str) -> tuple[int, int, int] | None:
+    """Returns the frames, the steps and the updates of a run at its newest checkpoint. None if it has none."""
+
+def experiment(run_dir: str) -> str:
+    """Returns the experiment of a run in JSON."""
+
+def worker_source() -> str:
+    """Returns the program of the workers that step environments of Gymnasium."""
+
+class Player:
+    """A player of an agent, with its state."""
+
+class NativeAgent:
+    """A trained agent, without the conversions of observations and actions."""
+
+    def __new__(cls, path: str, best: bool = False) -> NativeAgent: ...
+    @property
+    def tasks(self) -> list[str]: ...
+    @property
+    def experiment(self) -> str: ...
+    @property
+    def frames(self) -> int: ...
+    @property
+    def is_recurrent(self) -> bool: ...
+    @property
+    def observation(self) -> tuple[list[int], str]: ...
+    def action(self, task: int) -> tuple[list[int], str]: ...
+    def player(self, task: int, num_envs: int, greedy: bool, seed: int) -> Player: ...
+    def remove(self, player: Player) -> None: ...
+    def act(
+        self, player: Player, observations: npt.NDArray[np.uint8], starts: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.int32] | npt.NDArray[np.float32]: ...
+
+class NativeLearner:
+    """A learner, without the conversions of observations and actions."""
+
+    def __new__(cls, arguments: list[str], spaces: str, num_envs: int, autoreset_mode: str) -> NativeLearner: ...
+    def act(self, observations: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32] | npt.NDArray[np.float32]: ...
+    def observe(
+        self,
+        observations: npt.NDArray[np.uint8],
+        rewards: npt.NDArray[np.float32],
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+        final_observations: npt.NDArray[np.uint8],
+    ) -> None: ...
+    def update(self) -> list[tuple[str, float]] | None: ...
+    def progress(self) -> tuple[int, bool]: ...
+    def state(self) -> bytes: ...
+    def restore(self, state: bytes) -> None: ...
 
 _Actions = npt.NDArray[np.int32] | npt.NDArray[np.int64] | npt.NDArray[np.float32]
 _ResetBatch = tuple[npt.NDArray[np.uint8], dict[str, Any]]

@@ -19,6 +19,8 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
+from ale_train.agent_envs import atari_options
+
 if TYPE_CHECKING:
     from ale_train.task_vector_env import TaskVectorEnv
     from ale_train.vector_env import AtariVectorEnv
@@ -27,25 +29,6 @@ __all__ = ["Agent", "load"]
 
 #: The size and the stride of each convolution.
 _KERNELS = {"nature": ((8, 4), (4, 2), (3, 1)), "data_efficient": ((5, 5), (5, 5))}
-
-#: The settings of training that ``AtariVectorEnv`` has too, and their names there. Clipped rewards and episodes that
-#: end with a life are for training only.
-_OPTIONS = {
-    "frame_skip": "frameskip",
-    "repeat_action_probability": "repeat_action_probability",
-    "img_height": "img_height",
-    "img_width": "img_width",
-    "stack_num": "stack_num",
-    "maxpool": "maxpool",
-    "noop_max": "noop_max",
-    "use_fire_reset": "use_fire_reset",
-    "fire_after_lost_life": "fire_after_lost_life",
-    "full_action_space": "full_action_space",
-    "max_num_frames_per_episode": "max_num_frames_per_episode",
-    "mode": "mode",
-    "difficulty": "difficulty",
-}
-
 
 def load(path: str | os.PathLike[str], task: int | str = 0) -> Agent:
     """Loads an agent with discrete actions.
@@ -212,14 +195,7 @@ class Agent(nn.Module):  # type: ignore[misc]
 
     def environment_options(self) -> dict[str, Any]:
         """Returns the options of ``AtariVectorEnv`` with which the agent plays its game."""
-        experiment = self._experiment
-        settings = experiment["environments"]
-        settings = {**settings, **settings.get("game", {}).get(self.tasks[self.task], {})}
-        evaluation = experiment.get("evaluation", {})
-        if "repeat_action_probability" in evaluation:
-            settings["repeat_action_probability"] = evaluation["repeat_action_probability"]
-        options = {option: settings[name] for name, option in _OPTIONS.items() if name in settings}
-        return {**options, "reward_clipping": False, "episodic_life": False}
+        return atari_options(self.tasks[self.task], self._experiment)
 
     @functools.cached_property
     def _experiment(self) -> dict[str, Any]:

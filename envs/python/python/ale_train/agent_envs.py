@@ -1,0 +1,93 @@
+"""Environments of a trained agent, with the settings of its training."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+
+from ale_train.by_id import make_vec
+from ale_train.names import is_task
+
+__all__ = ["ATARI_OPTIONS", "atari_options", "make_agent_envs"]
+
+#: The settings of training that ``AtariVectorEnv`` has too, and their names there. Clipped rewards and episodes that
+#: end with a life are for training only.
+ATARI_OPTIONS = {
+    "frame_skip": "frameskip",
+    "repeat_action_probability": "repeat_action_probability",
+    "img_height": "img_height",
+    "img_width": "img_width",
+    "stack_num": "stack_num",
+    "maxpool": "maxpool",
+    "noop_max": "noop_max",
+    "use_fire_reset": "use_fire_reset",
+    "fire_after_lost_life": "fire_after_lost_life",
+    "full_action_space": "full_action_space",
+    "max_num_frames_per_episode": "max_num_frames_per_episode",
+    "mode": "mode",
+    "difficulty": "difficulty",
+}
+
+
+def atari_options(game: str, experiment: dict[str, Any]) -> dict[str, Any]:
+    """Returns the options of ``AtariVectorEnv`` with which an agent plays its game."""
+    settings = experiment["environments"]
+    settings = {**settings, **settings.get("game", {}).get(game, {})}
+    evaluation = experiment.get("evaluation", {})
+    if "repeat_action_probability" in evaluation:
+        settings["repeat_action_probability"] = evaluation["repeat_action_probability"]
+    options = {option: settings[name] for name, option in ATARI_OPTIONS.items() if name in settings}
+    return {**options, "reward_clipping": False, "episodic_life": False}
+
+
+def make_agent_envs(
+    game: str, experiment: dict[str, Any], num_envs: int, options: dict[str, Any]
+) -> VectorEnv[Any, Any, Any]:
+    """Creates environments of a game with the settings of an experiment.
+
+    Raises:
+        ValueError: The environments were an object of another process.
+    """
+    if game.startswith(("gymnasium:", "python:")):
+        return _in_python(game, experiment["environments"].get("gymnasium", {}), num_envs, options)
+    if is_task(game):
+        return make_vec(game, num_envs, **options)
+    return make_vec(game, num_envs, **{**atari_options(game, experiment), **options})
+
+
+def _in_python(
+    game: str, settings: dict[str, Any], num_envs: int, options: dict[str, Any]
+) -> VectorEnv[Any, Any, Any]:
+    definition = _definition(game, settings.get("definitions"))
+    kwargs = {**settings.get("kwargs", {}), **options}
+
+    def make() -> gymnasium.Env[Any, Any]:
+        if isinstance(definition, (str, EnvSpec)):
+            return gymnasium.make(definition, **kwargs)
+        return definition(**kwargs)
+
+    return SyncVectorEnv([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+def _definition(game: str, path: str | None) -> Any:
+    """Returns what the name of a game refers to: an id, a specification or a callable."""
+    if game.startswith("python:__vector__:"):
+        raise ValueError(f"the environments of {game} are an object of the program that trained the agent")
+    if path is not None:
+        with open(path, "rb") as file:
+            pickle.load(file)
+            definitions = pickle.load(file)
+        if game in definitions:
+            return definitions[game]
+    kind, _, rest = game.partition(":")
+    if kind == "gymnasium":
+        return rest
+    module, _, name = rest.rpartition(":")
+    found = __import__(module, fromlist=["_"])
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found

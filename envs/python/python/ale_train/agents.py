@@ -1,0 +1,290 @@
+"""Trained agents."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space, iterate
+
+from ale_train import _native
+from ale_train.bridge import autoreset_mode
+from ale_train.conversion import Conversion
+from ale_train.program import run
+
+if TYPE_CHECKING:
+    from ale_train import pytorch
+
+__all__ = ["Agent", "PlayerState", "Scores", "load_agent"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scores:
+    """The scores of an evaluation.
+
+    Attributes:
+        returns: The sum of rewards of each episode, by game.
+        lengths: The number of steps of each episode, by game.
+    """
+
+    returns: dict[str, np.ndarray]
+    lengths: dict[str, np.ndarray]
+
+    @property
+    def mean(self) -> float:
+        """The mean over the games of their mean returns."""
+        return float(np.mean([returns.mean() for returns in self.returns.values()]))
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayerState:
+    """The state of a recurrent network between two predictions. It changes in place."""
+
+    player: _native.Player
+
+
+class Agent:
+    """A trained agent that plays one game.
+
+    Attributes:
+        games: The names of the games that it was trained on.
+        game: The name of the game that it plays.
+        frames: The number of frames of its training.
+        experiment: The settings of its training.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        game: str | None = None,
+        *,
+        best: bool = False,
+        observation_space: gymnasium.Space[Any] | None = None,
+        action_space: gymnasium.Space[Any] | None = None,
+    ) -> None:
+        """Opens an agent. ``load_agent`` describes the arguments."""
+        self.path = os.fspath(path)
+        self._best = best
+        self._native = _native.NativeAgent(self.path, best)
+        self.games: list[str] = self._native.tasks
+        self._task = _index(self.games, game)
+        self.game = self.games[self._task]
+        self.frames: int = self._native.frames
+        self.experiment: dict[str, Any] = json.loads(self._native.experiment)
+        if (observation_space is None) != (action_space is None):
+            raise TypeError("give both spaces or none of them")
+        self._spaces = None if observation_space is None else (observation_space, action_space)
+        self._conversions: dict[int, Conversion] = {}
+        self._players: dict[tuple[int, bool], _native.Player] = {}
+
+    def predict(
+        self,
+        observation: Any,
+        state: PlayerState | None = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = False,
+    ) -> tuple[np.ndarray, PlayerState | None]:
+        """Chooses actions, like the method of Stable-Baselines3.
+
+        Args:
+            observation: An observation, or one for each environment of a vector environment.
+            state: The state that the last call returned, for a recurrent network; None at the start.
+            episode_start: True for each environment in which an episode starts, of shape ``(num_envs,)``.
+            deterministic: True for the best actions. False samples them as in training.
+
+        Returns:
+            The action, or an action for each environment, and the state; None unless the network is recurrent.
+
+        Raises:
+            ValueError: The observation is not one that the agent was trained on.
+        """
+        rows, num_envs, is_single = self._rows(observation)
+        starts = np.zeros(num_envs, bool) if episode_start is None else np.asarray(episode_start, bool).reshape(-1)
+        player = self._player(num_envs, deterministic) if state is None else state.player
+        elements = self._native.act(player, rows, np.ascontiguousarray(starts))
+        actions = self._actions(elements, num_envs)
+        kept = PlayerState(player) if self._native.is_recurrent else None
+        return (actions[0] if is_single else actions), kept
+
+    def evaluate(
+        self,
+        episodes: int = 30,
+        *,
+        seed: int = 0,
+        deterministic: bool = False,
+        env: VectorEnv[Any, Any, Any] | None = None,
+    ) -> Scores:
+        """Plays full episodes of each game, by default in new environments, as ``ale-train eval`` does.
+
+        Args:
+            episodes: The number of episodes of each game.
+            seed: The seed of the episodes.
+            deterministic: True for the best actions. False samples them as in training.
+            env: A vector environment in which the agent plays its game instead.
+
+        Raises:
+            ValueError: The environments cannot be made by name.
+        """
+        if env is not None:
+            return _play(self, env, episodes, seed, deterministic)
+        command = ["eval", self.path, "--episodes", str(episodes), "--seed", str(seed), "--json"]
+        report = json.loads(run([*command, *self._flags(deterministic)]))
+        games = {game["game"]: game for game in report["games"]}
+        return Scores(
+            {name: np.asarray(game["returns"], float) for name, game in games.items()},
+            {name: np.asarray(game["lengths"], int) for name, game in games.items()},
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the agent to a file with the extension ``.safetensors``, which ``load_agent`` and PyTorch can read."""
+        run(["export", self.path, "--out", path, *self._flags(False)])
+
+    def record(
+        self, path: str | os.PathLike[str], *, seed: int = 0, max_steps: int = 1000, deterministic: bool = False
+    ) -> None:
+        """Writes a video of an episode to a file with the extension ``.gif``, ``.apng`` or ``.mp4``."""
+        limits = ["--seed", str(seed), "--max-steps", str(max_steps)]
+        game = ["--game", self.game] if len(self.games) > 1 else []
+        run(["record", self.path, "--out", path, *limits, *game, *self._flags(deterministic)])
+
+    def to_torch(self) -> pytorch.Agent:
+        """Returns the network as a PyTorch module with the names of CleanRL. Actions must be discrete."""
+        from ale_train import pytorch
+
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory, "agent.safetensors")
+            self.save(path)
+            return pytorch.load(path, self._task)
+
+    def make_vec(self, num_envs: int = 1, **options: Any) -> VectorEnv[Any, Any, Any]:
+        """Creates environments of the agent's game with the settings of its training, for evaluation.
+
+        Args:
+            num_envs: The number of environments.
+            options: Options of ``ale_train.make_vec``, or of ``gymnasium.make``, that replace those of the agent.
+        """
+        from ale_train.agent_envs import make_agent_envs
+
+        return make_agent_envs(self.game, self.experiment, num_envs, options)
+
+    def _flags(self, deterministic: bool) -> list[str]:
+        return ["--best"] * self._best + ["--greedy"] * deterministic
+
+    def _player(self, num_envs: int, deterministic: bool) -> _native.Player:
+        """Returns a player; a new one for each sequence of predictions if it has a state."""
+        if self._native.is_recurrent:
+            return self._native.player(self._task, num_envs, deterministic, 0)
+        key = (num_envs, deterministic)
+        if key not in self._players:
+            self._players[key] = self._native.player(self._task, num_envs, deterministic, 0)
+        return self._players[key]
+
+    def _rows(self, observation: Any) -> tuple[np.ndarray, int, bool]:
+        """Returns the rows of observations, their number, and true for a single observation."""
+        if self._spaces is None:
+            return self._array_rows(np.asarray(observation))
+        space = self._spaces[0]
+        if space.contains(observation):
+            return self._conversion(1).rows([observation]), 1, True
+        num_envs = _num_rows(observation)
+        rows = self._conversion(num_envs).rows(iterate(batch_space(space, num_envs), observation))
+        return rows, num_envs, False
+
+    def _array_rows(self, observations: np.ndarray) -> tuple[np.ndarray, int, bool]:
+        shape, dtype = self._native.observation
+        is_single = observations.shape == tuple(shape)
+        if not is_single and observations.shape[1:] != tuple(shape):
+            raise ValueError(
+                f"the observation has the shape {observations.shape}, but the agent was trained on {tuple(shape)}; "
+                "give the spaces to load_agent if they are those of an environment in Python"
+            )
+        num_envs = 1 if is_single else len(observations)
+        array = np.ascontiguousarray(observations, dtype)
+        return array.reshape(-1).view(np.uint8), num_envs, is_single
+
+    def _actions(self, elements: np.ndarray, num_envs: int) -> np.ndarray:
+        if self._spaces is not None:
+            return self._conversion(num_envs).actions(elements)
+        shape, dtype = self._native.action(self._task)
+        return elements.astype(dtype).reshape(num_envs, *shape)
+
+    def _conversion(self, num_envs: int) -> Conversion:
+        if num_envs not in self._conversions:
+            assert self._spaces is not None
+            self._conversions[num_envs] = Conversion(*self._spaces, num_envs)
+        return self._conversions[num_envs]
+
+
+def load_agent(
+    path: str | os.PathLike[str],
+    game: str | None = None,
+    *,
+    best: bool = False,
+    observation_space: gymnasium.Space[Any] | None = None,
+    action_space: gymnasium.Space[Any] | None = None,
+) -> Agent:
+    """Opens a trained agent.
+
+    Args:
+        path: The directory of a run or of one of its checkpoints, a file of ``Agent.save`` or ``ale-train export``, or
+            ``"zoo:NAME"``.
+        game: The game that it shall play, if it was trained on several.
+        best: True for the best checkpoint of a run instead of the last one.
+        observation_space: The space of its environment in Python, whose observations ``predict`` then converts.
+        action_space: The space of its environment in Python, to whose actions ``predict`` then converts.
+
+    Raises:
+        ValueError: There is no such agent, or it does not play the game.
+    """
+    return Agent(path, game, best=best, observation_space=observation_space, action_space=action_space)
+
+
+def _play(
+    agent: Agent, env: VectorEnv[Any, Any, Any], episodes: int, seed: int, deterministic: bool
+) -> Scores:
+    """Plays episodes in a vector environment. Each environment plays an equal share of them."""
+    mode = autoreset_mode(env)
+    left = np.array([episodes // env.num_envs + (env_id < episodes % env.num_envs) for env_id in range(env.num_envs)])
+    returns: list[float] = []
+    lengths: list[int] = []
+    total, length = np.zeros(env.num_envs), np.zeros(env.num_envs, int)
+    observations, _ = env.reset(seed=seed)
+    state, starts = None, np.ones(env.num_envs, bool)
+    while left.any():
+        actions, state = agent.predict(observations, state, starts, deterministic)
+        observations, rewards, terminations, truncations, _ = env.step(actions)
+        ended = np.asarray(terminations) | np.asarray(truncations)
+        # With the mode NEXT_STEP, the step after the end of an episode only resets the environment.
+        is_reset = starts if mode is AutoresetMode.NEXT_STEP and length.any() else np.zeros(env.num_envs, bool)
+        total, length = np.where(is_reset, 0.0, total + rewards), np.where(is_reset, 0, length + 1)
+        for env_id in np.flatnonzero(ended & (left > 0)):
+            returns.append(float(total[env_id]))
+            lengths.append(int(length[env_id]))
+            left[env_id] -= 1
+        total[ended], length[ended] = 0.0, 0
+        starts = ended
+    return Scores({agent.game: np.array(returns)}, {agent.game: np.array(lengths)})
+
+
+def _num_rows(observations: Any) -> int:
+    """Returns the number of rows in a structure of arrays."""
+    while isinstance(observations, (dict, tuple)):
+        observations = next(iter(observations.values() if isinstance(observations, dict) else observations))
+    return len(observations)
+
+
+def _index(games: list[str], game: str | None) -> int:
+    if game is None:
+        return 0
+    known = _native.game_named(game) or game
+    for name in (game, known):
+        if name in games:
+            return games.index(name)
+    raise ValueError(f"the agent does not play {game!r}; it plays {', '.join(games)}")

@@ -1,0 +1,82 @@
+"""Conversions between the observations and actions of Gymnasium and those of learners."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector.utils import batch_space, iterate
+
+from ale_train.worker_module import worker_module
+
+__all__ = ["Conversion"]
+
+class Conversion:
+    """Converts observations to rows of bytes, and elements of actions to actions, as worker processes do.
+
+    Attributes:
+        num_envs: The number of environments.
+        spaces: The spaces of the learner, in JSON.
+    """
+
+    def __init__(self, observation_space: gymnasium.Space[Any], action_space: gymnasium.Space[Any], num_envs: int):
+        """Raises TypeError if learners do not support a space."""
+        worker = worker_module()
+        self.num_envs = num_envs
+        self._space = observation_space
+        self._observation = _supported(worker.observation_of, observation_space, True)
+        shown = self._observation
+        self._row_bytes = math.prod(shown.shape) * shown.dtype.itemsize
+        self._rows = np.zeros((num_envs, self._row_bytes), np.uint8)
+        starts = range(0, self._rows.size, max(1, self._row_bytes))
+        self._views = [shown.view(self._rows, start) for start in starts[:num_envs]]
+        self._actions = [_supported(worker.action_of, action_space) for _ in range(num_envs)]
+        described = worker.describe_box(shown.shape, shown.dtype, shown.low, shown.high)
+        self.spaces = json.dumps({"observation": described, "action": self._actions[0].describe()})
+        self._components: np.ndarray | None = None
+
+    def rows(self, observations: Iterable[Any]) -> np.ndarray:
+        """Returns the rows of observations, one for each environment, as bytes.
+
+        Raises:
+            ValueError: An observation is not in the space.
+        """
+        for env, observation in enumerate(observations):
+            self._write(observation, env)
+        return self._rows.reshape(-1).copy()
+
+    def row(self, observation: Any) -> np.ndarray:
+        """Returns the row of an observation as bytes. Raises ValueError if it is not in the space."""
+        self._write(observation, 0)
+        return self._rows[0].copy()
+
+    def _write(self, observation: Any, env: int) -> None:
+        try:
+            self._observation.write(observation, self._views[env])
+        except worker_module().Rejected as error:
+            raise ValueError(str(error)) from None
+
+    def batch_rows(self, observations: Any) -> np.ndarray:
+        """Returns the rows of the observations of a vector environment."""
+        return self.rows(iterate(batch_space(self._space, self.num_envs), observations))
+
+    def actions(self, elements: np.ndarray) -> np.ndarray:
+        """Returns the actions of all environments, given their elements as int32 or float32."""
+        if self._components is None:
+            self._components = np.empty(elements.nbytes, np.uint8)
+            stride = elements.nbytes // self.num_envs
+            for env, action in enumerate(self._actions):
+                action.bind(self._components, env * stride)
+        self._components[:] = elements.view(np.uint8)
+        return np.stack([action.read() for action in self._actions])
+
+
+def _supported(parse: Any, space: gymnasium.Space[Any], *arguments: Any) -> Any:
+    try:
+        return parse(space, *arguments)
+    except TypeError:
+        raise TypeError(f"learners do not support the space {space}") from None

@@ -1,0 +1,135 @@
+"""A learner for training loops of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from ale_train import _native
+from ale_train.bridge import final_rows
+from ale_train.conversion import Conversion
+from ale_train.program import assignments
+
+__all__ = ["Learner"]
+
+#: The name of the game, which stands for environments that the learner does not know.
+_GAME = "python:__vector__:environments"
+
+
+class Learner:
+    """A learner that observes environments of the caller::
+
+        learner = Learner("ppo", env.single_observation_space, env.single_action_space, env.num_envs)
+        observations, _ = env.reset(seed=1)
+        while not learner.is_complete:
+            observations, *results = env.step(learner.act(observations))
+            learner.observe(observations, *results)
+            metrics = learner.update()
+
+    Attributes:
+        num_envs: The number of environments.
+    """
+
+    def __init__(
+        self,
+        algorithm: str,
+        observation_space: gymnasium.Space[Any],
+        action_space: gymnasium.Space[Any],
+        num_envs: int,
+        *,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        total_steps: int = 1_000_000,
+        preset: str | None = None,
+        seed: int | None = None,
+        **settings: Any,
+    ) -> None:
+        """Creates a learner with fresh weights.
+
+        Args:
+            algorithm: ``"ppo"``, ``"dqn"``, ``"pqn"`` or ``"sac"``.
+            observation_space: The space of the observations of a single environment.
+            action_space: The space of its actions.
+            num_envs: The number of environments.
+            autoreset_mode: When the environments are reset: ``NEXT_STEP``, or ``SAME_STEP``, which needs ``final_obs``
+                in the infos.
+            total_steps: The number of steps of all environments, which schedules depend on.
+            preset: The name of a preset.
+            seed: The seed of the weights and actions.
+            settings: Values of the experiment, as for ``ale_train.PPO``.
+
+        Raises:
+            TypeError: A space is not supported.
+            ValueError: A setting is unknown or out of range.
+        """
+        self.num_envs = num_envs
+        self._is_same_step = autoreset_mode is AutoresetMode.SAME_STEP
+        self._conversion = Conversion(observation_space, action_space, num_envs)
+        options = {"--preset": preset, "--seed": seed}
+        flags = [part for flag, value in options.items() if value is not None for part in (flag, str(value))]
+        settings = {"num_envs": num_envs, "total_frames": total_steps, **settings}
+        arguments = [algorithm, "--games", _GAME, *flags, *assignments(algorithm, settings)]
+        mode = "SameStep" if self._is_same_step else "NextStep"
+        self._native = _native.NativeLearner(arguments, self._conversion.spaces, num_envs, mode)
+
+    def act(self, observations: Any) -> np.ndarray:
+        """Returns an action for each environment.
+
+        Args:
+            observations: Those that ``reset`` returned, or that were observed last.
+
+        Raises:
+            ValueError: The call is out of order, or the observations are others.
+        """
+        return self._conversion.actions(self._native.act(self._conversion.batch_rows(observations)))
+
+    def observe(
+        self,
+        observations: Any,
+        rewards: np.ndarray,
+        terminations: np.ndarray,
+        truncations: np.ndarray,
+        infos: dict[str, Any],
+    ) -> None:
+        """Observes what the environments returned for the last actions.
+
+        Raises:
+            ValueError: The call is out of order, or an array has the wrong length.
+        """
+        rows = self._conversion.batch_rows(observations)
+        terminated, truncated = np.asarray(terminations, bool), np.asarray(truncations, bool)
+        ended = terminated | truncated
+        last = final_rows(self._conversion, infos, ended, rows) if self._is_same_step else rows
+        self._native.observe(rows, np.asarray(rewards, np.float32), terminated, truncated, last)
+
+    def update(self) -> dict[str, float] | None:
+        """Updates the network if an update is due, and returns its metrics. Returns None if none is due."""
+        metrics = self._native.update()
+        return None if metrics is None else dict(metrics)
+
+    @property
+    def updates(self) -> int:
+        """The number of updates so far."""
+        return self._native.progress()[0]
+
+    @property
+    def is_complete(self) -> bool:
+        """True once the learner has learned from ``total_steps`` steps."""
+        return self._native.progress()[1]
+
+    def state_dict(self) -> dict[str, bytes]:
+        """Returns the complete state, from which training continues bit for bit. Not between ``act`` and ``observe``.
+
+        The next call after ``load_state_dict`` is ``act``, with the observations that were observed last.
+        """
+        return {"learner": self._native.state()}
+
+    def load_state_dict(self, state: dict[str, bytes]) -> None:
+        """Restores a state.
+
+        Raises:
+            ValueError: It is that of another learner.
+        """
+        self._native.restore(state["learner"])

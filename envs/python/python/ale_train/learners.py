@@ -1,0 +1,267 @@
+"""The learners: runs of the program from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from ale_train import _native
+from ale_train.agents import Agent, PlayerState, Scores
+from ale_train.bridge import Bridge
+from ale_train.program import assignments, run
+from ale_train.training_env import TrainingEnv
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ale_train import pytorch
+
+__all__ = ["DQN", "PPO", "PQN", "SAC", "Algorithm", "Callback"]
+
+#: Receives each record of a run: the point of the run and its metrics. Returning True stops the run.
+Callback = Callable[[dict[str, Any]], "bool | None"]
+
+#: The directory of runs.
+_RUNS = Path("checkpoints")
+#: The name of the file with definitions in the directory of a run.
+_DEFINITIONS = "environments.pickle"
+#: The configuration of a run, which exists from its start on.
+_CONFIG = "config.toml"
+
+
+class Algorithm:
+    """A run: an agent in training, in a directory with curves, checkpoints and the configuration.
+
+    ``ale-train resume``, ``report``, ``eval`` and the other commands work on the directory too.
+
+    Attributes:
+        run_dir: The directory of the run.
+        num_timesteps: The number of steps of all environments at the newest checkpoint.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(
+        self,
+        env: Any,
+        *,
+        num_envs: int | None = None,
+        preset: str | None = None,
+        config: str | os.PathLike[str] | None = None,
+        seed: int | None = None,
+        run_dir: str | os.PathLike[str] | None = None,
+        init_from: str | os.PathLike[str] | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
+        verbose: bool = True,
+        **settings: Any,
+    ) -> None:
+        """Checks the settings. Nothing is written before ``learn``.
+
+        Args:
+            env: The id of a game or a task, of this package or of Gymnasium; a class or a function that makes an
+                environment; a list of them, which one network learns; or a vector environment of Gymnasium, which is
+                stepped in this process.
+            num_envs: The number of environments of each game.
+            preset: The name of a preset, as ``ale-train presets`` lists them.
+            config: A file that describes the experiment.
+            seed: The seed of the run.
+            run_dir: The directory of the run, by default one in ``checkpoints``.
+            init_from: A trained agent whose weights the run starts with.
+            env_kwargs: Keyword arguments of environments in Python.
+            verbose: False prints warnings only.
+            settings: Values of the experiment, by names such as ``learning_rate`` or, in a dictionary, by section:
+                ``policy={"hidden_size": 256}``.
+
+        Raises:
+            TypeError: ``env`` is none of these.
+            ValueError: A setting is unknown or out of range.
+        """
+        self._env = TrainingEnv.of(env)
+        self._verbose = verbose
+        self._kwargs = dict(env_kwargs or {})
+        if self._env.vector is not None:
+            if num_envs not in (None, self._env.vector.num_envs):
+                raise ValueError(f"num_envs is {num_envs}, but the vector environment has {self._env.vector.num_envs}")
+            num_envs = self._env.vector.num_envs
+        arguments: list[str | os.PathLike[str]] = [self.name, "--games", ",".join(self._env.names)]
+        options = {"--preset": preset, "--config": config, "--seed": seed, "--num-envs": num_envs}
+        for flag, value in {**options, "--init-from": init_from}.items():
+            arguments += [] if value is None else [flag, str(value)]
+        if self._kwargs:
+            settings = {**settings, "environments.gymnasium.kwargs": self._kwargs}
+        settings = {"evaluation.episodes": 0, "environments.gymnasium.python": sys.executable, **settings}
+        self._arguments = [*arguments, *assignments(self.name, settings)]
+        self._frames_per_step: int = _native.frames_per_step(self._arguments)
+        self.run_dir = Path(run_dir) if run_dir is not None else self._default_run_dir(seed)
+        if (self.run_dir / _CONFIG).exists():
+            raise ValueError(f"{self.run_dir} contains a run; continue it with {type(self).__name__}.load")
+        self._agent: Agent | None = None
+
+    @classmethod
+    def load(
+        cls, run_dir: str | os.PathLike[str], env: VectorEnv[Any, Any, Any] | None = None, *, verbose: bool = True
+    ) -> Self:
+        """Opens a run, to continue it or to use its agent.
+
+        Args:
+            run_dir: The directory of the run.
+            env: The vector environment, if the run was started with one.
+            verbose: False prints warnings only.
+
+        Raises:
+            ValueError: There is no such run, or it is one of another algorithm.
+        """
+        directory = Path(run_dir)
+        if not (directory / _CONFIG).exists():
+            raise ValueError(f"{directory} contains no run")
+        experiment = json.loads(_native.experiment(os.fspath(directory)))
+        algorithm = experiment["experiment"]["algorithm"]
+        if algorithm != cls.name:
+            raise ValueError(f"{directory} is a run of {algorithm}, not of {cls.name}")
+        self = cls.__new__(cls)
+        games = experiment["environments"]["games"]
+        self._env = TrainingEnv(tuple(games)) if env is None else TrainingEnv.of(env)
+        self._verbose, self._kwargs, self._arguments, self._agent = verbose, {}, [], None
+        self._frames_per_step = experiment["environments"].get("frame_skip", 1)
+        self.run_dir = directory
+        return self
+
+    def learn(self, total_steps: int, callback: Callback | None = None) -> Self:
+        """Trains for this number of further steps of all environments together.
+
+        Ctrl-C writes a checkpoint and raises ``KeyboardInterrupt``; another call continues.
+
+        Args:
+            total_steps: The number of steps. The last update may need a few less.
+            callback: Called with each record of ``metrics.jsonl``; returning True ends the call with a checkpoint.
+
+        Raises:
+            ValueError: The run cannot start with these settings.
+            RuntimeError: Training failed.
+        """
+        frames = max(1, total_steps) * self._frames_per_step
+        if (self.run_dir / _CONFIG).exists():
+            trained = self._progress()[0]
+            command: list[Any] = ["resume", self.run_dir, "--total-frames", str(trained + frames)]
+        else:
+            command = [*self._arguments, "--run-dir", self.run_dir, "--total-frames", str(frames), *self._define()]
+        self._agent = None
+        bridge = None if self._env.vector is None else Bridge(self._env.vector)
+        observer = None if callback is None else lambda record: bool(callback(json.loads(record)))
+        run([*command, *([] if self._verbose else ["--quiet"])], bridge, observer)
+        return self
+
+    @property
+    def num_timesteps(self) -> int:
+        """The number of steps of all environments at the newest checkpoint."""
+        return self._progress()[1]
+
+    @property
+    def agent(self) -> Agent:
+        """The agent of the newest checkpoint.
+
+        Raises:
+            ValueError: The run has not started.
+        """
+        if self._agent is None:
+            if not (self.run_dir / _CONFIG).exists():
+                raise ValueError("there is no agent before the first call of learn")
+            observations, actions = self._env.spaces(self._kwargs) or (None, None)
+            self._agent = Agent(self.run_dir, observation_space=observations, action_space=actions)
+        return self._agent
+
+    def predict(
+        self,
+        observation: Any,
+        state: PlayerState | None = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = False,
+    ) -> tuple[np.ndarray, PlayerState | None]:
+        """Chooses actions. ``Agent.predict`` describes the arguments."""
+        return self.agent.predict(observation, state, episode_start, deterministic)
+
+    def evaluate(
+        self,
+        episodes: int = 30,
+        *,
+        seed: int = 0,
+        deterministic: bool = False,
+        env: VectorEnv[Any, Any, Any] | None = None,
+    ) -> Scores:
+        """Plays full episodes of each game. ``Agent.evaluate`` describes the arguments.
+
+        A run with a vector environment uses that, unless another is given.
+        """
+        env = self._env.vector if env is None else env
+        return self.agent.evaluate(episodes, seed=seed, deterministic=deterministic, env=env)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the agent to a ``.safetensors`` file."""
+        self.agent.save(path)
+
+    def record(
+        self, path: str | os.PathLike[str], *, seed: int = 0, max_steps: int = 1000, deterministic: bool = False
+    ) -> None:
+        """Writes a video of an episode. ``Agent.record`` describes the arguments."""
+        self.agent.record(path, seed=seed, max_steps=max_steps, deterministic=deterministic)
+
+    def make_vec(self, num_envs: int = 1, **options: Any) -> VectorEnv[Any, Any, Any]:
+        """Creates environments like those of the run, for evaluation."""
+        return self.agent.make_vec(num_envs, **options)
+
+    def to_torch(self) -> pytorch.Agent:
+        """Returns the network as a PyTorch module with the names of CleanRL."""
+        return self.agent.to_torch()
+
+    def _progress(self) -> tuple[int, int, int]:
+        return _native.progress(os.fspath(self.run_dir)) or (0, 0, 0)
+
+    def _define(self) -> list[str]:
+        """Writes the definitions of the environments, and returns the flags that name the file."""
+        if not self._env.definitions:
+            return []
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        path = (self.run_dir / _DEFINITIONS).absolute()
+        self._env.write_definitions(path)
+        return assignments(self.name, {"environments.gymnasium.definitions": path})
+
+    def _default_run_dir(self, seed: int | None) -> Path:
+        """Returns a new directory with the naming scheme of the program."""
+        names = self._env.names
+        games = "-".join(names).replace(":", "-") if len(names) <= 3 else f"{len(names)}-games"
+        prefix = f"{games.replace('/', '-')}__{self.name}__{1 if seed is None else seed}__"
+        started = int(time.time())
+        candidates = (_RUNS / f"{prefix}{started + later}" for later in range(2**31))
+        return next(path for path in candidates if not path.exists())
+
+
+class PPO(Algorithm):
+    """Proximal policy optimisation, for discrete and continuous actions."""
+
+    name = "ppo"
+
+
+class DQN(Algorithm):
+    """DQN and its extensions up to Rainbow, for discrete actions."""
+
+    name = "dqn"
+
+
+class PQN(Algorithm):
+    """The parallelised Q-network, for discrete actions."""
+
+    name = "pqn"
+
+
+class SAC(Algorithm):
+    """Soft actor-critic, for bounded continuous actions."""
+
+    name = "sac"

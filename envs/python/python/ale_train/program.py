@@ -1,0 +1,62 @@
+"""Commands of the program in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ale_train import _native
+from ale_train.bridge import Bridge
+
+__all__ = ["assignments", "run"]
+
+
+def run(
+    arguments: Sequence[str | os.PathLike[str]],
+    bridge: Bridge | None = None,
+    observer: Callable[[str], bool] | None = None,
+) -> bytes:
+    """Runs a command and returns what it writes to standard output.
+
+    Args:
+        arguments: The arguments, without the name of the program.
+        bridge: The environments of a run whose game has the name of the bridge.
+        observer: Called with each record of a run in JSON; true ends the run with a checkpoint.
+
+    Raises:
+        ValueError: An argument is invalid.
+        RuntimeError: The command failed.
+        KeyboardInterrupt: Ctrl-C, after a run has written a checkpoint.
+    """
+    return _native.run_command([os.fspath(argument) for argument in arguments], bridge, observer)
+
+
+def assignments(algorithm: str, settings: Mapping[str, Any]) -> list[str]:
+    """Returns the flags that set keys of an experiment.
+
+    Args:
+        algorithm: The algorithm, in whose section a name without a section is looked for first.
+        settings: Values by short names such as ``learning_rate`` or by keys such as ``policy.lstm``. A dictionary has
+            the keys of a section.
+
+    Raises:
+        ValueError: A name is unknown.
+    """
+    flags = []
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            inner = {f"{name}.{key}": entry for key, entry in value.items()}
+            flags += assignments(algorithm, inner)
+        else:
+            flags += ["--set", f"{_native.key_of_setting(name, algorithm)}={_toml(value)}"]
+    return flags
+
+
+def _toml(value: Any) -> str:
+    """Returns a value in TOML, which shares the syntax of these types with JSON."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    # NumPy's scalars have the method item.
+    return json.dumps(value, default=lambda value: value.item()).replace("Infinity", "inf").replace("NaN", "nan")

@@ -1,0 +1,99 @@
+use std::path::PathBuf;
+
+use ale_train::embedding::{Agent, PlayerId};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+
+use super::{from_call, to_array, to_vec};
+
+/// A trained agent, without the conversions of observations and actions.
+#[pyclass(frozen, module = "ale_train._native")]
+pub(crate) struct NativeAgent(Agent);
+
+#[pymethods]
+impl NativeAgent {
+    /// Opens an agent: a run, a checkpoint, a file or `zoo:NAME`.
+    #[new]
+    #[pyo3(signature = (path, best=false))]
+    fn new(py: Python<'_>, path: PathBuf, best: bool) -> PyResult<Self> {
+        py.detach(|| Agent::open(path, best)).map(Self).map_err(from_call)
+    }
+
+    /// The names of the games.
+    #[getter]
+    fn tasks(&self) -> Vec<String> {
+        self.0.tasks.iter().map(|task| task.name.clone()).collect()
+    }
+
+    /// The experiment in JSON.
+    #[getter]
+    fn experiment(&self) -> &str {
+        &self.0.experiment
+    }
+
+    /// The number of emulated frames of training.
+    #[getter]
+    fn frames(&self) -> u64 {
+        self.0.frames
+    }
+
+    /// True if the network is recurrent.
+    #[getter]
+    fn is_recurrent(&self) -> bool {
+        self.0.is_recurrent
+    }
+
+    /// The shape and the dtype of an observation of the network.
+    #[getter]
+    fn observation(&self) -> (Vec<usize>, &'static str) {
+        let space = &self.0.observation_space;
+        (space.shape().unwrap_or_default(), space.dtype().map_or("float32", rl_env::Dtype::name))
+    }
+
+    /// The shape and the dtype of an action in a game.
+    fn action(&self, task: usize) -> PyResult<(Vec<usize>, &'static str)> {
+        let task =
+            self.0.tasks.get(task).ok_or_else(|| PyIndexError::new_err("the agent has no such game"))?;
+        let space = &task.action_space;
+        Ok((space.shape().unwrap_or_default(), space.dtype().map_or("float32", rl_env::Dtype::name)))
+    }
+
+    /// Creates a player for some environments of a game.
+    fn player(
+        &self,
+        py: Python<'_>,
+        task: usize,
+        num_envs: usize,
+        greedy: bool,
+        seed: u64,
+    ) -> PyResult<Player> {
+        let id = py.detach(|| self.0.player(task, num_envs, greedy, seed)).map_err(from_call)?;
+        Ok(Player { id })
+    }
+
+    /// Removes a player.
+    fn remove(&self, py: Python<'_>, player: &Player) -> PyResult<()> {
+        py.detach(|| self.0.remove(player.id)).map_err(from_call)
+    }
+
+    /// Returns the elements of the actions of all rows. `observations` are bytes, and `starts` is true where an episode
+    /// starts.
+    fn act<'py>(
+        &self,
+        py: Python<'py>,
+        player: &Player,
+        observations: PyReadonlyArray1<'py, u8>,
+        starts: PyReadonlyArray1<'py, bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (observations, starts) = (to_vec(&observations)?, to_vec(&starts)?);
+        let actions = py.detach(|| self.0.act(player.id, observations, starts)).map_err(from_call)?;
+        Ok(to_array(py, actions))
+    }
+}
+
+/// A player of an agent, with its state.
+#[pyclass(frozen, module = "ale_train._native")]
+pub(crate) struct Player {
+    id: PlayerId,
+}

@@ -1,0 +1,91 @@
+use std::ffi::OsString;
+
+use ale_train::embedding::{Learner, Transition};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rl_env::AutoresetMode;
+
+use super::{from_call, spaces_of, to_array, to_vec};
+
+/// A learner, without the conversions of observations and actions.
+#[pyclass(frozen, module = "ale_train._native")]
+pub(crate) struct NativeLearner(Learner);
+
+#[pymethods]
+impl NativeLearner {
+    /// Creates a learner from the arguments of a training command, and the spaces as worker.py describes them.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        arguments: Vec<OsString>,
+        spaces: &str,
+        num_envs: usize,
+        autoreset_mode: &str,
+    ) -> PyResult<Self> {
+        let (observation, action) = spaces_of(spaces)?;
+        let mode = match autoreset_mode {
+            "NextStep" => AutoresetMode::NextStep,
+            "SameStep" => AutoresetMode::SameStep,
+            other => {
+                let message =
+                    format!("the autoreset mode is {other}, but learners need NextStep or SameStep");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        py.detach(|| Learner::new(arguments, observation, action, num_envs, mode))
+            .map(Self)
+            .map_err(from_call)
+    }
+
+    /// Returns the elements of the actions of all rows.
+    fn act<'py>(
+        &self,
+        py: Python<'py>,
+        observations: PyReadonlyArray1<'py, u8>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let observations = to_vec(&observations)?;
+        Ok(to_array(py, py.detach(|| self.0.act(observations)).map_err(from_call)?))
+    }
+
+    /// Observes the results of the last actions.
+    fn observe<'py>(
+        &self,
+        py: Python<'py>,
+        observations: PyReadonlyArray1<'py, u8>,
+        rewards: PyReadonlyArray1<'py, f32>,
+        terminated: PyReadonlyArray1<'py, bool>,
+        truncated: PyReadonlyArray1<'py, bool>,
+        final_observations: PyReadonlyArray1<'py, u8>,
+    ) -> PyResult<()> {
+        let transition = Transition {
+            observations: to_vec(&observations)?,
+            rewards: to_vec(&rewards)?,
+            terminated: to_vec(&terminated)?,
+            truncated: to_vec(&truncated)?,
+            final_observations: to_vec(&final_observations)?,
+        };
+        py.detach(|| self.0.observe(transition)).map_err(from_call)
+    }
+
+    /// Updates the network if an update is due, and returns its metrics.
+    fn update(&self, py: Python<'_>) -> PyResult<Option<Vec<(String, f64)>>> {
+        py.detach(|| self.0.update()).map_err(from_call)
+    }
+
+    /// Returns the number of updates, and true if training is complete.
+    fn progress(&self, py: Python<'_>) -> PyResult<(u64, bool)> {
+        py.detach(|| self.0.progress()).map_err(from_call)
+    }
+
+    /// Returns the complete state.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &py.detach(|| self.0.state()).map_err(from_call)?))
+    }
+
+    /// Restores a state.
+    fn restore(&self, py: Python<'_>, state: Vec<u8>) -> PyResult<()> {
+        py.detach(|| self.0.restore(state)).map_err(from_call)
+    }
+}

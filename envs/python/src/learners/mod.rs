@@ -1,0 +1,46 @@
+//! The program and its learners.
+
+mod agent;
+mod learner;
+mod program;
+mod vector_env;
+
+pub(crate) use agent::NativeAgent;
+pub(crate) use learner::NativeLearner;
+pub(crate) use program::{
+    experiment, frames_per_step, key_of_setting, main, progress, run_command, worker_source,
+};
+
+use ale_train::embedding::CallError;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use rl_env::{ActionBuffer, Space};
+
+/// Returns a `ValueError` for invalid arguments, otherwise a `RuntimeError`.
+fn from_call(error: CallError) -> PyErr {
+    match error {
+        CallError::Arguments(text) => PyValueError::new_err(text),
+        CallError::Failed(text) => PyRuntimeError::new_err(text),
+        CallError::Interrupted(text) => PyKeyboardInterrupt::new_err(text),
+    }
+}
+
+/// Returns the spaces that worker.py describes in JSON.
+fn spaces_of(described: &str) -> PyResult<(Space, Space)> {
+    let spaces = gymnasium_workers::described_spaces(described);
+    spaces.ok_or_else(|| PyValueError::new_err("the description of the spaces is not valid"))
+}
+
+/// Returns the elements of actions as an array of int32 or float32.
+fn to_array(py: Python<'_>, actions: ActionBuffer) -> Bound<'_, PyAny> {
+    match actions {
+        ActionBuffer::Discrete(elements) => PyArray1::from_vec(py, elements).into_any(),
+        ActionBuffer::Continuous(elements) => PyArray1::from_vec(py, elements).into_any(),
+    }
+}
+
+/// Returns the elements of an array.
+fn to_vec<T: numpy::Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> PyResult<Vec<T>> {
+    Ok(array.as_slice()?.to_vec())
+}

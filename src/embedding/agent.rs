@@ -1,0 +1,155 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use algorithms::{Task, VectorSpec};
+use anyhow::{Context, Result, ensure};
+use rl_env::{ActionBuffer, AutoresetMode, Batch, Space};
+
+use super::error::CallError;
+use super::own_thread::OwnThread;
+use crate::agent::TrainedAgent;
+use crate::cli::CheckpointArgs;
+use crate::learner::{self, Player};
+use crate::telemetry::Printer;
+use crate::threads::set_threads;
+
+/// A trained agent that acts on observations of the caller.
+pub struct Agent {
+    on_thread: OwnThread<Acting>,
+    /// The games that it was trained on.
+    pub tasks: Vec<AgentTask>,
+    /// The space of its observations.
+    pub observation_space: Space,
+    /// Its experiment as JSON.
+    pub experiment: String,
+    /// The number of emulated frames of its training.
+    pub frames: u64,
+    /// True if its network is recurrent: then its players have a state.
+    pub is_recurrent: bool,
+}
+
+/// A game that an agent plays.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentTask {
+    /// The name.
+    pub name: String,
+    /// The action space.
+    pub action_space: Space,
+}
+
+/// Identifies a player of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlayerId(u64);
+
+/// The part on the agent's thread.
+struct Acting {
+    learner: Box<dyn learner::Learner>,
+    players: BTreeMap<PlayerId, Playing>,
+    next: u64,
+}
+
+struct Playing {
+    player: Box<dyn Player>,
+    batch: Batch,
+}
+
+impl Agent {
+    /// Opens an agent: the directory of a run or of a checkpoint, a file of `ale-train export`, or `zoo:NAME`. `best`
+    /// chooses the best checkpoint of a run instead of the last one.
+    pub fn open(path: PathBuf, best: bool) -> Result<Self, CallError> {
+        let args = CheckpointArgs { checkpoint: path, best };
+        let trained = TrainedAgent::open(&args, &Printer::Quiet)?;
+        let (frames, is_recurrent) = (trained.frames, trained.experiment.policy.lstm > 0);
+        let experiment = json_of(&trained)?;
+        // Opened again on the thread, because networks stay on the thread that creates them.
+        let on_thread = OwnThread::new(move || {
+            let trained = TrainedAgent::open(&args, &Printer::Quiet)?;
+            set_threads(trained.experiment.num_threads())?;
+            Ok(Acting { learner: trained.restore()?, players: BTreeMap::new(), next: 0 })
+        })?;
+        let spec = on_thread.call(|acting| Ok(acting.learner.spec().clone()))?;
+        let tasks = spec.tasks.iter();
+        let tasks =
+            tasks.map(|task| AgentTask { name: task.name.clone(), action_space: task.actions.space() });
+        Ok(Self {
+            on_thread,
+            tasks: tasks.collect(),
+            observation_space: spec.observation_space,
+            experiment,
+            frames,
+            is_recurrent,
+        })
+    }
+
+    /// Creates a player for `num_envs` environments of the game with this index in `tasks`. It takes the best actions
+    /// if `greedy` is true, and samples them with `seed` otherwise.
+    pub fn player(
+        &self,
+        task: usize,
+        num_envs: usize,
+        greedy: bool,
+        seed: u64,
+    ) -> Result<PlayerId, CallError> {
+        self.on_thread.call(move |acting| Ok(acting.player(task, num_envs, greedy, seed)?))
+    }
+
+    /// Removes a player.
+    pub fn remove(&self, player: PlayerId) -> Result<(), CallError> {
+        self.on_thread.call(move |acting| {
+            acting.players.remove(&player);
+            Ok(())
+        })
+    }
+
+    /// Returns an action for each observation. `observations` are the rows of all environments, one after the other,
+    /// and `starts` is true where an episode starts.
+    pub fn act(
+        &self,
+        player: PlayerId,
+        observations: Vec<u8>,
+        starts: Vec<bool>,
+    ) -> Result<ActionBuffer, CallError> {
+        self.on_thread.call(move |acting| Ok(acting.act(player, &observations, starts)?))
+    }
+}
+
+/// Returns the experiment of an agent as JSON.
+fn json_of(trained: &TrainedAgent) -> Result<String> {
+    let experiment: toml::Table = toml::from_str(&trained.experiment.to_toml()?)?;
+    Ok(serde_json::to_string(&experiment)?)
+}
+
+impl Acting {
+    fn player(&mut self, task: usize, num_envs: usize, greedy: bool, seed: u64) -> Result<PlayerId> {
+        let trained = self.learner.spec();
+        let task: Task = trained.tasks.get(task).context("the agent has no such game")?.clone();
+        let spec = VectorSpec {
+            tasks: vec![task],
+            task_ids: vec![0; num_envs],
+            autoreset_mode: AutoresetMode::SameStep,
+            ..trained.clone()
+        };
+        let player = self.learner.player(&spec, greedy, seed)?;
+        let batch = Batch::new(num_envs, spec.observation_space.byte_len(), true);
+        let id = PlayerId(self.next);
+        self.next += 1;
+        self.players.insert(id, Playing { player, batch });
+        Ok(id)
+    }
+
+    fn act(&mut self, player: PlayerId, observations: &[u8], starts: Vec<bool>) -> Result<ActionBuffer> {
+        let Playing { player, batch } = self.players.get_mut(&player).context("the player was removed")?;
+        let (rows, row_bytes) = (batch.len(), batch.observations.row_bytes());
+        ensure!(
+            observations.len() == rows * row_bytes && starts.len() == rows,
+            "{} bytes of observations and {} starts are not those of {rows} environments",
+            observations.len(),
+            starts.len()
+        );
+        let given = observations.chunks(row_bytes.max(1));
+        batch.observations.rows_mut().zip(given).for_each(|(row, given)| row.copy_from_slice(given));
+        // A row after the end of an episode is the first of the next one.
+        batch.terminated = starts;
+        Ok(player.act(batch)?)
+    }
+}
