@@ -1,7 +1,7 @@
 """The build backend (PEP 517): maturin, with the licences in the wheel.
 
-If ``ALE_TRAIN_WITHOUT_PROGRAM`` is set, the module lacks the program and the learners, which are most of what there is to
-compile. There are no source distributions: they would lack the crates of the workspace.
+If ``ALE_TRAIN_WITHOUT_PROGRAM`` is set, the module lacks the program and the learners, which are most of what there is
+to compile. There are no source distributions: they would lack the crates of the workspace.
 """
 
 from __future__ import annotations

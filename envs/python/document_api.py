@@ -24,6 +24,24 @@ WIDTH = 118
 #: name of the chapter is "API: " with the title.
 PAGES = [
     (
+        "learners.md",
+        "learners",
+        "`import ale_train` provides these names, except `Algorithm`, which the four algorithms derive from, and "
+        "`PlayerState`.",
+        [
+            "learners:Algorithm",
+            "learners:PPO",
+            "learners:DQN",
+            "learners:PQN",
+            "learners:SAC",
+            "learner:Learner",
+            "agents:load_agent",
+            "agents:Agent",
+            "agents:Scores",
+            "agents:PlayerState",
+        ],
+    ),
+    (
         "vector-environments.md",
         "vector environments",
         "`import ale_train` provides these names, except `ALEVectorInterface`, which is the attribute `ale` of "

@@ -35,7 +35,7 @@ def chapters():
     done = subprocess.run(script, input=json.dumps([{}, book]), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     filled = [item["Chapter"] for item in json.loads(done.stdout)["items"]]
-    assert len(filled) == 5
+    assert len(filled) == 6
     return {chapter["path"]: chapter["content"] for chapter in filled}
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
-import gymnasium
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from ale_train.by_id import make_vec
 from ale_train.names import is_task
+from ale_train.training_env import definition_of, make_env, read_definitions
 
 __all__ = ["ATARI_OPTIONS", "atari_options", "make_agent_envs"]
 
@@ -59,35 +57,7 @@ def make_agent_envs(
     return make_vec(game, num_envs, **{**atari_options(game, experiment), **options})
 
 
-def _in_python(
-    game: str, settings: dict[str, Any], num_envs: int, options: dict[str, Any]
-) -> VectorEnv[Any, Any, Any]:
-    definition = _definition(game, settings.get("definitions"))
+def _in_python(game: str, settings: dict[str, Any], num_envs: int, options: dict[str, Any]) -> VectorEnv[Any, Any, Any]:
+    definition = definition_of(game, read_definitions(settings.get("definitions")))
     kwargs = {**settings.get("kwargs", {}), **options}
-
-    def make() -> gymnasium.Env[Any, Any]:
-        if isinstance(definition, (str, EnvSpec)):
-            return gymnasium.make(definition, **kwargs)
-        return definition(**kwargs)
-
-    return SyncVectorEnv([make] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
-
-
-def _definition(game: str, path: str | None) -> Any:
-    """Returns what the name of a game refers to: an id, a specification or a callable."""
-    if game.startswith("python:__vector__:"):
-        raise ValueError(f"the environments of {game} are an object of the program that trained the agent")
-    if path is not None:
-        with open(path, "rb") as file:
-            pickle.load(file)
-            definitions = pickle.load(file)
-        if game in definitions:
-            return definitions[game]
-    kind, _, rest = game.partition(":")
-    if kind == "gymnasium":
-        return rest
-    module, _, name = rest.rpartition(":")
-    found = __import__(module, fromlist=["_"])
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
+    return SyncVectorEnv([lambda: make_env(definition, kwargs)] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)

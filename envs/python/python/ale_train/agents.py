@@ -80,7 +80,9 @@ class Agent:
         self.experiment: dict[str, Any] = json.loads(self._native.experiment)
         if (observation_space is None) != (action_space is None):
             raise TypeError("give both spaces or none of them")
-        self._spaces = None if observation_space is None else (observation_space, action_space)
+        self._spaces: tuple[gymnasium.Space[Any], gymnasium.Space[Any]] | None = None
+        if observation_space is not None and action_space is not None:
+            self._spaces = observation_space, action_space
         self._conversions: dict[int, Conversion] = {}
         self._players: dict[tuple[int, bool], _native.Player] = {}
 
@@ -246,9 +248,7 @@ def load_agent(
     return Agent(path, game, best=best, observation_space=observation_space, action_space=action_space)
 
 
-def _play(
-    agent: Agent, env: VectorEnv[Any, Any, Any], episodes: int, seed: int, deterministic: bool
-) -> Scores:
+def _play(agent: Agent, env: VectorEnv[Any, Any, Any], episodes: int, seed: int, deterministic: bool) -> Scores:
     """Plays episodes in a vector environment. Each environment plays an equal share of them."""
     mode = autoreset_mode(env)
     left = np.array([episodes // env.num_envs + (env_id < episodes % env.num_envs) for env_id in range(env.num_envs)])

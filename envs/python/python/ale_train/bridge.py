@@ -22,7 +22,7 @@ def autoreset_mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
     """
     mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
     if mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
-        raise ValueError(f"the autoreset mode of the vector environment is {mode}; learners need NEXT_STEP or SAME_STEP")
+        raise ValueError(f"the autoreset mode of the environments is {mode}; learners need NEXT_STEP or SAME_STEP")
     return AutoresetMode(mode)
 
 
@@ -41,7 +41,7 @@ def final_rows(conversion: Conversion, infos: dict[str, Any], ended: np.ndarray,
         raise ValueError("infos has no final_obs, which vector environments with the mode SAME_STEP provide")
     last = rows.reshape(conversion.num_envs, -1).copy()
     for env in np.flatnonzero(ended):
-        last[env] = conversion.row(_of_env(infos["final_obs"], env))
+        last[env] = conversion.row(_of_env(infos["final_obs"], int(env)))
     return last.reshape(-1)
 
 

@@ -15,6 +15,7 @@ from ale_train.worker_module import worker_module
 
 __all__ = ["Conversion"]
 
+
 class Conversion:
     """Converts observations to rows of bytes, and elements of actions to actions, as worker processes do.
 
@@ -47,12 +48,14 @@ class Conversion:
         """
         for env, observation in enumerate(observations):
             self._write(observation, env)
-        return self._rows.reshape(-1).copy()
+        rows: np.ndarray = self._rows.reshape(-1).copy()
+        return rows
 
     def row(self, observation: Any) -> np.ndarray:
         """Returns the row of an observation as bytes. Raises ValueError if it is not in the space."""
         self._write(observation, 0)
-        return self._rows[0].copy()
+        row: np.ndarray = self._rows[0].copy()
+        return row
 
     def _write(self, observation: Any, env: int) -> None:
         try:

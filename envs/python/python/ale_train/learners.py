@@ -17,7 +17,7 @@ from ale_train import _native
 from ale_train.agents import Agent, PlayerState, Scores
 from ale_train.bridge import Bridge
 from ale_train.program import assignments, run
-from ale_train.training_env import TrainingEnv
+from ale_train.training_env import TrainingEnv, read_definitions
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -91,7 +91,7 @@ class Algorithm:
             if num_envs not in (None, self._env.vector.num_envs):
                 raise ValueError(f"num_envs is {num_envs}, but the vector environment has {self._env.vector.num_envs}")
             num_envs = self._env.vector.num_envs
-        arguments: list[str | os.PathLike[str]] = [self.name, "--games", ",".join(self._env.names)]
+        arguments = [self.name, "--games", ",".join(self._env.names)]
         options = {"--preset": preset, "--config": config, "--seed": seed, "--num-envs": num_envs}
         for flag, value in {**options, "--init-from": init_from}.items():
             arguments += [] if value is None else [flag, str(value)]
@@ -116,6 +116,8 @@ class Algorithm:
             env: The vector environment, if the run was started with one.
             verbose: False prints warnings only.
 
+        Opening a run with environments in Python can execute code of the run.
+
         Raises:
             ValueError: There is no such run, or it is one of another algorithm.
         """
@@ -127,10 +129,15 @@ class Algorithm:
         if algorithm != cls.name:
             raise ValueError(f"{directory} is a run of {algorithm}, not of {cls.name}")
         self = cls.__new__(cls)
-        games = experiment["environments"]["games"]
-        self._env = TrainingEnv(tuple(games)) if env is None else TrainingEnv.of(env)
-        self._verbose, self._kwargs, self._arguments, self._agent = verbose, {}, [], None
-        self._frames_per_step = experiment["environments"].get("frame_skip", 1)
+        settings = experiment["environments"]
+        in_python = settings.get("gymnasium", {})
+        if env is None:
+            self._env = TrainingEnv(tuple(settings["games"]), read_definitions(in_python.get("definitions")))
+        else:
+            self._env = TrainingEnv.of(env)
+        self._verbose, self._kwargs = verbose, in_python.get("kwargs", {})
+        self._arguments, self._agent = [], None
+        self._frames_per_step = settings.get("frame_skip", 1)
         self.run_dir = directory
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import os
 import pickle
 import re
@@ -14,19 +15,18 @@ from typing import Any
 import cloudpickle  # a dependency of Gymnasium
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.vector import SyncVectorEnv, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from ale_train import _native
 from ale_train.bridge import Bridge
 from ale_train.names import is_task
 
-__all__ = ["TrainingEnv"]
+__all__ = ["TrainingEnv", "definition_of", "make_env", "read_definitions"]
 
 #: The beginnings of names that the program passes to Python.
 _PREFIXES = ("gymnasium:", "gym:", "python:")
 
 Maker = Callable[..., "gymnasium.Env[Any, Any]"]
-Env = "str | EnvSpec | Maker | gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,10 +47,11 @@ class TrainingEnv:
     def of(cls, env: Any) -> TrainingEnv:
         """Describes what a user gives: an id, a class, a function, an environment, or a list of the first three."""
         if isinstance(env, gymnasium.Env):
-            env = SyncVectorEnv([lambda: env])
+            env = SyncVectorEnv([lambda: env], autoreset_mode=AutoresetMode.SAME_STEP)
         if isinstance(env, VectorEnv):
             return cls((Bridge(env).name,), vector=env)
-        parts = [_part(part) for part in (env if isinstance(env, Sequence) and not isinstance(env, str) else [env])]
+        is_list = isinstance(env, Sequence) and not isinstance(env, str)
+        parts = [_part(part) for part in (env if is_list else [env])]
         if not parts:
             raise ValueError("the list of environments is empty")
         return cls(tuple(name for name, _ in parts), {name: made for name, made in parts if made is not None})
@@ -67,16 +68,53 @@ class TrainingEnv:
         """Returns the spaces of observations and actions; None unless there is one environment of Python."""
         if self.vector is not None:
             return self.vector.single_observation_space, self.vector.single_action_space
-        if list(self.definitions) != list(self.names) or len(self.names) > 1:
+        if len(self.names) != 1 or not self.names[0].startswith(_PREFIXES):
             return None
-        made = self.definitions[self.names[0]]
-        env = gymnasium.make(made, **kwargs) if isinstance(made, EnvSpec) else made(**kwargs)
+        env = make_env(definition_of(self.names[0], self.definitions), kwargs)
         spaces = env.observation_space, env.action_space
         env.close()
         return spaces
 
 
-def _part(env: Any) -> tuple[str, EnvSpec | Maker | None]:
+def read_definitions(path: str | os.PathLike[str] | None) -> dict[str, EnvSpec | Maker]:
+    """Reads the definitions that ``TrainingEnv.write_definitions`` wrote. This can execute code."""
+    if path is None:
+        return {}
+    with open(path, "rb") as file:
+        pickle.load(file)
+        definitions: dict[str, EnvSpec | Maker] = pickle.load(file)
+    return definitions
+
+
+def definition_of(name: str, definitions: dict[str, EnvSpec | Maker]) -> str | EnvSpec | Maker:
+    """Returns what the name of an environment in Python refers to: an id, a specification or a callable.
+
+    Raises:
+        ValueError: It refers to an object of another program.
+    """
+    if name.startswith("python:__vector__:"):
+        raise ValueError(f"the environments of {name} are an object of the program that trained the agent")
+    if name in definitions:
+        return definitions[name]
+    kind, _, rest = name.partition(":")
+    if kind != "python":
+        return rest
+    module, _, attribute = rest.rpartition(":")
+    found: Any = importlib.import_module(module)
+    for part in attribute.split("."):
+        found = getattr(found, part)
+    maker: Maker = found
+    return maker
+
+
+def make_env(definition: str | EnvSpec | Maker, kwargs: dict[str, Any]) -> gymnasium.Env[Any, Any]:
+    """Makes an environment."""
+    if isinstance(definition, (str, EnvSpec)):
+        return gymnasium.make(definition, **kwargs)
+    return definition(**kwargs)
+
+
+def _part(env: Any) -> tuple[str, Any]:
     """Returns the name of an environment, and its definition if it runs in Python."""
     if isinstance(env, str):
         return _of_id(env)

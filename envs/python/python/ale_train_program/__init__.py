@@ -1,4 +1,4 @@
-"""The script ``ale-train``: the program, without NumPy and Gymnasium, whose import would take longer than most commands."""
+"""The script ``ale-train``: the program, without NumPy and Gymnasium, whose import would take longer than a command."""
 
 from __future__ import annotations
 
