@@ -60,7 +60,9 @@ fn serve<T>(
     match create() {
         Ok(mut value) => {
             let _ = created.send(Ok(()));
-            jobs.into_iter().for_each(|job| job(&mut value));
+            for job in jobs {
+                job(&mut value);
+            }
         }
         Err(error) => {
             let _ = created.send(Err(error));

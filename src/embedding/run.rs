@@ -26,8 +26,8 @@ pub struct Progress {
 }
 
 /// Returns the progress of a run, or nothing if it has no checkpoint yet.
-pub fn progress(run_dir: &Path) -> Result<Option<Progress>, CallError> {
-    let summary = checkpoint::summary_of_newest(run_dir)?;
+pub fn progress(run_dir: impl AsRef<Path>) -> Result<Option<Progress>, CallError> {
+    let summary = checkpoint::summary_of_newest(run_dir.as_ref())?;
     Ok(summary.map(|summary| {
         let moment = summary.progress.moment;
         Progress { frames: moment.frames, steps: moment.steps, updates: moment.updates }
@@ -35,18 +35,17 @@ pub fn progress(run_dir: &Path) -> Result<Option<Progress>, CallError> {
 }
 
 /// Returns the experiment of a run as JSON: that of its newest checkpoint, or else that of its start.
-pub fn experiment(run_dir: &Path) -> Result<String, CallError> {
-    Ok(read_experiment(run_dir)?)
+pub fn experiment(run_dir: impl AsRef<Path>) -> Result<String, CallError> {
+    Ok(read_experiment(run_dir.as_ref())?)
 }
 
 fn read_experiment(run_dir: &Path) -> Result<String> {
-    let text = match checkpoint::summary_of_newest(run_dir)? {
-        Some(summary) => summary.config,
-        None => {
-            let path = run_dir.join(checkpoint::CONFIG);
-            enclosure::read_text(run_dir, &path, limit::EXPERIMENT)
-                .with_context(|| format!("cannot read {}", path.display()))?
-        }
+    let text = if let Some(summary) = checkpoint::summary_of_newest(run_dir)? {
+        summary.config
+    } else {
+        let path = run_dir.join(checkpoint::CONFIG);
+        enclosure::read_text(run_dir, &path, limit::EXPERIMENT)
+            .with_context(|| format!("cannot read {}", path.display()))?
     };
     let experiment: toml::Table = toml::from_str(&text)?;
     Ok(serde_json::to_string(&experiment)?)

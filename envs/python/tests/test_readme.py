@@ -13,7 +13,7 @@ import ale_train  # noqa: F401 - registers its environments before a test saves 
 
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = [
-    ("README.md", 1),
+    ("README.md", 2),
     ("envs/python/README.md", 1),
     ("docs/src/python/index.md", 8),
     ("docs/src/python/migrate.md", 1),

@@ -1,11 +1,11 @@
 use std::path::PathBuf;
 
 use ale_train::embedding::{Agent, PlayerId};
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use super::{from_call, to_array, to_vec};
+use super::{from_call, to_array};
 
 /// A trained agent, without the conversions of observations and actions.
 #[pyclass(frozen, module = "ale_train._native")]
@@ -83,10 +83,10 @@ impl NativeAgent {
         &self,
         py: Python<'py>,
         player: &Player,
-        observations: PyReadonlyArray1<'py, u8>,
-        starts: PyReadonlyArray1<'py, bool>,
+        observations: &Bound<'py, PyArray1<u8>>,
+        starts: &Bound<'py, PyArray1<bool>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (observations, starts) = (to_vec(&observations)?, to_vec(&starts)?);
+        let (observations, starts) = (observations.to_vec()?, starts.to_vec()?);
         let actions = py.detach(|| self.0.act(player.id, observations, starts)).map_err(from_call)?;
         Ok(to_array(py, actions))
     }

@@ -1,13 +1,13 @@
 use std::ffi::OsString;
 
 use ale_train::embedding::{Learner, Transition};
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rl_env::AutoresetMode;
 
-use super::{from_call, spaces_of, to_array, to_vec};
+use super::{from_call, spaces_of, to_array};
 
 /// A learner, without the conversions of observations and actions.
 #[pyclass(frozen, module = "ale_train._native")]
@@ -43,9 +43,9 @@ impl NativeLearner {
     fn act<'py>(
         &self,
         py: Python<'py>,
-        observations: PyReadonlyArray1<'py, u8>,
+        observations: &Bound<'py, PyArray1<u8>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let observations = to_vec(&observations)?;
+        let observations = observations.to_vec()?;
         Ok(to_array(py, py.detach(|| self.0.act(observations)).map_err(from_call)?))
     }
 
@@ -53,18 +53,18 @@ impl NativeLearner {
     fn observe<'py>(
         &self,
         py: Python<'py>,
-        observations: PyReadonlyArray1<'py, u8>,
-        rewards: PyReadonlyArray1<'py, f32>,
-        terminated: PyReadonlyArray1<'py, bool>,
-        truncated: PyReadonlyArray1<'py, bool>,
-        final_observations: PyReadonlyArray1<'py, u8>,
+        observations: &Bound<'py, PyArray1<u8>>,
+        rewards: &Bound<'py, PyArray1<f32>>,
+        terminated: &Bound<'py, PyArray1<bool>>,
+        truncated: &Bound<'py, PyArray1<bool>>,
+        final_observations: &Bound<'py, PyArray1<u8>>,
     ) -> PyResult<()> {
         let transition = Transition {
-            observations: to_vec(&observations)?,
-            rewards: to_vec(&rewards)?,
-            terminated: to_vec(&terminated)?,
-            truncated: to_vec(&truncated)?,
-            final_observations: to_vec(&final_observations)?,
+            observations: observations.to_vec()?,
+            rewards: rewards.to_vec()?,
+            terminated: terminated.to_vec()?,
+            truncated: truncated.to_vec()?,
+            final_observations: final_observations.to_vec()?,
         };
         py.detach(|| self.0.observe(transition)).map_err(from_call)
     }

@@ -12,7 +12,7 @@ pub(crate) use program::{
 };
 
 use ale_train::embedding::CallError;
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rl_env::{ActionBuffer, Space};
@@ -38,9 +38,4 @@ fn to_array(py: Python<'_>, actions: ActionBuffer) -> Bound<'_, PyAny> {
         ActionBuffer::Discrete(elements) => PyArray1::from_vec(py, elements).into_any(),
         ActionBuffer::Continuous(elements) => PyArray1::from_vec(py, elements).into_any(),
     }
-}
-
-/// Returns the elements of an array.
-fn to_vec<T: numpy::Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> PyResult<Vec<T>> {
-    Ok(array.as_slice()?.to_vec())
 }

@@ -23,12 +23,12 @@ pub(crate) fn main(py: Python<'_>, program: PathBuf, arguments: Vec<OsString>) -
 /// raised afterwards.
 #[pyfunction]
 #[pyo3(signature = (arguments, environments=None, observer=None))]
-pub(crate) fn run_command<'py>(
-    py: Python<'py>,
+pub(crate) fn run_command(
+    py: Python<'_>,
     arguments: Vec<OsString>,
     environments: Option<Py<PyAny>>,
     observer: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<Bound<'_, PyBytes>> {
     let stopped = signals::Stopped::default();
     let environments = environments.map(|bridge| -> Provider {
         let stopped = stopped.clone();
@@ -65,14 +65,14 @@ pub(crate) fn frames_per_step(arguments: Vec<OsString>) -> PyResult<u64> {
 /// Returns the frames, the steps and the updates of a run at its newest checkpoint. None if it has none.
 #[pyfunction]
 pub(crate) fn progress(run_dir: PathBuf) -> PyResult<Option<(u64, u64, u64)>> {
-    let progress = embedding::progress(&run_dir).map_err(from_call)?;
+    let progress = embedding::progress(run_dir).map_err(from_call)?;
     Ok(progress.map(|progress| (progress.frames, progress.steps, progress.updates)))
 }
 
 /// Returns the experiment of a run in JSON.
 #[pyfunction]
 pub(crate) fn experiment(run_dir: PathBuf) -> PyResult<String> {
-    embedding::experiment(&run_dir).map_err(from_call)
+    embedding::experiment(run_dir).map_err(from_call)
 }
 
 /// Returns the program of the workers that step environments of Gymnasium.

@@ -146,7 +146,7 @@ impl VectorEnv for HostVectorEnv {
         let seed = seeds.of(0);
         self.with_python(|this, py| {
             let observations = this.bridge.bind(py).call_method1("reset", (seed,))?;
-            let observations: PyReadonlyArray1<'_, u8> = observations.extract().map_err(PyErr::from)?;
+            let observations: PyReadonlyArray1<'_, u8> = observations.extract()?;
             let (num_envs, row_bytes) = (this.batch.len(), this.batch.observations.row_bytes());
             this.batch = Batch::new(num_envs, row_bytes, this.mode == AutoresetMode::SameStep);
             this.episodes.fill(EpisodeStats::default());
