@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use algorithms::networks::PolicyConfig;
+use algorithms::networks::{PolicyConfig, layout_of};
 use algorithms::{Task, TaskActions, VectorSpec};
 use anyhow::Result;
 use serde_json::json;
@@ -37,6 +37,8 @@ fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, Strin
     let tasks: Vec<_> = spec.tasks.iter().map(task_metadata).collect();
     let shape = spec.observation_space.shape().unwrap_or_default();
     let PolicyConfig { torso, head, .. } = experiment.policy;
+    let layout = layout_of(&spec.observation_space);
+    let torso = layout.map_or(torso, |layout| experiment.policy.torso_for(layout));
     let texts = [
         ("format", "pt".to_owned()),
         ("algorithm", experiment.run.algorithm.to_string()),

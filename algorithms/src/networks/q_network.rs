@@ -102,7 +102,9 @@ impl QNetwork {
         let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
         let features = body.features();
         let (width, arithmetic) = match layout {
-            ObservationLayout::Images { .. } => (config.image_hidden_size(), config.arithmetic_on(device)),
+            ObservationLayout::Images { .. } => {
+                (config.image_hidden_size(config.torso_for(layout)), config.arithmetic_on(device))
+            }
             ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => (vector.width, None),
         };
         let columns = ActionColumns::new(spec, config.head);

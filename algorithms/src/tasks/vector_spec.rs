@@ -192,7 +192,7 @@ pub enum SpecError {
     },
     /// No torso of the network supports the observation space.
     #[error(
-        "no network supports observations of {0}; use byte images (channels, height, width) of at least 36 x 36 pixels, or \
+        "no network supports observations of {0}; use byte images (channels, height, width) of at least 4 x 4 pixels, or \
          vectors of bytes or floats"
     )]
     ObservationSpace(String),

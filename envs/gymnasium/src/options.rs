@@ -76,8 +76,15 @@ pub struct WorkerOptions {
     pub batch_order: BatchOrder,
     /// The time at which an environment is reset after the end of an episode.
     pub autoreset_mode: AutoresetMode,
-    /// True if observations become vectors of 32-bit floats, except `Box` spaces of `uint8`. Otherwise, a `Box` keeps
-    /// its shape, and its type if that is `uint8`, `int8`, `int64` or `float32`.
+    /// True if observations become what learners need. Otherwise, a `Box` keeps its shape, and its type if that is
+    /// `uint8`, `int8`, `int64` or `float32`.
+    ///
+    /// * A `Box` of `uint8` or `bool` with three axes is an image, or with four axes a stack of images. It becomes a `Box`
+    ///   of `uint8` with the axes channels, height and width. The channels are the first or the last axis: the odd one
+    ///   out if the other two are equal, otherwise the shorter one, or the last. Images have at least 4 x 4 pixels.
+    /// * With two axes of at least 36 pixels, it is an image with one channel.
+    /// * A `Box` of `uint8` with one axis stays as it is.
+    /// * All other observations become vectors of 32-bit floats.
     pub flatten: bool,
     /// The Python interpreter. By default `bin/python` in the directory `$VIRTUAL_ENV`, if that is set, or else
     /// `python3` on the path.

@@ -35,6 +35,10 @@ CONTROL, ALL = 0, 0xFFFFFFFF
 # The first byte of a response. Equal to those in protocol.rs.
 DONE, FAILED, REPLY = b".", b"!", b"="
 
+# The smallest sides of images for which networks have convolutions, and of those without an axis for channels. Equal to
+# those in convolutions.rs of the crate `algorithms`.
+MIN_IMAGE_SIDE, MIN_PICTURE_SIDE = 4, 36
+
 # The types of Box observations that keep their type. All others become float32.
 KEPT_DTYPES = ("uint8", "int8", "int64", "float32")
 
@@ -98,18 +102,29 @@ class Pipes:
 
 
 class BoxObservation:
-    """Observations of a Box, in their shape or flattened."""
+    """Observations of a Box, in their shape; or, with `flatten`, images with channels first and vectors."""
 
     def __init__(self, space, flatten):
-        keeps = space.dtype.name in (("uint8",) if flatten else KEPT_DTYPES)
         self.space, self.own_shape, self.own_dtype = space, space.shape, space.dtype
-        self.dtype = space.dtype if keeps else np.dtype("float32")
-        self.shape = (int(np.prod(space.shape)),) if flatten and not keeps else space.shape
-        self.low, self.high = space.low, space.high
+        self.axes = tuple(range(len(space.shape)))
+        axes = image_axes(space) if flatten else None
+        if axes is not None:
+            self.dtype, self.axes = np.dtype("uint8"), axes
+            height, width = (space.shape[axis] for axis in axes[-2:])
+            self.shape = (int(np.prod(space.shape)) // (height * width), height, width)
+        elif flatten:
+            is_bytes = space.dtype.name == "uint8" and len(space.shape) == 1
+            self.dtype = np.dtype("uint8" if is_bytes else "float32")
+            self.shape = (int(np.prod(space.shape)),)
+        else:
+            self.dtype = space.dtype if space.dtype.name in KEPT_DTYPES else np.dtype("float32")
+            self.shape = space.shape
+        self.low, self.high = (bound.transpose(self.axes) for bound in (space.low, space.high))
 
     def view(self, memory, offset):
         """Returns the row at `offset` as an array in the shape of the environment."""
-        return np.ndarray(self.own_shape, self.dtype, memory, offset)
+        row = np.ndarray([self.own_shape[axis] for axis in self.axes], self.dtype, memory, offset)
+        return row.transpose(np.argsort(self.axes))
 
     def write(self, observation, view):
         """Writes an observation to a row."""
@@ -129,6 +144,33 @@ class BoxObservation:
                 f"the observation has the shape {array.shape} and the type {array.dtype}, but its space is {self.space}"
             )
         return array.astype(self.own_dtype)
+
+
+def image_axes(space):
+    """Returns the order of the axes that puts the channels of an image before its height and width.
+
+    Images are arrays of bytes or bits with channels first or last, or without channels if they are pictures, and stacks of
+    images, whose first axis is part of the channels. Other spaces have none.
+    """
+    shape = space.shape
+    if space.dtype.name not in ("uint8", "bool") or not 2 <= len(shape) <= 4:
+        return None
+    if len(shape) == 2:
+        return (0, 1) if min(shape) >= MIN_PICTURE_SIDE else None
+    axes = list(range(len(shape)))
+    image = axes[-3:]
+    channels = channel_axis(*shape[-3:])
+    image.insert(0, image.pop(channels))
+    axes[-3:] = image
+    return tuple(axes) if min(shape[axis] for axis in image[1:]) >= MIN_IMAGE_SIDE else None
+
+
+def channel_axis(*shape):
+    """Returns the axis of the channels of an image: the odd one out of a square image, else the shorter end."""
+    first, second, third = shape
+    if (first == second) != (second == third):
+        return 2 if first == second else 0
+    return 0 if first < third else 2
 
 
 class FlatObservation:

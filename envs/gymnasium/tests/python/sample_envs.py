@@ -69,6 +69,11 @@ def pixels():
     return Random(spaces.Box(0, 255, (5, 7, 3), np.uint8), spaces.MultiBinary(4))
 
 
+def image(shape, dtype="uint8"):
+    """Images of bytes or bits."""
+    return Random(spaces.Box(0, 255 if dtype == "uint8" else 1, tuple(shape), np.dtype(dtype)), spaces.Discrete(2))
+
+
 def doubles():
     """Observations and actions of double precision in a matrix."""
     return Random(spaces.Box(-2, 2, (2, 3), np.float64), spaces.Box(-1, 1, (2, 2), np.float64))
