@@ -55,10 +55,12 @@ fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, Strin
 fn task_metadata(task: &Task) -> serde_json::Value {
     let mut fields = json!({ "name": task.name, "shared": task.shared });
     match &task.actions {
-        TaskActions::Joint(actions) if actions.factors().is_none() && actions.num_choices() == 1 => {
+        TaskActions::Joint(actions) | TaskActions::Masked(actions)
+            if actions.factors().is_none() && actions.num_choices() == 1 =>
+        {
             fields["num_actions"] = json!(actions.num_outputs());
         }
-        TaskActions::Joint(actions) => {
+        TaskActions::Joint(actions) | TaskActions::Masked(actions) => {
             fields["choices"] = json!(actions.sizes());
             fields["factors"] = json!(actions.factors());
         }

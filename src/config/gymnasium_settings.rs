@@ -48,6 +48,9 @@ settings! {
         /// The number of consecutive observations that are one observation of the agent, the newest last: outside of the
         /// wrappers, `gymnasium.wrappers.FrameStackObservation`.
         pub(crate) frame_stack: u32 = 1 => between(1.0, ale::MAX_STACK_NUM as f64); fixed "the network was trained on other observations",
+        /// True if actions are restricted by `info["action_mask"]`, which every reset and step of every environment must
+        /// then have: zeros and ones, for each option of a `Discrete` space or of each choice of a `MultiDiscrete` one.
+        pub(crate) action_masks: bool = false; fixed "the network was trained with masks or without",
         /// The number of steps after which an episode is truncated, instead of the registered one.
         pub(crate) max_episode_steps: Option<u32> = None => at_least(1.0); fixed "the checkpoint has the state of each environment",
         /// The number of worker processes; 0 means one for each thread. Results do not depend on it.

@@ -209,7 +209,8 @@ fn mean_of_legal(outputs: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
     if !rows.choices().is_empty() {
         return means_of_choices(&outputs, rows.choices());
     }
-    let illegal = rows.illegal().unsqueeze_dim::<3>(2);
+    // The outputs of a state do not depend on its action mask.
+    let illegal = rows.illegal_in_task().unsqueeze_dim::<3>(2);
     let counts = illegal.clone().bool_not().float().sum_dim(1);
     let [count, actions, atoms] = outputs.dims();
     outputs.mask_fill(illegal.expand([count, actions, atoms]), 0.0).sum_dim(1) / counts

@@ -39,6 +39,8 @@
 //! error, as it is in `SyncVectorEnv`. So are NaN and infinite values in floating-point observations, rewards that are
 //! not finite numbers, and action spaces that change.
 //!
+//! With [`WorkerOptions::action_masks`], each observation comes with the action mask of its `info`.
+//!
 //! # Processes and memory
 //!
 //! ```text
@@ -57,6 +59,7 @@
 //!   │                 ◄──┤ observations        batch 0  row 0, 1, ... ◄──┤                 │
 //!   │                 │  │                     batch 1  ...           │  │                 │
 //!   │                 ◄──┤ final observations  as above (SameStep)    ◄──┤                 │
+//!   │                 ◄──┤ action masks        as both above          ◄──┤                 │
 //!   │                 │  └───────────────────────────────────────────┘  │                 │
 //!   └──────────▲──▲───┘                                                 └───────┬──┬──────┘
 //!              │  └───────── responses (pipe, the worker's standard output) ────┘  │

@@ -86,6 +86,10 @@ pub struct WorkerOptions {
     /// * A `Box` of `uint8` with one axis stays as it is.
     /// * All other observations become vectors of 32-bit floats.
     pub flatten: bool,
+    /// True if the `info` of each reset and step has an `action_mask`, which becomes a row of
+    /// [`Batch::action_masks`](rl_env::Batch::action_masks). For `Discrete(n)` it is an array of `n` numbers or truth
+    /// values, for `MultiDiscrete` and `MultiBinary` the arrays of all choices in a tuple or one after the other.
+    pub action_masks: bool,
     /// The Python interpreter. By default `bin/python` in the directory `$VIRTUAL_ENV`, if that is set, or else
     /// `python3` on the path.
     pub python: Option<PathBuf>,
@@ -105,6 +109,7 @@ impl Default for WorkerOptions {
             batch_order: BatchOrder::FirstCome,
             autoreset_mode: AutoresetMode::default(),
             flatten: false,
+            action_masks: false,
             python: None,
             paths: Vec::new(),
             timeout: 60.0,
