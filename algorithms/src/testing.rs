@@ -55,13 +55,22 @@ impl RandomEnvs {
 
 /// Returns the rows of some environments.
 pub(crate) fn rows_of(batch: &Batch, envs: Range<usize>) -> Batch {
-    let mut part =
-        Batch::new(envs.len(), batch.observations.row_bytes(), batch.final_observations.rows() > 0);
+    let part = Batch::new(envs.len(), batch.observations.row_bytes(), batch.final_observations.rows() > 0);
+    let mask_bytes = batch.action_masks.row_bytes();
+    let mut part = if batch.has_action_masks() { part.with_action_masks(mask_bytes) } else { part };
     for (row, env) in envs.enumerate() {
         part.env_ids[row] = env;
         part.observations.row_mut(row).copy_from_slice(batch.observations.row(env));
         if part.final_observations.rows() > 0 {
             part.final_observations.row_mut(row).copy_from_slice(batch.final_observations.row(env));
+        }
+        for (to, from) in [
+            (&mut part.action_masks, &batch.action_masks),
+            (&mut part.final_action_masks, &batch.final_action_masks),
+        ] {
+            if to.rows() > 0 {
+                to.row_mut(row).copy_from_slice(from.row(env));
+            }
         }
         part.rewards[row] = batch.rewards[env];
         part.terminated[row] = batch.terminated[env];
@@ -119,6 +128,16 @@ pub(crate) fn spec_of_choices(observation_space: Space, autoreset_mode: Autorese
         shared_outputs: 8,
         ..spec
     }
+}
+
+/// Like [`spec`], with a mask for each observation, for a task with one choice and a task with two.
+pub(crate) fn spec_of_masks(observation_space: Space, autoreset_mode: AutoresetMode) -> VectorSpec {
+    let spec = spec(observation_space, autoreset_mode);
+    let mut five = Task::new("five", 5);
+    five.shared = vec![6, 3, 0, 5, 1];
+    let product = Task::of_actions("product", JointActions::product(&[3, 4]).unwrap());
+    let masked = |task: Task| Task { actions: task.actions.masked(), ..task };
+    VectorSpec { tasks: [five, product].map(masked).into(), task_ids: vec![0, 1, 1, 0], ..spec }
 }
 
 /// Returns up to four choices of up to four options. All combinations are legal, or some actions are factored.

@@ -114,7 +114,7 @@ pub(crate) struct BenchLearnerArgs {
     /// Set one key of the experiment, for example dqn.batch_size=64; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", add = complete::keys())]
     pub(crate) set: Vec<String>,
-    /// Convolutional torso: nature, impala or data_efficient [default: that of the preset]
+    /// Convolutional torso: nature, impala, data_efficient or small [default: that of the preset]
     #[arg(long, value_name = "TORSO", value_parser = torso_parser())]
     pub(crate) torso: Option<TorsoKind>,
     /// Precision of the layers for image observations: f32, bf16 or f16 [default: that of the preset]

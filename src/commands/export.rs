@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use algorithms::networks::PolicyConfig;
+use algorithms::networks::{PolicyConfig, layout_of};
 use algorithms::{Task, TaskActions, VectorSpec};
 use anyhow::Result;
 use serde_json::json;
@@ -37,6 +37,8 @@ fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, Strin
     let tasks: Vec<_> = spec.tasks.iter().map(task_metadata).collect();
     let shape = spec.observation_space.shape().unwrap_or_default();
     let PolicyConfig { torso, head, .. } = experiment.policy;
+    let layout = layout_of(&spec.observation_space);
+    let torso = layout.map_or(torso, |layout| experiment.policy.torso_for(layout));
     let texts = [
         ("format", "pt".to_owned()),
         ("algorithm", experiment.run.algorithm.to_string()),
@@ -53,10 +55,12 @@ fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, Strin
 fn task_metadata(task: &Task) -> serde_json::Value {
     let mut fields = json!({ "name": task.name, "shared": task.shared });
     match &task.actions {
-        TaskActions::Joint(actions) if actions.factors().is_none() && actions.num_choices() == 1 => {
+        TaskActions::Joint(actions) | TaskActions::Masked(actions)
+            if actions.factors().is_none() && actions.num_choices() == 1 =>
+        {
             fields["num_actions"] = json!(actions.num_outputs());
         }
-        TaskActions::Joint(actions) => {
+        TaskActions::Joint(actions) | TaskActions::Masked(actions) => {
             fields["choices"] = json!(actions.sizes());
             fields["factors"] = json!(actions.factors());
         }

@@ -76,7 +76,7 @@ impl Task {
     fn actions(&self) -> String {
         match &self.actions {
             None => "continuous".to_owned(),
-            Some(TaskActions::Joint(actions)) => {
+            Some(TaskActions::Joint(actions) | TaskActions::Masked(actions)) => {
                 actions.sizes().iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")
             }
             Some(TaskActions::Continuous(actions)) => format!("{} continuous", actions.num_components()),

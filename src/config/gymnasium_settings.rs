@@ -47,6 +47,12 @@ settings! {
         pub(crate) wrappers: Wrappers = Wrappers::default(); fixed "the checkpoint has the state of each environment",
         /// A file with definitions of environments that no module has, which the Python package writes.
         pub(crate) definitions: Option<PathBuf> = None,
+        /// The number of consecutive observations that are one observation of the agent, the newest last: outside of the
+        /// wrappers, `gymnasium.wrappers.FrameStackObservation`.
+        pub(crate) frame_stack: u32 = 1 => between(1.0, ale::MAX_STACK_NUM as f64); fixed "the network was trained on other observations",
+        /// True if actions are restricted by `info["action_mask"]`, which every reset and step of every environment must
+        /// then have: zeros and ones, for each option of a `Discrete` space or of each choice of a `MultiDiscrete` one.
+        pub(crate) action_masks: bool = false; fixed "the network was trained with masks or without",
         /// The number of steps after which an episode is truncated, instead of the registered one.
         pub(crate) max_episode_steps: Option<u32> = None => at_least(1.0); fixed "the checkpoint has the state of each environment",
         /// The number of worker processes; 0 means one for each thread. Results do not depend on it.
@@ -73,9 +79,13 @@ impl GymnasiumSettings {
             Wrapper::Name(name) => WrapperOptions { name: name.clone(), kwargs: Map::new() },
             Wrapper::WithArguments(options) => options.clone(),
         };
+        let stack = (self.frame_stack > 1).then(|| WrapperOptions {
+            name: "gymnasium.wrappers.FrameStackObservation".to_owned(),
+            kwargs: Map::from_iter([("stack_size".to_owned(), self.frame_stack.into())]),
+        });
         EnvOptions {
             kwargs: self.kwargs.0.clone(),
-            wrappers: self.wrappers.0.iter().map(options).collect(),
+            wrappers: self.wrappers.0.iter().map(options).chain(stack).collect(),
             render_mode: are_shown.then(|| "rgb_array".to_owned()),
             max_episode_steps: self.max_episode_steps,
         }

@@ -245,10 +245,9 @@ fn errors_name_the_key_and_the_allowed_values() {
             .contains("unknown key '\"ppo.gamma\"'; write it without quotes: ppo.gamma")
     );
     assert!(error("policy.torsos=impala").contains("did you mean 'policy.torso'?"));
-    assert!(
-        error("policy.torso=resnet")
-            .ends_with("policy.torso = \"resnet\" is invalid: it must be nature, impala or data_efficient")
-    );
+    assert!(error("policy.torso=resnet").ends_with(
+        "policy.torso = \"resnet\" is invalid: it must be nature, impala, data_efficient or small"
+    ));
     assert!(
         error("ppo.norm_adv=games")
             .ends_with("it must be batch, game, none, true or false; did you mean game?")

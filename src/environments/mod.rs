@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, PoweredGame, RgbImage};
 use algorithms::cluster::Cluster;
+use algorithms::networks::MIN_PICTURE_SIDE;
 use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result, ensure};
 use rl_env::{Actions, AutoresetMode, VectorEnv, VectorError};
@@ -290,6 +291,12 @@ impl Builder {
         if !matches!(self.games, Games::Atari(_)) {
             return Ok(spec);
         }
+        let EnvironmentSettings { img_height, img_width, .. } = self.settings;
+        ensure!(
+            img_height.min(img_width) >= MIN_PICTURE_SIDE,
+            "environments.img_height is {img_height} and img_width is {img_width}, but networks need at least \
+             {MIN_PICTURE_SIDE}"
+        );
         let actions = |task: &Task| self.actions(task);
         if self.settings.factored_actions {
             return Ok(spec.with_factored_actions(|task: &Task| {

@@ -33,6 +33,7 @@ pub(super) fn build(
         batch_order: BatchOrder::InTurn,
         autoreset_mode: AutoresetMode::SameStep,
         flatten: true,
+        action_masks: settings.action_masks,
         python: settings.python.clone(),
         definitions: settings.definitions.clone(),
         timeout: settings.timeout,

@@ -179,7 +179,8 @@ pub(crate) fn evaluate_random_player(builder: &Builder, plan: &Plan<'_>) -> Resu
     })
 }
 
-/// Returns a uniformly random action for each row of a batch, given the action space of each environment.
+/// Returns a uniformly random action for each row of a batch, given the action space of each environment. Action masks
+/// restrict the options.
 fn random_actions(
     batch: &Batch,
     spaces: &[Space],
@@ -187,8 +188,9 @@ fn random_actions(
     generator: &mut Pcg64,
 ) -> Result<ActionBuffer> {
     let (mut choices, mut components) = (Vec::new(), Vec::new());
-    for &env in &batch.env_ids {
-        let mut draw = |n: usize, start: i64| choices.push(start as i32 + rng.random_range(0..n as i32));
+    for (row, &env) in batch.env_ids.iter().enumerate() {
+        let mut mask = batch.has_action_masks().then(|| batch.action_masks.row(row));
+        let mut draw = |n: usize, start: i64| choices.push(start as i32 + random_option(n, &mut mask, rng));
         match &spaces[env] {
             &Space::Discrete { n, start } => draw(n, start),
             Space::MultiDiscrete { nvec, start } => {
@@ -207,6 +209,15 @@ fn random_actions(
     } else {
         ActionBuffer::Continuous(components)
     })
+}
+
+/// Returns a random one of `n` options. If there is a mask, takes the bytes of these options from its beginning.
+fn random_option(n: usize, mask: &mut Option<&[u8]>, rng: &mut ChaCha8Rng) -> i32 {
+    let Some(rest) = mask else { return rng.random_range(0..n as i32) };
+    let (own, others) = rest.split_at(n);
+    *rest = others;
+    let allowed: Vec<usize> = (0..n).filter(|&option| own[option] == 1).collect();
+    allowed[rng.random_range(0..allowed.len())] as i32
 }
 
 /// Returns the number of environments of each game that play `episodes` episodes.

@@ -12,6 +12,8 @@ use crate::python::python_with;
 
 /// Environments that cannot be pickled, that fail, and that print.
 const ENVS: &str = r#"
+import gymnasium
+import numpy as np
 from corridor import Corridor
 
 
@@ -32,6 +34,58 @@ class Printing(Corridor):
     def step(self, action):
         print("one step")
         return super().step(action)
+
+
+class Doors(gymnasium.Env):
+    """Doors, of which some are locked. One of the others has a reward."""
+
+    def __init__(self, keys=0):
+        self.observation_space = gymnasium.spaces.MultiBinary(4)
+        self.action_space = gymnasium.spaces.MultiDiscrete([4, keys]) if keys else gymnasium.spaces.Discrete(4)
+        self.keys = keys
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.observe(), self.info()
+
+    def observe(self):
+        self.goal = int(self.np_random.integers(4))
+        self.open = self.np_random.integers(2, size=4).astype(np.int8)
+        self.open[self.goal] = 1
+        return np.eye(4, dtype=np.int8)[self.goal]
+
+    def info(self):
+        if not self.keys:
+            return {"action_mask": self.open.copy()}
+        # The key with the number of the goal is the only one.
+        return {"action_mask": (self.open.copy(), np.arange(self.keys) == self.goal % self.keys)}
+
+    def step(self, action):
+        door = int(action[0]) if self.keys else int(action)
+        if not self.open[door] or self.keys and action[1] != self.goal % self.keys:
+            raise RuntimeError(f"the door {action} is locked")
+        reward = float(door == self.goal)
+        self.steps += 1
+        return self.observe(), reward, False, self.steps == 10, self.info()
+
+
+class Grid(gymnasium.Env):
+    """A small image with the channels last."""
+
+    def __init__(self):
+        self.observation_space = gymnasium.spaces.Box(0, 255, (7, 7, 3), np.uint8)
+        self.action_space = gymnasium.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.observe(), {}
+
+    def observe(self):
+        return self.np_random.integers(11, size=(7, 7, 3), dtype=np.uint8)
+
+    def step(self, action):
+        return self.observe(), 1.0, bool(self.np_random.random() < 0.1), False, {}
 "#;
 
 /// A directory with modules of environments, and the Python that has Gymnasium.
@@ -88,6 +142,67 @@ fn a_killed_run_in_python_continues_bit_for_bit_with_another_number_of_workers()
         for run in [whole, parts] {
             fs::remove_dir_all(run).expect("a run");
         }
+    }
+}
+
+#[test]
+fn actions_that_a_mask_does_not_allow_are_never_chosen_and_all_learners_learn() {
+    let Some(modules) = Modules::new() else { return };
+    for settings in [
+        "ppo --total-frames 12000 --set ppo.learning_rate=0.003",
+        "pqn --total-frames 12000 --set pqn.learning_rate=0.003 --set pqn.start_e=0.5",
+        "dqn --total-frames 6000 --set dqn.learning_starts=100 --set dqn.learning_rate=0.003",
+        "dqn --total-frames 6000 --set dqn.learning_starts=100 --set dqn.dueling=true --set dqn.double=true \
+         --set environments.gymnasium.kwargs.keys=3",
+        "ppo --total-frames 12000 --set ppo.learning_rate=0.003 --set environments.gymnasium.kwargs.keys=3",
+    ] {
+        let run = modules.run("run");
+        let line = modules.train("run", settings).words("--env python:envs:Doors");
+        line.set("environments.gymnasium.action_masks", true).set("evaluation.greedy", true).succeed();
+        // A random agent opens the right door in less than half of ten steps.
+        let scores: Vec<f64> =
+            outcome(&run).2.iter().filter_map(|record| record["eval/score"].as_f64()).collect();
+        assert!(scores.last().is_some_and(|score| *score > 9.9), "{settings}: {scores:?}");
+        fs::remove_dir_all(run).expect("a run");
+    }
+}
+
+#[test]
+fn a_run_with_masks_continues_bit_for_bit() {
+    let Some(modules) = Modules::new() else { return };
+    for algorithm in ["ppo", "dqn --set dqn.learning_starts=100", "pqn"] {
+        let [whole, parts] = ["whole", "parts"].map(|name| modules.run(name));
+        let train = |name: &str, frames: u32| {
+            let settings = format!("{algorithm} --env python:envs:Doors --total-frames {frames}");
+            modules.train(name, &settings).set("environments.gymnasium.action_masks", true).succeed();
+        };
+        train("whole", 8192);
+        train("parts", 4096);
+        modules.resume("parts").words("--total-frames 8192").succeed();
+        let [(learner, environments, _), expected] = [&parts, &whole].map(|run| outcome(run));
+        assert!((learner, environments) == (expected.0, expected.1), "{algorithm}");
+        for run in [whole, parts] {
+            fs::remove_dir_all(run).expect("a run");
+        }
+    }
+}
+
+#[test]
+fn masks_that_are_missing_end_the_run() {
+    let Some(modules) = Modules::new() else { return };
+    let line = modules.train("run", "ppo --env python:corridor:Corridor --total-frames 4096");
+    let messages = line.set("environments.gymnasium.action_masks", true).fail(1);
+    let expected = "environment 0: python:corridor:Corridor (seed 4): reset failed: the info has no \"action_mask\"";
+    assert!(messages.contains(expected), "{messages}");
+}
+
+#[test]
+fn stacks_of_small_images_are_learned_from() {
+    let Some(modules) = Modules::new() else { return };
+    for algorithm in ["ppo --set ppo.num_steps=32", "dqn --set dqn.learning_starts=100"] {
+        let settings = format!("{algorithm} --env python:envs:Grid --total-frames 2048");
+        modules.train("run", &settings).set("environments.gymnasium.frame_stack", 2).succeed();
+        fs::remove_dir_all(modules.run("run")).expect("a run");
     }
 }
 

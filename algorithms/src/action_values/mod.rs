@@ -12,4 +12,4 @@ pub(crate) use head::{Head, ReturnModel};
 pub use loss::LossKind;
 pub(crate) use metrics::StepMetrics;
 pub use policy::Policy;
-pub(crate) use policy::{best_value, epsilon_greedy, greedy, skip_epsilon_greedy};
+pub(crate) use policy::{best_value, epsilon_greedy, greedy, mask_values, skip_epsilon_greedy};

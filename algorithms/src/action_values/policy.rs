@@ -3,13 +3,13 @@ use std::ops::Range;
 use kernels::PackedRows;
 use kernels::host::to_host;
 use rand::Rng;
-use rl_env::{Batch, ObservationBuffer};
+use rl_env::Batch;
 
 use super::Head;
-use crate::experience::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
+use crate::experience::batch_reader::{BatchReader, BatchRow, Observed, ReadRows, rows};
 use crate::networks::value_scale::{Rescaling, TaskReturn, TaskScales};
 use crate::networks::{Noise, QNetwork, TaskNetwork};
-use crate::{JointActions, LearnerError, SpecError, VectorSpec};
+use crate::{JointActions, LearnerError, SpecError, TaskActions, VectorSpec};
 
 /// A trained policy over action values, used without learning.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Policy {
     /// Returns the elements of the greedy action of each environment. Ties go to the first action.
     pub fn greedy(&self, batch: &Batch) -> Result<Vec<i32>, LearnerError> {
         let values = self.values_with_noise(batch, None)?;
-        Ok(self.elements(batch, &values, greedy))
+        Ok(self.elements(batch, &values, |actions, values| greedy(actions.expect_joint(), values)))
     }
 
     /// Returns the elements of each environment's action: a random one with probability `epsilon`, otherwise the greedy
@@ -78,19 +78,19 @@ impl Policy {
         &self,
         batch: &Batch,
         values: &[Vec<f32>],
-        mut choose: impl FnMut(&JointActions, &[f32]) -> Vec<i32>,
+        mut choose: impl FnMut(&TaskActions, &[f32]) -> Vec<i32>,
     ) -> Vec<i32> {
         let mut elements = Vec::with_capacity(batch.len());
         for (&env, values) in batch.env_ids.iter().zip(values) {
-            let actions = self.reader.joint_actions(env);
-            actions.write(&choose(actions, values), &mut elements);
+            let actions = self.reader.actions(env);
+            actions.expect_joint().write(&choose(actions, values), &mut elements);
         }
         elements
     }
 
     /// Returns the values of each environment's legal actions: estimates of the discounted sum of future rewards as the
     /// learner sees them. If the network is noisy or distributional, they are means. For `MultiDiscrete`, returns the
-    /// value of each option of each choice instead.
+    /// value of each option of each choice instead. Actions that a mask does not allow have the value minus infinity.
     pub fn values(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
         let of_env = |(&env, values): (&usize, Vec<f32>)| {
             let actions = self.reader.joint_actions(env);
@@ -102,7 +102,8 @@ impl Policy {
         Ok(batch.env_ids.iter().zip(self.values_with_noise(batch, None)?).map(of_env).collect())
     }
 
-    /// Returns the values of the options of each environment's choices, with the given noise.
+    /// Returns the values of the options of each environment's choices, with the given noise: minus infinity for options
+    /// that a mask does not allow.
     pub(crate) fn values_with_noise(
         &self,
         batch: &Batch,
@@ -118,53 +119,58 @@ impl Policy {
         noise: Option<&Noise>,
     ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
         self.check(batch)?;
-        self.evaluate(&batch.observations, &rows(batch), noise)
+        self.evaluate(Observed::of(batch), &rows(batch), noise)
     }
 
-    /// Returns the value of the greedy action for each observation. `envs` holds the environment of each observation;
-    /// an environment may occur several times. Waits for the device once.
-    pub(crate) fn best_values<'a>(
+    /// Returns the value of the greedy action for each observation. `masks` and `envs` hold the action mask and the
+    /// environment of each observation; an environment may occur several times. Waits for the device once.
+    pub(crate) fn best_values(
         &self,
-        observations: impl ExactSizeIterator<Item = &'a [u8]>,
+        observations: &[&[u8]],
+        masks: &[&[u8]],
         envs: &[usize],
     ) -> Result<Vec<f32>, LearnerError> {
-        let (values, _) = self.evaluate_observations(observations, envs, None)?;
+        let (values, _) = self.evaluate_observations(observations, masks, envs, None)?;
         let rows = envs.iter().zip(&values);
         Ok(rows.map(|(&env, values)| best_value(self.reader.joint_actions(env), values)).collect())
     }
 
-    /// Evaluates the options for the given rows of `observations`. Also returns the packed observations if they are on
+    /// Evaluates the options for the given rows. Also returns the packed observations if they are on
     /// a device.
     pub(crate) fn evaluate(
         &self,
-        observations: &ObservationBuffer,
+        observed: Observed<'_>,
         rows: &[BatchRow],
         noise: Option<&Noise>,
     ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
         let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
-        self.evaluate_observations(rows.iter().map(|row| observations.row(row.row)), &envs, noise)
+        let observations: Vec<&[u8]> = rows.iter().map(|row| observed.observation(row.row)).collect();
+        let masks: Vec<&[u8]> = rows.iter().map(|row| observed.mask(row.row)).collect();
+        self.evaluate_observations(&observations, &masks, &envs, noise)
     }
 
-    fn evaluate_observations<'a>(
+    fn evaluate_observations(
         &self,
-        observations: impl ExactSizeIterator<Item = &'a [u8]>,
+        observations: &[&[u8]],
+        masks: &[&[u8]],
         envs: &[usize],
         noise: Option<&Noise>,
     ) -> Result<(Vec<Vec<f32>>, Option<PackedRows>), LearnerError> {
-        let ReadRows { observations, tasks, packed } = self.reader.read_observations(observations, envs);
+        let ReadRows { observations, tasks, packed } =
+            self.reader.read_observations(observations, masks, envs);
         let tensor = self.network.forward(observations, &tasks, noise);
         let [_, columns, atoms] = tensor.dims();
         let outputs = to_host(tensor)?;
-        let of_env = |(&env, outputs): (&usize, &[f32])| {
+        let of_env = |((&env, mask), outputs): ((&usize, &&[u8]), &[f32])| {
             let (task, num_outputs) = (self.reader.task(env), self.reader.joint_actions(env).num_outputs());
             let values = self.head.values(task, outputs, num_outputs);
             if values.iter().all(|value| value.is_finite()) {
-                Ok(values)
+                Ok(mask_values(values, mask))
             } else {
                 Err(LearnerError::NonFinite { what: format!("a value of environment {env}") })
             }
         };
-        let values = envs.iter().zip(outputs.chunks_exact(columns * atoms)).map(of_env);
+        let values = envs.iter().zip(masks).zip(outputs.chunks_exact(columns * atoms)).map(of_env);
         Ok((values.collect::<Result<_, _>>()?, packed))
     }
 
@@ -179,6 +185,14 @@ impl Policy {
     }
 }
 
+/// Replaces the values of the options that an action mask does not allow with minus infinity. An empty mask allows all.
+pub(crate) fn mask_values(mut values: Vec<f32>, mask: &[u8]) -> Vec<f32> {
+    for (value, _) in values.iter_mut().zip(mask).filter(|(_, allowed)| **allowed == 0) {
+        *value = f32::NEG_INFINITY;
+    }
+    values
+}
+
 /// Returns the options of the legal action with the largest sum of values. Ties go to the first action.
 pub(crate) fn greedy(actions: &JointActions, values: &[f32]) -> Vec<i32> {
     actions.best(|node, edge| values[actions.nodes()[node][edge].column])
@@ -191,22 +205,29 @@ pub(crate) fn best_value(actions: &JointActions, values: &[f32]) -> f32 {
 }
 
 /// Returns the options of a random legal action with probability `epsilon`, otherwise those of the greedy action. In
-/// both cases draws one random number and one more per choice.
+/// both cases draws one random number and one more per choice. Actions whose value is minus infinity are never chosen.
 pub(crate) fn epsilon_greedy(
-    actions: &JointActions,
+    actions: &TaskActions,
     values: &[f32],
     epsilon: f64,
     rng: &mut impl Rng,
 ) -> Vec<i32> {
     let explores = rng.random::<f64>() < epsilon;
-    let random = actions.random(rng);
-    if explores { random } else { greedy(actions, values) }
+    let is_allowed = |column: usize| values[column] > f32::NEG_INFINITY;
+    let random = match actions {
+        TaskActions::Masked(actions) => actions.random_among(is_allowed, rng),
+        actions => actions.expect_joint().random(rng),
+    };
+    if explores { random } else { greedy(actions.expect_joint(), values) }
 }
 
 /// Draws and discards the random numbers that [`epsilon_greedy`] would use.
-pub(crate) fn skip_epsilon_greedy(actions: &JointActions, rng: &mut impl Rng) {
+pub(crate) fn skip_epsilon_greedy(actions: &TaskActions, rng: &mut impl Rng) {
     let _: f64 = rng.random();
-    actions.random(rng);
+    match actions {
+        TaskActions::Masked(actions) => actions.random_among(|_| true, rng),
+        actions => actions.expect_joint().random(rng),
+    };
 }
 
 #[cfg(test)]
@@ -219,8 +240,8 @@ mod tests {
 
     #[test]
     fn random_actions_are_legal_and_as_frequent_as_epsilon() {
-        let rows =
-            [(JointActions::discrete(3), [0.0, 5.0, 1.0]), (JointActions::discrete(2), [2.0, 1.0, 9.0])];
+        let rows = [(3, [0.0, 5.0, 1.0]), (2, [2.0, 1.0, 9.0])];
+        let rows = rows.map(|(n, values)| (TaskActions::Joint(JointActions::discrete(n)), values));
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut counts = [[0; 3]; 2];
         for _ in 0..30_000 {
@@ -240,6 +261,28 @@ mod tests {
     }
 
     #[test]
+    fn masked_actions_are_explored_uniformly_among_those_that_are_allowed() {
+        let actions = TaskActions::from(JointActions::product(&[3, 2]).unwrap()).masked();
+        let values = mask_values(vec![5.0, 1.0, 2.0, 4.0, 3.0], &[0, 1, 1, 0, 1]);
+        assert_eq!(values, [f32::NEG_INFINITY, 1.0, 2.0, f32::NEG_INFINITY, 3.0]);
+        let joint = actions.expect_joint();
+        assert_eq!((greedy(joint, &values), best_value(joint, &values)), (vec![2, 1], 2.5));
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut skipped = rng.clone();
+        let mut counts = [0; 3];
+        for _ in 0..10_000 {
+            let options = epsilon_greedy(&actions, &values, 1.0, &mut rng);
+            assert_eq!(options[1], 1);
+            counts[options[0] as usize] += 1;
+            skip_epsilon_greedy(&actions, &mut skipped);
+        }
+        // Five standard deviations of a binomial count are 250.
+        assert!(counts[0] == 0 && i32::abs(counts[1] - 5000) < 250, "{counts:?}");
+        assert_eq!(rng, skipped);
+        assert_eq!(mask_values(vec![1.0], &[]), [1.0]);
+    }
+
+    #[test]
     fn a_single_choice_is_explored_with_the_same_random_numbers_as_an_index() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut same = rng.clone();
@@ -248,7 +291,7 @@ mod tests {
             let (explores, random) = (same.random::<f64>() < 0.5, same.random_range(0..n));
             let expected = if explores { random } else { crate::tasks::categorical::argmax(&values) };
             let actions = JointActions::discrete(n);
-            let options = epsilon_greedy(&actions, &values, 0.5, &mut rng);
+            let options = epsilon_greedy(&actions.clone().into(), &values, 0.5, &mut rng);
             assert_eq!(options, [expected as i32]);
             assert_eq!(best_value(&actions, &values), values[crate::tasks::categorical::argmax(&values)]);
         }

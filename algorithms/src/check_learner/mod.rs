@@ -140,6 +140,13 @@ fn foreign_batches(envs: &RandomEnvs) -> Vec<(&'static str, Batch)> {
         ("other final observations", Batch::new(rows, row_bytes, !is_same_step)),
         ("an infinite reward", infinite),
     ];
+    if own.has_action_masks() {
+        let mut unmasked = Batch::new(rows, row_bytes, is_same_step);
+        unmasked.observations.clone_from(&own.observations);
+        unmasked.final_observations.clone_from(&own.final_observations);
+        batches.push(("no action masks", unmasked.clone()));
+        batches.push(("shorter action masks", unmasked.with_action_masks(1)));
+    }
     if rows > 1 {
         let mut disordered = own.clone();
         disordered.env_ids.reverse();

@@ -1,10 +1,10 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rl_env::{AutoresetMode, Batch, Space};
+use rl_env::{Actions, AutoresetMode, Batch, ObservationBuffer, Space};
 
 use crate::VectorSpec;
 
-/// Random observations, rewards and ends of episodes, with the flags of an autoreset mode.
+/// Random observations, action masks, rewards and ends of episodes, with the flags of an autoreset mode.
 #[derive(Clone)]
 pub(crate) struct RandomEnvs {
     pub(crate) spec: VectorSpec,
@@ -16,6 +16,8 @@ impl RandomEnvs {
     pub(crate) fn new(spec: VectorSpec) -> Self {
         let with_final = spec.autoreset_mode == AutoresetMode::SameStep;
         let batch = Batch::new(spec.num_envs(), spec.observation_space.byte_len(), with_final);
+        let mask_bytes = spec.mask_bytes();
+        let batch = if mask_bytes > 0 { batch.with_action_masks(mask_bytes) } else { batch };
         let mut envs = Self { spec, rng: ChaCha8Rng::seed_from_u64(5), batch };
         envs.observe();
         envs
@@ -37,6 +39,20 @@ impl RandomEnvs {
         if self.batch.final_observations.rows() > 0 {
             self.batch.final_observations = self.batch.observations.clone();
         }
+        let Self { spec, rng, batch } = self;
+        allow_some(&mut batch.action_masks, spec, rng);
+        allow_some(&mut batch.final_action_masks, spec, rng);
+    }
+
+    /// Returns true if the masks allow these actions, one for each environment. Without masks, all are allowed.
+    pub(super) fn allow(&self, actions: Actions<'_>) -> bool {
+        let (Some(mut rest), true) = (actions.discrete(), self.batch.has_action_masks()) else { return true };
+        (0..self.batch.len()).all(|env| {
+            let (own, others) = rest.split_at(self.spec.actions(env).num_choices());
+            rest = others;
+            let mask = self.batch.action_masks.row(env);
+            self.spec.joint_actions(env).columns(own).all(|column| mask[column] == 1)
+        })
     }
 
     pub(crate) fn step(&mut self) {
@@ -50,5 +66,20 @@ impl RandomEnvs {
             self.batch.rewards[env] = if reset { 0.0 } else { self.rng.random_range(-1.0..1.0) };
         }
         self.observe();
+    }
+}
+
+/// Writes masks that allow at least one option of each choice, and about half of the others.
+fn allow_some(masks: &mut ObservationBuffer, spec: &VectorSpec, rng: &mut ChaCha8Rng) {
+    for env in 0..masks.rows() {
+        let mask = masks.row_mut(env);
+        mask.fill(0);
+        let mut start = 0;
+        for &size in spec.joint_actions(env).sizes() {
+            let own = &mut mask[start..start + size];
+            own.fill_with(|| u8::from(rng.random::<bool>()));
+            own[rng.random_range(0..size)] = 1;
+            start += size;
+        }
     }
 }

@@ -7,6 +7,8 @@ use thiserror::Error;
 pub enum LearnerRule {
     /// Calls in order, with batches of the environments, succeed.
     LearnsInItsEnvironments,
+    /// Actions that a mask does not allow are never chosen.
+    RespectsMasks,
     /// The same seed and batches give the same actions, metrics and state.
     SeedDeterminesTraining,
     /// A call out of order fails and changes nothing.
@@ -25,6 +27,7 @@ impl fmt::Display for LearnerRule {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::LearnsInItsEnvironments => "calls in order succeed",
+            Self::RespectsMasks => "actions are allowed",
             Self::SeedDeterminesTraining => "the seed determines training",
             Self::RefusesCallsOutOfOrder => "calls out of order are refused",
             Self::RefusesForeignBatches => "batches of other environments are refused",

@@ -122,13 +122,13 @@ impl OffPolicyAlgorithm for DqnAgent {
         let of_envs = dqn.off_policy.of_envs(&values);
         let OffPolicy { spec, action_rng, .. } = &mut dqn.off_policy;
         for (env, values) in of_envs.enumerate() {
-            let actions = spec.joint_actions(env);
+            let actions = spec.actions(env);
             let Some(values) = values else {
                 skip_epsilon_greedy(actions, action_rng);
                 continue;
             };
             let options = epsilon_greedy(actions, values, epsilon, action_rng);
-            actions.write(&options, &mut dqn.actions);
+            actions.expect_joint().write(&options, &mut dqn.actions);
             let end = padded.len() + num_choices;
             padded.extend(options);
             padded.resize(end, 0);

@@ -13,6 +13,7 @@ use crate::engine::off_policy::OffPolicy;
 use crate::engine::optimizer_step::StepResult;
 use crate::engine::schedule::LinearSchedule;
 use crate::engine::training::{StepSize, Training};
+use crate::experience::batch_reader::Observed;
 use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, Noise, QNetwork};
 
@@ -172,7 +173,7 @@ impl Dqn {
     pub(super) fn values(&self, batch: &Batch, noise: Option<&Noise>) -> Result<Vec<Vec<f32>>, LearnerError> {
         self.off_policy.by_shard(batch, |rows| {
             let noise = noise.map(|noise| noise.of_rows(&(rows[0].env..rows[rows.len() - 1].env + 1)));
-            Ok(self.agent.actor.evaluate(&batch.observations, rows, noise.as_ref())?.0)
+            Ok(self.agent.actor.evaluate(Observed::of(batch), rows, noise.as_ref())?.0)
         })
     }
 }

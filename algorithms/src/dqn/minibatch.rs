@@ -40,6 +40,8 @@ pub(super) struct Minibatch {
     /// The observations from which the returns are bootstrapped, without gradients.
     pub(super) successors: Tensor<2>,
     pub(super) successor_rows: RowTasks,
+    /// The action masks of the successors, empty if there are none.
+    pub(super) successor_masks: Vec<Vec<u8>>,
 }
 
 impl Minibatch {
@@ -71,6 +73,7 @@ impl Minibatch {
             weights: Tensor::from_data(weights, device),
             successors: images(replay.successors(&draws), &noise.successors, &plain),
             successor_rows: row_tasks(&plain),
+            successor_masks: replay.successor_masks(&draws),
             tasks,
             draws,
             shard,

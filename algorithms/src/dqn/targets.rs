@@ -7,7 +7,7 @@ use super::Dqn;
 use super::minibatch::Minibatch;
 use super::minibatch::StepNoise;
 use crate::LearnerError;
-use crate::action_values::greedy;
+use crate::action_values::{greedy, mask_values};
 use crate::networks::value_scale::TaskReturn;
 use crate::networks::{Noise, QNetwork, TaskNetwork};
 
@@ -83,7 +83,8 @@ impl Dqn {
         let columns = minibatch.tasks.iter().enumerate().map(|(row, &task)| {
             let judged = &choices.as_ref().unwrap_or(&values)[row * width..][..width];
             let actions = spec.tasks[task].actions.expect_joint();
-            let options = greedy(actions, &head.values(task, judged, actions.num_outputs()));
+            let values = head.values(task, judged, actions.num_outputs());
+            let options = greedy(actions, &mask_values(values, &minibatch.successor_masks[row]));
             actions.columns(&options).collect()
         });
         Ok(NextOutputs { columns: columns.collect(), values, width, atoms })

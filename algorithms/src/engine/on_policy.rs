@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use burn::module::Module;
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{Device, Int, Tensor};
 use kernels::{PackedRows, on_cpu};
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -22,8 +22,8 @@ use crate::experience::batch_reader::{BatchRow, check_final_observations, check_
 use crate::experience::device_rollout::DeviceRollout;
 use crate::experience::packed_observations::PackedObservations;
 use crate::experience::replay::frame_bytes;
-use crate::experience::rollout::{Rollout, rows_with_final_values, split};
-use crate::networks::{NamedWeights, ObservationLayout};
+use crate::experience::rollout::{Rollout, RowSizes, rows_with_final_values, split};
+use crate::networks::{NamedWeights, ObservationLayout, RowTasks};
 use crate::state_bytes::bad;
 use crate::{ConfigError, LearnerError, TaskActions, VectorSpec};
 
@@ -86,7 +86,7 @@ impl<N: Module> OnPolicy<N> {
             rollout: Rollout::new(
                 spec.num_envs(),
                 plan.num_steps,
-                layout.row_bytes(),
+                RowSizes { observation: layout.row_bytes(), mask: spec.mask_bytes() },
                 spec.max_choices(),
                 spec.max_components(),
             ),
@@ -175,6 +175,17 @@ impl<N: Module> OnPolicy<N> {
     /// Returns the task of an entry of the rollout.
     pub(crate) fn task(&self, entry: usize) -> usize {
         self.spec.task_ids[self.rollout.env(entry)]
+    }
+
+    /// Returns the tasks of some entries of the rollout, with their action masks.
+    pub(crate) fn row_tasks(&self, entries: &[usize], device: &Device) -> RowTasks {
+        let tasks = entries.iter().map(|&entry| self.task(entry));
+        RowTasks::new(tasks, &self.spec.tasks, device).masked(self.masks(entries))
+    }
+
+    /// Returns the action masks of some entries of the rollout, empty if there are none.
+    pub(crate) fn masks<'a>(&'a self, entries: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+        entries.iter().map(|&entry| self.rollout.mask(entry))
     }
 
     /// Returns the number of choices of the action of an entry of the rollout.
@@ -421,10 +432,12 @@ impl<N: Module> OnPolicy<N> {
                 return Err(bad("the shape of the rollout does not match the configuration"));
             }
             rollout
-                .restore_observations(&observations, frame_bytes(self.layout))
+                .restore_observations(&observations, frame_bytes(self.layout), self.spec.mask_bytes())
                 .ok_or_else(|| bad("the observations of the rollout do not match its steps"))?;
             let is_legal = |entry: usize| match self.spec.actions(rollout.env(entry)) {
-                TaskActions::Joint(actions) => actions.is_legal(rollout.action(entry)),
+                TaskActions::Joint(actions) | TaskActions::Masked(actions) => {
+                    actions.is_legal(rollout.action(entry))
+                }
                 TaskActions::Continuous(_) => {
                     rollout.components(entry).iter().all(|component| component.is_finite())
                 }

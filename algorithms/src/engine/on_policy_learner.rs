@@ -8,7 +8,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use kernels::PackedRows;
 use rand_chacha::ChaCha8Rng;
-use rl_env::{ActionBuffer, Actions, AutoresetMode, Batch, ObservationBuffer};
+use rl_env::{ActionBuffer, Actions, AutoresetMode, Batch};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use settings::Settings;
@@ -24,7 +24,7 @@ use super::seeds::Stream;
 use super::training::Training;
 use super::{Learner, Resumable};
 use crate::cluster::Cluster;
-use crate::experience::batch_reader::{BatchRow, rows};
+use crate::experience::batch_reader::{BatchRow, Observed, rows};
 use crate::experience::rollout::{Decision, Rollout};
 use crate::networks::{
     NamedWeights, NetworkDescription, NewScales, ObservationLayout, PolicyConfig, TaskNetwork, TaskScales,
@@ -221,7 +221,7 @@ pub trait OnPolicyAlgorithm: Clone {
 
 /// Observations that follow an action.
 pub struct Successors<'a> {
-    pub(crate) observations: &'a ObservationBuffer,
+    pub(crate) observed: Observed<'a>,
     pub(crate) rows: &'a [BatchRow],
     /// True for the last observations of episodes, false for those on which the next actions are chosen.
     pub(crate) are_final: bool,
@@ -319,8 +319,8 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
     fn values_after(&self, batch: &Batch, final_rows: &[BatchRow]) -> Result<[Vec<f32>; 2], LearnerError> {
         let next_rows = if self.on_policy.ends_rollout(batch) { rows(batch) } else { Vec::new() };
         let successors = [
-            Successors { observations: &batch.final_observations, rows: final_rows, are_final: true },
-            Successors { observations: &batch.observations, rows: &next_rows, are_final: false },
+            Successors { observed: Observed::last_of(batch), rows: final_rows, are_final: true },
+            Successors { observed: Observed::of(batch), rows: &next_rows, are_final: false },
         ];
         if self.on_policy.is_on_device() && self.on_policy.cluster.is_whole() {
             // Evaluates both together, to wait for the device only once.
@@ -328,8 +328,8 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
             let next_values = values.split_off(final_rows.len());
             return Ok([values, next_values]);
         }
-        let [final_values, next_values] = successors.map(|Successors { observations, rows, are_final }| {
-            let values = |rows: &[BatchRow]| self.values(&[Successors { observations, rows, are_final }]);
+        let [final_values, next_values] = successors.map(|Successors { observed, rows, are_final }| {
+            let values = |rows: &[BatchRow]| self.values(&[Successors { observed, rows, are_final }]);
             self.on_policy.by_shard(rows, values)
         });
         Ok([final_values?.concat(), next_values?.concat()])

@@ -7,6 +7,7 @@ use kernels::{FrameStacks, PackedRows, on_cpu};
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
 use crate::networks::{ObservationLayout, RowTasks};
+use crate::tasks::vector_spec::mask_bytes;
 use crate::{JointActions, LearnerError, SpecError, Task, TaskActions, VectorSpec};
 
 /// Rows of a batch, ready for a network.
@@ -23,6 +24,36 @@ pub(crate) struct ReadRows {
 pub(crate) struct BatchRow {
     pub(crate) row: usize,
     pub(crate) env: usize,
+}
+
+/// Observations with their action masks, row by row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Observed<'a> {
+    observations: &'a ObservationBuffer,
+    /// Has no rows if there are no masks.
+    masks: &'a ObservationBuffer,
+}
+
+impl<'a> Observed<'a> {
+    /// Returns the observations of a batch.
+    pub(crate) fn of(batch: &'a Batch) -> Self {
+        Self { observations: &batch.observations, masks: &batch.action_masks }
+    }
+
+    /// Returns the last observations of the episodes that ended with a batch.
+    pub(crate) fn last_of(batch: &'a Batch) -> Self {
+        Self { observations: &batch.final_observations, masks: &batch.final_action_masks }
+    }
+
+    /// Returns the bytes of an observation.
+    pub(crate) fn observation(self, row: usize) -> &'a [u8] {
+        self.observations.row(row)
+    }
+
+    /// Returns the action mask of an observation, empty if there are no masks.
+    pub(crate) fn mask(self, row: usize) -> &'a [u8] {
+        if self.masks.rows() > 0 { self.masks.row(row) } else { &[] }
+    }
 }
 
 /// Returns all rows of a batch.
@@ -156,29 +187,59 @@ impl BatchReader {
         if got != expected {
             return Err(LearnerError::ForeignBatch { what: "bytes per observation", got, expected });
         }
-        Ok(())
+        self.check_masks(batch)
     }
 
-    /// Reads the given rows of `observations`.
-    pub(crate) fn read(&self, observations: &ObservationBuffer, rows: &[BatchRow]) -> ReadRows {
+    /// Fails unless a batch has the action masks of its environments, or none if they have none.
+    fn check_masks(&self, batch: &Batch) -> Result<(), LearnerError> {
+        let most = mask_bytes(&self.tasks);
+        let with_final = batch.final_observations.rows();
+        let expected = if most > 0 { [batch.len(), with_final] } else { [0, 0] };
+        let found = [batch.action_masks.rows(), batch.final_action_masks.rows()];
+        if let Some((got, expected)) = found.into_iter().zip(expected).find(|(got, expected)| got != expected)
+        {
+            return Err(LearnerError::ForeignBatch { what: "action masks", got, expected });
+        }
+        // The masks of environments with fewer options are padded, to the length that these environments need.
+        let needed = batch.env_ids.iter().map(|&env| self.actions(env).num_outputs()).max().unwrap_or(0);
+        let masks =
+            [&batch.action_masks, &batch.final_action_masks].into_iter().filter(|masks| masks.rows() > 0);
+        match masks.map(ObservationBuffer::row_bytes).find(|length| !(needed..=most).contains(length)) {
+            Some(got) => {
+                Err(LearnerError::ForeignBatch { what: "bytes per action mask", got, expected: needed })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the given rows.
+    pub(crate) fn read(&self, observed: Observed<'_>, rows: &[BatchRow]) -> ReadRows {
         let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
-        self.read_observations(rows.iter().map(|row| observations.row(row.row)), &envs)
+        let observations: Vec<&[u8]> = rows.iter().map(|row| observed.observation(row.row)).collect();
+        let masks: Vec<&[u8]> = rows.iter().map(|row| observed.mask(row.row)).collect();
+        self.read_observations(&observations, &masks, &envs)
     }
 
-    /// Reads one observation for each element of `envs`, in which an environment may occur several times.
-    pub(crate) fn read_observations<'a>(
+    /// Reads one observation with its action mask for each element of `envs`, in which an environment may occur several
+    /// times.
+    pub(crate) fn read_observations(
         &self,
-        observations: impl ExactSizeIterator<Item = &'a [u8]>,
+        observations: &[&[u8]],
+        masks: &[&[u8]],
         envs: &[usize],
     ) -> ReadRows {
         let Self { layout, device, .. } = self;
-        let Some(on_device) = &self.on_device else {
-            let tasks = RowTasks::new(envs.iter().map(|&env| self.task_ids[env]), &self.tasks, device);
-            return ReadRows { observations: layout.tensor(observations, device), tasks, packed: None };
+        let (observations, tasks, packed) = match &self.on_device {
+            Some(on_device) => {
+                let (packed, tasks) = on_device.read(*layout, observations, envs, &self.task_ids, device);
+                (packed.unpack(*layout), tasks, Some(packed))
+            }
+            None => {
+                let tasks = RowTasks::new(envs.iter().map(|&env| self.task_ids[env]), &self.tasks, device);
+                (layout.tensor(observations.iter().copied(), device), tasks, None)
+            }
         };
-        let observations: Vec<&[u8]> = observations.collect();
-        let (packed, tasks) = on_device.read(*layout, &observations, envs, &self.task_ids, device);
-        ReadRows { observations: packed.unpack(*layout), tasks, packed: Some(packed) }
+        ReadRows { observations, tasks: tasks.masked(masks.iter().copied()), packed }
     }
 
     pub(crate) fn num_envs(&self) -> usize {

@@ -41,8 +41,9 @@ impl ActorCritic {
         let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
         let inputs = body.features();
         let images = matches!(layout, ObservationLayout::Images { .. });
-        let width = if images { config.image_hidden_size() } else { width };
-        let linear = match config.torso {
+        let torso = config.torso_for(layout);
+        let width = if images { config.image_hidden_size(torso) } else { width };
+        let linear = match torso {
             TorsoKind::Impala if images => initializer.uniform_linear(inputs, width),
             _ => initializer.linear(inputs, width, 2f64.sqrt()),
         };

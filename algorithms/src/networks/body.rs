@@ -3,11 +3,14 @@ use burn::nn::Linear;
 use burn::tensor::{Tensor, TensorData};
 use kernels::{Computation, PackedWeight, cast_like, fully_connected};
 
-use super::convolutions::{Convolutions, DATA_EFFICIENT, NATURE};
+use super::convolutions::{Convolutions, DATA_EFFICIENT, NATURE, small};
 use super::impala::Impala;
 use super::init::standard_normal;
 use super::norm::Activation;
 use super::{Bf16Arithmetic, Initializer, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind};
+
+/// The number by which an [`ObservationLayout`] divides bytes.
+const BYTES: f32 = 255.0;
 
 /// All layers of a network up to the last hidden one, and the game embedding, which is appended to their
 /// features.
@@ -32,6 +35,7 @@ pub(super) struct Body {
 enum Layers {
     Nature(Convolutions),
     DataEfficient(Convolutions),
+    Small(Convolutions),
     Impala(Impala),
     Vector(Hidden),
 }
@@ -90,7 +94,7 @@ impl Body {
         let (layers, input, feature_map) = match layout {
             ObservationLayout::Images { channels, height, width } => {
                 let input = [height, width, channels];
-                let (layers, feature_map) = match config.torso {
+                let (layers, feature_map) = match config.torso_for(layout) {
                     TorsoKind::Nature => {
                         let (layers, map) = Convolutions::new(NATURE, input, layer_norm, config, initializer);
                         (Layers::Nature(layers), map)
@@ -99,6 +103,11 @@ impl Body {
                         let (layers, map) =
                             Convolutions::new(DATA_EFFICIENT, input, layer_norm, config, initializer);
                         (Layers::DataEfficient(layers), map)
+                    }
+                    TorsoKind::Small => {
+                        let (layers, map) =
+                            Convolutions::new(small(height, width), input, layer_norm, config, initializer);
+                        (Layers::Small(layers), map)
                     }
                     TorsoKind::Impala => {
                         let (impala, feature_map) = Impala::new(input, layer_norm, config, initializer);
@@ -150,6 +159,8 @@ impl Body {
             Layers::Nature(layers) | Layers::DataEfficient(layers) => {
                 layers.forward(images(observations)).flatten(1, 3)
             }
+            // Symbols are small numbers, which would vanish if they were divided by 255.
+            Layers::Small(layers) => layers.forward(images(observations * BYTES)).flatten(1, 3),
             Layers::Impala(impala) => impala.forward(images(observations)).flatten(1, 3),
             Layers::Vector(hidden) => hidden.forward(observations),
         };

@@ -4,8 +4,16 @@ use burn::tensor::Tensor;
 use super::norm::ImageNorm;
 use super::{Conv, Initializer, PolicyConfig};
 
-/// The smallest height and width of an image: the last convolution of a smaller one might have no output.
-pub(super) const MIN_SIDE: usize = 36;
+/// The smallest height and width of a picture: the last convolution of [`NATURE`] might have no output on a smaller
+/// one.
+pub const MIN_PICTURE_SIDE: usize = 36;
+
+/// The smallest height and width of an image, for the convolutions of [`SMALL`].
+pub(super) const MIN_SMALL_SIDE: usize = 4;
+
+/// The height and width from which small images have the convolutions of [`STRIDED`], so that the number of features
+/// stays below about ten thousand.
+const MIN_STRIDED_SIDE: usize = 16;
 
 /// A convolution with a square kernel.
 pub(super) struct Kernels {
@@ -25,6 +33,19 @@ pub(super) const NATURE: &[Kernels] = &[kernels(32, 8, 4), kernels(64, 4, 2), ke
 /// (<https://arxiv.org/abs/1906.05243>, appendix E).
 pub(super) const DATA_EFFICIENT: &[Kernels] = &[kernels(32, 5, 5), kernels(64, 5, 5)];
 
+/// The convolutions for MiniGrid of its documentation (`MinigridFeaturesExtractor`) and, without a pooling, of
+/// `rl-starter-files`.
+const SMALL: &[Kernels] = &[kernels(16, 2, 1), kernels(32, 2, 1), kernels(64, 2, 1)];
+
+/// [`SMALL`] with strides for larger grids.
+const STRIDED: &[Kernels] = &[kernels(16, 2, 1), kernels(32, 2, 2), kernels(64, 2, 2)];
+
+/// Returns the convolutions for small images.
+pub(super) const fn small(height: usize, width: usize) -> &'static [Kernels] {
+    let is_strided = height >= MIN_STRIDED_SIDE && width >= MIN_STRIDED_SIDE;
+    if is_strided { STRIDED } else { SMALL }
+}
+
 /// Two or three convolutions; a ReLU after each, optionally preceded by layer normalisation over the whole image.
 #[derive(Module, Debug)]
 pub(super) struct Convolutions {
@@ -36,7 +57,7 @@ pub(super) struct Convolutions {
 }
 
 impl Convolutions {
-    /// Creates the convolutions for images of `[height, width, channels]`, each side at least [`MIN_SIDE`].
+    /// Creates the convolutions for images of `[height, width, channels]`, which are large enough for the kernels.
     /// Also returns the shape of their feature maps.
     pub(super) fn new(
         layers: &[Kernels],
@@ -69,8 +90,7 @@ impl Convolutions {
         (Self { conv1, conv2, conv3, norms }, [height, width, channels])
     }
 
-    /// Computes rectified feature maps `[rows, height, width, channels]` of images of the same layout with
-    /// values in 0..=1.
+    /// Computes rectified feature maps `[rows, height, width, channels]` of images of the same layout.
     pub(super) fn forward(&self, mut maps: Tensor<4>) -> Tensor<4> {
         for (index, conv) in [&self.conv1, &self.conv2].into_iter().chain(&self.conv3).enumerate() {
             maps = conv.forward(maps);

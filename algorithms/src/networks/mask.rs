@@ -14,6 +14,16 @@ pub fn illegal_actions(counts: &[usize], max_actions: usize, device: &Device) ->
     Tensor::from_data(TensorData::new(mask, [counts.len(), max_actions]), device)
 }
 
+/// Returns the mask of the options that the action masks of some rows do not allow, `[rows, max_actions]`. An action mask
+/// has a byte for each option, 1 if it is allowed, and may be followed by others.
+pub(super) fn forbidden_options(masks: &[&[u8]], max_actions: usize, device: &Device) -> Tensor<2, Bool> {
+    let is_forbidden = |mask: &&[u8], option: usize| mask.get(option) != Some(&1);
+    let of_row = |mask| (0..max_actions).map(move |option| is_forbidden(mask, option));
+    let forbidden: Vec<bool> = masks.iter().flat_map(of_row).collect();
+    count_upload();
+    Tensor::from_data(TensorData::new(forbidden, [masks.len(), max_actions]), device)
+}
+
 /// Replaces the logits of illegal actions with [`ILLEGAL_LOGIT`], which blocks their gradient (Huang and
 /// Ontanon 2022, "A closer look at invalid action masking in policy gradient algorithms",
 /// <https://arxiv.org/abs/2006.14171>).

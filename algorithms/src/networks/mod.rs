@@ -29,6 +29,7 @@ pub(crate) mod value_scale;
 mod weights;
 
 pub use actor_critic::ActorCritic;
+pub use convolutions::MIN_PICTURE_SIDE;
 pub use heads::Heads;
 pub(crate) use init::standard_normal;
 pub use init::{Initializer, orthogonal};

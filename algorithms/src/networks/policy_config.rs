@@ -3,6 +3,7 @@ use kernels::on_cpu;
 use serde::{Deserialize, Serialize};
 use settings::{Settings, above, between, choices, settings};
 
+use super::convolutions::MIN_PICTURE_SIDE;
 use super::{Bf16Arithmetic, ObservationLayout, Precision};
 use crate::networks::value_scale::{LEAST_DEVIATION, TaskScales};
 use crate::{ConfigError, ValueScale};
@@ -19,6 +20,8 @@ choices! {
         Impala = "impala",
         /// Two convolutions with large strides (van Hasselt et al. 2019, <https://arxiv.org/abs/1906.05243>).
         DataEfficient = "data_efficient",
+        /// Three convolutions with 2 x 2 kernels, for grids of symbols such as those of MiniGrid.
+        Small = "small",
     }
 }
 
@@ -56,7 +59,9 @@ settings! {
     pub struct PolicyConfig {
         /// The convolutional torso for image observations. `nature` has three convolutions (Mnih et al. 2015), `impala`
         /// fifteen in residual blocks (Espeholt et al. 2018), `data_efficient` two with large strides (van Hasselt et
-        /// al. 2019). Vectors go through fully connected layers instead.
+        /// al. 2019). `small` has three with 2 x 2 kernels for grids of symbols such as MiniGrid's, whose bytes it does
+        /// not divide by 255. Images with a side of less than 36 pixels have it too, unless `impala` is set. Vectors go
+        /// through fully connected layers instead.
         pub torso: TorsoKind = TorsoKind::Nature; fixed "the shape of the network depends on it",
         /// Multiplier of the number of channels of the convolutions.
         pub width: f64 = 1.0 => above(0.0).up_to(64.0); fixed "the shape of the network depends on it",
@@ -174,11 +179,23 @@ impl PolicyConfig {
         ((published as f64 * self.width).round() as usize).max(1)
     }
 
-    /// Returns the width of the last hidden layer after image observations.
-    pub(super) fn image_hidden_size(&self) -> usize {
-        self.hidden_size.unwrap_or(match self.torso {
+    /// Returns the torso for observations of `layout`: [`Small`](TorsoKind::Small) if they are images that are too
+    /// small for the configured one.
+    pub fn torso_for(&self, layout: ObservationLayout) -> TorsoKind {
+        match (self.torso, layout) {
+            (
+                TorsoKind::Nature | TorsoKind::DataEfficient,
+                ObservationLayout::Images { height, width, .. },
+            ) if height.min(width) < MIN_PICTURE_SIDE => TorsoKind::Small,
+            (torso, _) => torso,
+        }
+    }
+
+    /// Returns the width of the last hidden layer after image observations that `torso` reads.
+    pub(super) fn image_hidden_size(&self, torso: TorsoKind) -> usize {
+        self.hidden_size.unwrap_or(match torso {
             TorsoKind::Nature => 512,
-            TorsoKind::Impala | TorsoKind::DataEfficient => 256,
+            TorsoKind::Impala | TorsoKind::DataEfficient | TorsoKind::Small => 256,
         })
     }
 }

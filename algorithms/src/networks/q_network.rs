@@ -102,7 +102,9 @@ impl QNetwork {
         let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
         let features = body.features();
         let (width, arithmetic) = match layout {
-            ObservationLayout::Images { .. } => (config.image_hidden_size(), config.arithmetic_on(device)),
+            ObservationLayout::Images { .. } => {
+                (config.image_hidden_size(config.torso_for(layout)), config.arithmetic_on(device))
+            }
             ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => (vector.width, None),
         };
         let columns = ActionColumns::new(spec, config.head);
@@ -207,7 +209,8 @@ fn mean_of_legal(outputs: Tensor<3>, rows: &RowTasks) -> Tensor<3> {
     if !rows.choices().is_empty() {
         return means_of_choices(&outputs, rows.choices());
     }
-    let illegal = rows.illegal().unsqueeze_dim::<3>(2);
+    // The outputs of a state do not depend on its action mask.
+    let illegal = rows.illegal_in_task().unsqueeze_dim::<3>(2);
     let counts = illegal.clone().bool_not().float().sum_dim(1);
     let [count, actions, atoms] = outputs.dims();
     outputs.mask_fill(illegal.expand([count, actions, atoms]), 0.0).sum_dim(1) / counts

@@ -7,6 +7,7 @@ use kernels::host::{floats, integers};
 
 use super::groups::{GroupIndices, GroupedRows};
 use super::illegal_actions;
+use super::mask::forbidden_options;
 use crate::Task;
 use crate::tasks::vector_spec::max_outputs;
 
@@ -17,8 +18,10 @@ pub struct RowTasks {
     task_ids: Tensor<1, Int>,
     /// The same on the host.
     tasks: Vec<usize>,
-    /// `[rows, max_outputs]`.
+    /// The columns beyond the outputs of each row's task, `[rows, max_outputs]`.
     illegal: Tensor<2, Bool>,
+    /// The options that the action masks do not allow, `[rows, max_outputs]`.
+    forbidden: Option<Tensor<2, Bool>>,
     /// `[rows, max_outputs]`: the index of the shared output for each output of the row's task; 0 beyond the task's
     /// outputs.
     shared: OnceLock<Tensor<2, Int>>,
@@ -49,6 +52,7 @@ impl RowTasks {
             groups: Arc::default(),
             task_ids: integers(ids, [counts.len()], device),
             illegal: illegal_actions(&counts, max_outputs, device),
+            forbidden: None,
             choices: legal_outputs(&task_ids, tasks, device),
             tasks: task_ids,
             num_tasks: tasks.len(),
@@ -61,6 +65,7 @@ impl RowTasks {
         let choices = self.choices.iter().map(|legal| legal.clone().select(0, task_ids.clone()));
         Self {
             illegal: self.illegal.clone().select(0, task_ids.clone()),
+            forbidden: None,
             shared: OnceLock::from(self.shared().clone().select(0, task_ids.clone())),
             shared_outputs: Vec::new(),
             groups: Arc::default(),
@@ -71,8 +76,30 @@ impl RowTasks {
         }
     }
 
-    /// Returns the mask of the columns beyond the outputs of each row's task, `[rows, max_outputs]`.
+    /// Restricts rows to the options that their action masks allow. There is a mask for each row, or all are empty.
+    #[must_use]
+    pub(crate) fn masked<'a>(self, masks: impl Iterator<Item = &'a [u8]>) -> Self {
+        let masks: Vec<&[u8]> = masks.collect();
+        if masks.iter().all(|mask| mask.is_empty()) {
+            return self;
+        }
+        let [_, max_outputs] = self.illegal.dims();
+        let forbidden = forbidden_options(&masks, max_outputs, &self.illegal.device());
+        Self { forbidden: Some(forbidden), ..self }
+    }
+
+    /// Returns the mask of the columns beyond the outputs of each row's task, and of the options that its action mask does
+    /// not allow, `[rows, max_outputs]`.
     pub fn illegal(&self) -> Tensor<2, Bool> {
+        match &self.forbidden {
+            Some(forbidden) => self.illegal.clone().bool_or(forbidden.clone()),
+            None => self.illegal.clone(),
+        }
+    }
+
+    /// Returns the mask of the columns beyond the outputs of each row's task, whatever its action mask is,
+    /// `[rows, max_outputs]`.
+    pub(super) fn illegal_in_task(&self) -> Tensor<2, Bool> {
         self.illegal.clone()
     }
 

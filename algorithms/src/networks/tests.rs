@@ -64,6 +64,30 @@ fn the_data_efficient_torso_has_two_convolutions() {
 }
 
 #[test]
+fn small_images_have_convolutions_of_2_by_2_pixels() {
+    for (side, config, features) in [
+        // 7, 6, 5 and 4 pixels; 19, 18, 9 and 4; 4, 3, 2 and 1.
+        (7, PolicyConfig::default(), 4 * 4 * 64),
+        (19, PolicyConfig { torso: TorsoKind::DataEfficient, ..PolicyConfig::default() }, 4 * 4 * 64),
+        (4, PolicyConfig { torso: TorsoKind::Small, ..PolicyConfig::default() }, 64),
+    ] {
+        let (layout, spec) = images(side, side);
+        let shapes = shapes(layout, &spec, &config);
+        let shape =
+            |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+        assert_eq!(shape("network.0.weight"), Some(vec![16, 4, 2, 2]));
+        assert_eq!(shape("network.2.weight"), Some(vec![32, 16, 2, 2]));
+        assert_eq!(shape("network.4.weight"), Some(vec![64, 32, 2, 2]));
+        assert_eq!(shape("network.7.weight"), Some(vec![256, features]));
+    }
+    let (layout, spec) = images(7, 7);
+    assert_eq!(impala().torso_for(layout), TorsoKind::Impala);
+    // 7, 4, 2 and 1 pixels.
+    let weight = ("network.5.weight".to_owned(), vec![256, 32]);
+    assert!(shapes(layout, &spec, &impala()).contains(&weight));
+}
+
+#[test]
 fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
     let (layout, spec) = images(36, 44);
     let config = PolicyConfig {
@@ -94,7 +118,13 @@ fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
 fn gradients_of_whole_networks_equal_finite_differences() {
     // A feature map of one pixel has so few units that the result would depend on a single ReLU that switches within
     // the step.
-    for (torso, side) in [(TorsoKind::Nature, 36), (TorsoKind::Impala, 36), (TorsoKind::DataEfficient, 84)] {
+    for (torso, side) in [
+        (TorsoKind::Nature, 36),
+        (TorsoKind::Impala, 36),
+        (TorsoKind::DataEfficient, 84),
+        (TorsoKind::Small, 7),
+        (TorsoKind::Small, 17),
+    ] {
         let (layout, spec) = images(side, side);
         for layer_norm in [false, true] {
             let config = PolicyConfig {

@@ -149,7 +149,7 @@ impl Names {
         let layer = if is_normalised { 3 } else { 2 };
         let mut names =
             Self { pairs: vec![owned(("body.embedding", "game_embedding.weight"))], layer, next: 0 };
-        let torsos = [("Nature", 3), ("DataEfficient", 2)];
+        let torsos = [("Nature", 3), ("DataEfficient", 2), ("Small", 3)];
         let torso = torsos.into_iter().find(|(torso, _)| has(&format!("layers.{torso}")));
         if let Some((torso, count)) = torso {
             for index in 0..count {

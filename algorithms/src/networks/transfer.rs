@@ -319,7 +319,7 @@ fn differences(own: &NetworkDescription, from: &NetworkDescription, is_same: boo
     }
     for task in own.tasks.iter().filter(|_| is_same) {
         let known = from.tasks.iter().find(|known| known.name == task.name);
-        if let Some(known) = known.filter(|known| *known != task) {
+        if let Some(known) = known.filter(|known| !known.has_outputs_of(task)) {
             let (source_actions, own) = (known.actions.to_string(), task.actions.to_string());
             differences.push(Difference::Actions { task: task.name.clone(), source_actions, own });
         }

@@ -166,8 +166,8 @@ impl OnPolicyAlgorithm for PpoAgent {
     fn values(&self, successors: &[Successors<'_>]) -> Result<Vec<f32>, LearnerError> {
         // The recurrent state is reset where an episode begins, which its final observation precedes.
         let next_state = self.recurrent.current();
-        let inputs = successors.iter().map(|&Successors { observations, rows, are_final }| {
-            Inputs::new(observations, rows, if are_final { &self.recurrent.state } else { &next_state })
+        let inputs = successors.iter().map(|&Successors { observed, rows, are_final }| {
+            Inputs::new(observed, rows, if are_final { &self.recurrent.state } else { &next_state })
         });
         let inputs = inputs.reduce(|mut all, more| {
             all.extend(more);

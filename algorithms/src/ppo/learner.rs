@@ -7,7 +7,7 @@ use super::policy::Evaluation;
 use super::recurrent::RecurrentRollout;
 use crate::LearnerError;
 use crate::engine::OnPolicyLearner;
-use crate::experience::batch_reader::rows;
+use crate::experience::batch_reader::{Observed, rows};
 use crate::networks::observation_statistics::ObservationStatistics;
 
 /// A learner that uses Proximal Policy Optimization. [`ppo`](crate::ppo) shows the order of its methods.
@@ -39,8 +39,8 @@ impl Ppo {
         let (actor, state) = (&self.agent.actor, self.agent.recurrent.current());
         let thresholds = actor.samples_on_device().then(|| self.on_policy.next_numbers(batch, threshold));
         let parts = self.on_policy.by_shard(&rows(batch), |rows| match &thresholds {
-            Some(thresholds) => actor.evaluate_and_sample(&batch.observations, rows, &state, thresholds),
-            None => actor.evaluate(&batch.observations, rows, &state),
+            Some(thresholds) => actor.evaluate_and_sample(Observed::of(batch), rows, &state, thresholds),
+            None => actor.evaluate(Observed::of(batch), rows, &state),
         })?;
         let mut evaluation = parts.into_iter().reduce(Evaluation::append).expect("at least one row");
         let packed = evaluation.packed.take();

@@ -100,14 +100,13 @@ impl Gathered {
     ) -> Self {
         let OnPolicy { spec, training, rollout, .. } = on_policy;
         let device = &training.device;
-        let tasks = entries.iter().map(|&entry| on_policy.task(entry));
         let columns: Vec<[f32; 4]> = transitions.iter().map(|&entry| targets.row(on_policy, entry)).collect();
         let column = |index: usize| {
             floats(columns.iter().map(|row| row[index]).collect(), [transitions.len()], device)
         };
         Self {
             observations: on_policy.observations(entries),
-            rows: RowTasks::new(tasks, &spec.tasks, device),
+            rows: on_policy.row_tasks(entries, device),
             actions: RowActions::new(
                 transitions,
                 |entry| on_policy.task(entry),
@@ -140,7 +139,7 @@ impl Gathered {
         };
         Self {
             observations: on_policy.uploaded_observations(rows.clone()),
-            rows: on_device.tasks(tasks, rows),
+            rows: on_device.tasks(tasks, rows).masked(on_policy.masks(&shard.entries)),
             actions,
             targets: on_device.targets(transitions),
         }

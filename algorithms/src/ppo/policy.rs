@@ -2,13 +2,13 @@ use burn::tensor::Tensor;
 use kernels::host::{columns_to_host, floats};
 use kernels::{PackedRows, on_cpu};
 use rand::Rng;
-use rl_env::{ActionBuffer, Batch, ObservationBuffer};
+use rl_env::{ActionBuffer, Batch};
 
 use super::RecurrentState;
 use super::device_sampling;
 use super::recurrent::episode_starts;
 use super::row_policy::RowPolicy;
-use crate::experience::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
+use crate::experience::batch_reader::{BatchReader, BatchRow, Observed, ReadRows, rows};
 use crate::networks::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::networks::value_scale::TaskScales;
 use crate::networks::{ActorCritic, LstmState, Outputs, RowTasks};
@@ -32,26 +32,30 @@ pub struct Policy {
 pub(super) struct Inputs<'a> {
     pub(super) envs: Vec<usize>,
     pub(super) observations: Vec<&'a [u8]>,
+    /// The action mask of each observation.
+    pub(super) masks: Vec<&'a [u8]>,
     /// The recurrent state of each row.
     pub(super) state: RecurrentState,
 }
 
 impl<'a> Inputs<'a> {
-    /// Collects the given rows of `observations`. `state` is that of all environments.
-    pub(super) fn new(
-        observations: &'a ObservationBuffer,
-        rows: &[BatchRow],
-        state: &RecurrentState,
-    ) -> Self {
+    /// Collects the given rows. `state` is that of all environments.
+    pub(super) fn new(observed: Observed<'a>, rows: &[BatchRow], state: &RecurrentState) -> Self {
         let envs: Vec<usize> = rows.iter().map(|row| row.env).collect();
         let state = state.select(&envs);
-        Self { envs, observations: rows.iter().map(|row| observations.row(row.row)).collect(), state }
+        Self {
+            envs,
+            observations: rows.iter().map(|row| observed.observation(row.row)).collect(),
+            masks: rows.iter().map(|row| observed.mask(row.row)).collect(),
+            state,
+        }
     }
 
     /// Adds the rows of `other`.
     pub(super) fn extend(&mut self, other: Self) {
         self.envs.extend(other.envs);
         self.observations.extend(other.observations);
+        self.masks.extend(other.masks);
         self.state.extend(other.state);
     }
 }
@@ -200,7 +204,8 @@ impl Policy {
     }
 
     /// Returns the log-probabilities of each environment's actions, or for `MultiDiscrete` those of the options of each
-    /// choice. They are empty for continuous actions.
+    /// choice. They are empty for continuous actions, and about [`ILLEGAL_LOGIT`](crate::networks::ILLEGAL_LOGIT) for
+    /// actions that a mask does not allow.
     pub fn log_probs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
         Ok(self.each_log_probs(batch, &self.evaluate_batch(batch, &self.initial_state())?))
     }
@@ -223,18 +228,19 @@ impl Policy {
         state: &RecurrentState,
     ) -> Result<Evaluation, LearnerError> {
         self.check(batch)?;
-        self.evaluate(&batch.observations, &rows(batch), state)
+        self.evaluate(Observed::of(batch), &rows(batch), state)
     }
 
-    /// Evaluates the given rows of `observations`. `state` is that of all environments.
+    /// Evaluates the given rows. `state` is that of all environments.
     pub(super) fn evaluate(
         &self,
-        observations: &ObservationBuffer,
+        observed: Observed<'_>,
         rows: &[BatchRow],
         state: &RecurrentState,
     ) -> Result<Evaluation, LearnerError> {
-        let Inputs { envs, observations, state } = Inputs::new(observations, rows, state);
-        let Evaluated { outputs, state: next, packed, .. } = self.forward(&envs, &observations, &state);
+        let inputs = Inputs::new(observed, rows, state);
+        let Evaluated { outputs, state: next, packed, .. } = self.forward(&inputs);
+        let Inputs { envs, state, .. } = inputs;
         let [_, max_outputs] = outputs.logits.dims();
         let (values, squashes) = (outputs.values.unsqueeze_dim(1), outputs.squashes);
         let deviations = outputs.log_deviations.into_iter();
@@ -264,13 +270,14 @@ impl Policy {
     /// [random number](device_sampling::threshold) for each row of the batch.
     pub(super) fn evaluate_and_sample(
         &self,
-        observations: &ObservationBuffer,
+        observed: Observed<'_>,
         rows: &[BatchRow],
         state: &RecurrentState,
         thresholds: &[f32],
     ) -> Result<Evaluation, LearnerError> {
-        let Inputs { envs, observations, state } = Inputs::new(observations, rows, state);
-        let Evaluated { outputs, tasks, state: next, packed } = self.forward(&envs, &observations, &state);
+        let inputs = Inputs::new(observed, rows, state);
+        let Evaluated { outputs, tasks, state: next, packed } = self.forward(&inputs);
+        let Inputs { envs, state, .. } = inputs;
         let thresholds = rows.iter().map(|row| thresholds[row.row]).collect();
         let thresholds = floats(thresholds, [rows.len(), 1], self.reader.device());
         let sampled = device_sampling::sample(outputs.logits, tasks.illegal(), thresholds);
@@ -289,14 +296,13 @@ impl Policy {
 
     /// Returns the values of observations. Waits for the device once.
     pub(super) fn values_of(&self, inputs: &Inputs<'_>) -> Result<Vec<f32>, LearnerError> {
-        let Inputs { envs, observations, state } = inputs;
-        let outputs = self.forward(envs, observations, state).outputs;
-        self.expand(envs, &columns_to_host(vec![outputs.values.unsqueeze_dim(1)])?[0])
+        let outputs = self.forward(inputs).outputs;
+        self.expand(&inputs.envs, &columns_to_host(vec![outputs.values.unsqueeze_dim(1)])?[0])
     }
 
-    fn forward(&self, envs: &[usize], observations: &[&[u8]], state: &RecurrentState) -> Evaluated {
+    fn forward(&self, Inputs { envs, observations, masks, state }: &Inputs<'_>) -> Evaluated {
         let ReadRows { observations, tasks, packed } =
-            self.reader.read_observations(observations.iter().copied(), envs);
+            self.reader.read_observations(observations, masks, envs);
         let observations = match &self.normalizer {
             Some(normalizer) => normalizer.apply(observations, &tasks),
             None => observations,

@@ -98,6 +98,11 @@ fn an_update_on_images_with_masked_actions_equals_that_of_pytorch() {
 }
 
 #[test]
+fn an_update_on_grids_of_symbols_equals_that_of_pytorch() {
+    assert_equals("ppo_grids", 1);
+}
+
+#[test]
 fn epochs_without_clipped_values_equal_those_of_pytorch() {
     assert_equals("ppo_vectors", 2);
 }

@@ -8,7 +8,6 @@ use crate::LearnerError;
 use crate::engine::halt::{Halt, halt_if};
 use crate::engine::on_policy::OnPolicy;
 use crate::experience::rollout::{Reevaluation, split};
-use crate::networks::RowTasks;
 
 impl Ppo {
     /// Evaluates a complete rollout, which another network collected, with the network in training. Waits for the
@@ -27,7 +26,7 @@ impl Ppo {
             halt_if(stop)?;
             let rows = self.rows_of(part).entries;
             let task = |entry| self.on_policy.task(entry);
-            let row_tasks = RowTasks::new(rows.iter().map(|&entry| task(entry)), &spec.tasks, &device);
+            let row_tasks = self.on_policy.row_tasks(&rows, &device);
             let observations = self.on_policy.observations(&rows).inner();
             let observations = match &normalizer {
                 Some(normalizer) => normalizer.apply(observations, &row_tasks),

@@ -27,7 +27,9 @@ impl RowPolicy {
         squashes: bool,
     ) -> Self {
         match actions {
-            TaskActions::Joint(actions) => Self::Joint(JointPolicy::new(actions, outputs)),
+            TaskActions::Joint(actions) | TaskActions::Masked(actions) => {
+                Self::Joint(JointPolicy::new(actions, outputs))
+            }
             TaskActions::Continuous(_) => {
                 Self::Gaussian(GaussianPolicy::new(outputs, log_deviations, squashes))
             }
@@ -58,7 +60,7 @@ impl RowPolicy {
     /// Draws and discards the random numbers that [`sample`](Self::sample) would use.
     pub(super) fn skip(actions: &TaskActions, rng: &mut impl Rng) {
         let draws = match actions {
-            TaskActions::Joint(actions) => actions.num_choices(),
+            TaskActions::Joint(actions) | TaskActions::Masked(actions) => actions.num_choices(),
             TaskActions::Continuous(_) => 2 * actions.num_components(),
         };
         for _ in 0..draws {

@@ -116,24 +116,24 @@ impl OnPolicyAlgorithm for PqnAgent {
 
     /// Returns the greedy action or a random one. Draws one random number and one more per choice.
     fn choose(evaluation: &Evaluation, row: usize, actions: &TaskActions, rng: &mut ChaCha8Rng) -> Decision {
-        let (actions, values) = (actions.expect_joint(), &evaluation.values[row]);
+        let values = &evaluation.values[row];
         let options = epsilon_greedy(actions, values, evaluation.epsilon, rng);
         let action = ChosenAction { options, ..ChosenAction::default() };
-        Decision { action, value: best_value(actions, values), ..Decision::default() }
+        Decision { action, value: best_value(actions.expect_joint(), values), ..Decision::default() }
     }
 
     fn skip(actions: &TaskActions, rng: &mut ChaCha8Rng) {
-        skip_epsilon_greedy(actions.expect_joint(), rng);
+        skip_epsilon_greedy(actions, rng);
     }
 
     /// Returns the values of the greedy actions.
     fn values(&self, successors: &[Successors<'_>]) -> Result<Vec<f32>, LearnerError> {
-        let rows = || {
-            successors.iter().flat_map(|group| group.rows.iter().map(move |row| (group.observations, row)))
-        };
+        let rows =
+            || successors.iter().flat_map(|group| group.rows.iter().map(move |row| (group.observed, row)));
         let envs: Vec<usize> = rows().map(|(_, row)| row.env).collect();
-        let observations: Vec<&[u8]> = rows().map(|(observations, row)| observations.row(row.row)).collect();
-        self.actor.best_values(observations.into_iter(), &envs)
+        let observations: Vec<&[u8]> = rows().map(|(observed, row)| observed.observation(row.row)).collect();
+        let masks: Vec<&[u8]> = rows().map(|(observed, row)| observed.mask(row.row)).collect();
+        self.actor.best_values(&observations, &masks, &envs)
     }
 
     /// Returns the returns of the paper. With values of the greedy action, lambda-returns are

@@ -4,7 +4,7 @@ use rl_env::Batch;
 use super::{Policy, PqnConfig};
 use crate::engine::OnPolicyLearner;
 use crate::engine::schedule::LinearSchedule;
-use crate::experience::batch_reader::rows;
+use crate::experience::batch_reader::{Observed, rows};
 use crate::networks::TaskNetwork;
 use crate::networks::value_scale::TaskReturn;
 use crate::{Learner, LearnerError};
@@ -64,7 +64,7 @@ impl Pqn {
 
     /// Evaluates a batch of this process's environments. Also returns the packed observations if they are on a device.
     pub(super) fn evaluate(&self, batch: &Batch) -> Result<(Evaluation, Option<PackedRows>), LearnerError> {
-        let evaluate = |rows: &[_]| self.agent.actor.evaluate(&batch.observations, rows, None);
+        let evaluate = |rows: &[_]| self.agent.actor.evaluate(Observed::of(batch), rows, None);
         let parts = self.on_policy.by_shard(&rows(batch), evaluate)?;
         let (values, packed): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let packed: Option<Vec<PackedRows>> = packed.into_iter().collect();

@@ -7,7 +7,7 @@ use rl_env::{AutoresetMode, Space};
 
 use super::{Pqn, PqnConfig, PqnMetrics};
 use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
-use crate::testing::{RandomEnvs, assert_legal, spec, spec_of_choices};
+use crate::testing::{RandomEnvs, assert_legal, spec, spec_of_choices, spec_of_masks};
 use crate::{Learner, LearnerError, ValueScale, VectorSpec, check_learner};
 
 fn vectors(mode: AutoresetMode) -> VectorSpec {
@@ -59,6 +59,9 @@ fn every_kind_of_network_follows_the_rules_of_learners() {
     check(ValueScale::None, vectors(AutoresetMode::NextStep));
     check(ValueScale::PopArt, vectors(AutoresetMode::SameStep));
     check(ValueScale::None, spec_of_choices(Space::floats(3, -1.0, 1.0), AutoresetMode::SameStep));
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        check(ValueScale::None, spec_of_masks(Space::floats(3, -1.0, 1.0), mode));
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::LearnerError;
 use crate::engine::OffPolicyLearner;
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::training::Training;
-use crate::experience::batch_reader::{BatchRow, rows};
+use crate::experience::batch_reader::{BatchRow, Observed, rows};
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{SoftActorCritic, SquashedActor, TwinCritic};
 
@@ -79,7 +79,7 @@ impl Sac {
         let SacConfig { learning_starts, noise_correlation, .. } = self.config;
         let policies = self
             .off_policy
-            .by_shard(batch, |rows| self.agent.acting.row_policies(&batch.observations, rows))?;
+            .by_shard(batch, |rows| self.agent.acting.row_policies(Observed::of(batch), rows))?;
         let of_envs = self.off_policy.of_envs(&policies);
         let OffPolicy { spec, action_rng: rng, steps, .. } = &mut self.off_policy;
         let is_random = *steps < learning_starts as u64;

@@ -3,10 +3,10 @@ use std::ops::Range;
 use burn::tensor::{Tensor, TensorData};
 use kernels::host::to_host;
 use rand::Rng;
-use rl_env::{Batch, ObservationBuffer};
+use rl_env::Batch;
 
 use super::squashed::sample;
-use crate::experience::batch_reader::{BatchReader, BatchRow, ReadRows, rows};
+use crate::experience::batch_reader::{BatchReader, BatchRow, Observed, ReadRows, rows};
 use crate::networks::observation_statistics::{Normalizer, ObservationStatistics};
 use crate::networks::{RowTasks, SoftActorCritic, SquashedOutputs, standard_normal};
 use crate::{LearnerError, SpecError, VectorSpec};
@@ -56,9 +56,9 @@ impl Policy {
         self.normalizer = Some(statistics.normalizer(self.reader.device()));
     }
 
-    /// Returns the given rows of `observations` as the network reads them, with their tasks.
-    fn read(&self, observations: &ObservationBuffer, rows: &[BatchRow]) -> (Tensor<2>, RowTasks) {
-        let ReadRows { observations, tasks, .. } = self.reader.read(observations, rows);
+    /// Returns the given rows as the network reads them, with their tasks.
+    fn read(&self, observed: Observed<'_>, rows: &[BatchRow]) -> (Tensor<2>, RowTasks) {
+        let ReadRows { observations, tasks, .. } = self.reader.read(observed, rows);
         match &self.normalizer {
             Some(normalizer) => (normalizer.apply(observations, &tasks), tasks),
             None => (observations, tasks),
@@ -87,7 +87,7 @@ impl Policy {
     ) -> Result<Vec<f32>, LearnerError> {
         self.check(batch)?;
         let mut components = Vec::new();
-        for (&env, policy) in batch.env_ids.iter().zip(&self.row_policies(&batch.observations, &rows(batch))?)
+        for (&env, policy) in batch.env_ids.iter().zip(&self.row_policies(Observed::of(batch), &rows(batch))?)
         {
             let actions = self.reader.actions(env).expect_continuous();
             actions.write_scaled(&choose(policy), &mut components);
@@ -99,7 +99,7 @@ impl Policy {
     /// weighted entropies that follow.
     pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
         self.check(batch)?;
-        let (observations, tasks) = self.read(&batch.observations, &rows(batch));
+        let (observations, tasks) = self.read(Observed::of(batch), &rows(batch));
         let outputs = self.network.actor.forward(observations.clone(), &tasks);
         let actions = greedy_actions(outputs, &tasks);
         let [first, second] = self.network.critics.forward(observations, actions, &tasks);
@@ -113,13 +113,13 @@ impl Policy {
         }
     }
 
-    /// Returns the distribution of the action in each of the given rows of `observations`.
+    /// Returns the distribution of the action in each of the given rows.
     pub(super) fn row_policies(
         &self,
-        observations: &ObservationBuffer,
+        observed: Observed<'_>,
         rows: &[BatchRow],
     ) -> Result<Vec<RowPolicy>, LearnerError> {
-        let (observations, tasks) = self.read(observations, rows);
+        let (observations, tasks) = self.read(observed, rows);
         let SquashedOutputs { means, log_deviations } = self.network.actor.forward(observations, &tasks);
         let [_, width] = means.dims();
         let (means, log_deviations) = (to_host(means)?, to_host(log_deviations)?);

@@ -17,7 +17,10 @@ impl ChosenAction {
     /// Appends the elements of the action that the environment receives.
     pub(crate) fn write(&self, actions: &TaskActions, buffer: &mut ActionBuffer) {
         match (actions, buffer) {
-            (TaskActions::Joint(actions), ActionBuffer::Discrete(elements)) => {
+            (
+                TaskActions::Joint(actions) | TaskActions::Masked(actions),
+                ActionBuffer::Discrete(elements),
+            ) => {
                 actions.write(&self.options, elements);
             }
             (TaskActions::Continuous(actions), ActionBuffer::Continuous(elements)) => {

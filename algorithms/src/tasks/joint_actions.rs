@@ -268,6 +268,17 @@ impl JointActions {
         })
     }
 
+    /// Draws an action uniformly at random among those whose options are allowed, with one random number for each choice.
+    /// `is_allowed` is called with output columns, and allows at least one option of each choice.
+    pub(crate) fn random_among(&self, is_allowed: impl Fn(usize) -> bool, rng: &mut impl Rng) -> Vec<i32> {
+        self.walk(|_, edges| {
+            let allowed: Vec<usize> =
+                (0..edges.len()).filter(|&edge| is_allowed(edges[edge].column)).collect();
+            let index = (rng.random::<f64>() * allowed.len() as f64) as usize;
+            allowed.get(index).copied().unwrap_or_default()
+        })
+    }
+
     /// Appends the elements of the action that the environment receives: the index of the action if its space is
     /// discrete, otherwise the options.
     pub(crate) fn write(&self, options: &[i32], elements: &mut Vec<i32>) {

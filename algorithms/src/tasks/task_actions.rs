@@ -12,6 +12,9 @@ pub enum TaskActions {
     Joint(JointActions),
     /// Vectors of real numbers.
     Continuous(ContinuousActions),
+    /// Choices of which some options are not allowed in some states: each observation has a
+    /// [mask](rl_env::Batch::action_masks).
+    Masked(JointActions),
 }
 
 impl TaskActions {
@@ -25,7 +28,7 @@ impl TaskActions {
     /// Returns the action space of the environments.
     pub fn space(&self) -> Space {
         match self {
-            Self::Joint(actions) => actions.space(),
+            Self::Joint(actions) | Self::Masked(actions) => actions.space(),
             Self::Continuous(actions) => actions.space().clone(),
         }
     }
@@ -33,16 +36,30 @@ impl TaskActions {
     /// Returns the choices, if an action consists of them.
     pub fn joint(&self) -> Option<&JointActions> {
         match self {
-            Self::Joint(actions) => Some(actions),
+            Self::Joint(actions) | Self::Masked(actions) => Some(actions),
             Self::Continuous(_) => None,
         }
+    }
+
+    /// Returns these actions with a mask for each observation, if they are choices.
+    #[must_use]
+    pub fn masked(self) -> Self {
+        match self {
+            Self::Joint(actions) => Self::Masked(actions),
+            actions => actions,
+        }
+    }
+
+    /// Returns true if each observation has a mask.
+    pub fn are_masked(&self) -> bool {
+        matches!(self, Self::Masked(_))
     }
 
     /// Returns the number of output columns of a network: the options of all choices side by side, or one for each
     /// component.
     pub fn num_outputs(&self) -> usize {
         match self {
-            Self::Joint(actions) => actions.num_outputs(),
+            Self::Joint(actions) | Self::Masked(actions) => actions.num_outputs(),
             Self::Continuous(actions) => actions.num_components(),
         }
     }
@@ -60,7 +77,7 @@ impl TaskActions {
     /// Returns the number of components of a continuous action, 0 for choices.
     pub fn num_components(&self) -> usize {
         match self {
-            Self::Joint(_) => 0,
+            Self::Joint(_) | Self::Masked(_) => 0,
             Self::Continuous(actions) => actions.num_components(),
         }
     }
@@ -68,7 +85,7 @@ impl TaskActions {
     /// Returns the inverse of the entropy of a uniform policy; 0 for a single action, whose entropy is 0, and 1 for
     /// continuous actions, which have no uniform policy.
     pub(crate) fn inverse_entropy(&self) -> f32 {
-        let Self::Joint(actions) = self else { return 1.0 };
+        let Some(actions) = self.joint() else { return 1.0 };
         let entropy = actions.ln_count() as f32;
         if entropy > 0.0 { entropy.recip() } else { 0.0 }
     }
@@ -80,7 +97,7 @@ impl TaskActions {
     pub(crate) fn expect_continuous(&self) -> &ContinuousActions {
         match self {
             Self::Continuous(actions) => actions,
-            Self::Joint(_) => panic!("learners of continuous actions refuse choices"),
+            Self::Joint(_) | Self::Masked(_) => panic!("learners of continuous actions refuse choices"),
         }
     }
 
@@ -109,6 +126,7 @@ impl fmt::Display for TaskActions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Joint(actions) => actions.fmt(f),
+            Self::Masked(actions) => write!(f, "{actions} with masks"),
             Self::Continuous(actions) => actions.fmt(f),
         }
     }

@@ -34,6 +34,11 @@ impl Task {
         Self { name: name.into(), shared: (0..actions.num_outputs()).collect(), actions }
     }
 
+    /// Returns true if the outputs of both tasks have the same meaning. Masks do not matter.
+    pub(crate) fn has_outputs_of(&self, other: &Self) -> bool {
+        self.shared == other.shared && self.actions.clone().masked() == other.actions.clone().masked()
+    }
+
     /// Returns true if the outputs are distinct indices below `count`.
     fn is_consistent(&self, count: usize) -> bool {
         let distinct: BTreeSet<usize> = self.shared.iter().copied().collect();
@@ -192,7 +197,7 @@ pub enum SpecError {
     },
     /// No torso of the network supports the observation space.
     #[error(
-        "no network supports observations of {0}; use byte images (channels, height, width) of at least 36 x 36 pixels, or \
+        "no network supports observations of {0}; use byte images (channels, height, width) of at least 4 x 4 pixels, or \
          vectors of bytes or floats"
     )]
     ObservationSpace(String),
@@ -242,7 +247,8 @@ impl VectorSpec {
     }
 
     /// Factors the actions of tasks into several choices. `factors` returns the number of options of each choice, and
-    /// the options of each action of the task's environments. A task for which it returns `None` keeps its actions.
+    /// the options of each action of the task's environments. A task for which it returns `None` keeps its actions, and
+    /// so does a task with action masks.
     /// Afterwards the outputs of every task are the first of the shared ones.
     ///
     /// ```
@@ -266,7 +272,8 @@ impl VectorSpec {
         mut self,
         factors: impl Fn(&Task) -> Option<(Vec<usize>, Vec<Vec<usize>>)>,
     ) -> Result<Self, SpecError> {
-        for task in &mut self.tasks {
+        // Masks are those of the environments' actions.
+        for task in self.tasks.iter_mut().filter(|task| !task.actions.are_masked()) {
             let Some((sizes, factors)) = factors(task) else { continue };
             let error = |error| SpecError::Factors { task: task.name.clone(), error };
             let factored: TaskActions = JointActions::factored(&sizes, factors).map_err(error)?.into();
@@ -364,6 +371,11 @@ impl VectorSpec {
         max_outputs(&self.tasks)
     }
 
+    /// Returns the number of bytes of an action mask, 0 if the tasks have none.
+    pub(crate) fn mask_bytes(&self) -> usize {
+        mask_bytes(&self.tasks)
+    }
+
     /// Returns the largest number of choices of any task.
     pub(crate) fn max_choices(&self) -> usize {
         self.tasks.iter().map(|task| task.actions.num_choices()).max().unwrap_or(0)
@@ -402,7 +414,7 @@ impl VectorSpec {
     pub(crate) fn check_bounded(&self) -> Result<(), SpecError> {
         let is_unbounded = |task: &&Task| match &task.actions {
             TaskActions::Continuous(actions) => !actions.is_bounded(),
-            TaskActions::Joint(_) => false,
+            TaskActions::Joint(_) | TaskActions::Masked(_) => false,
         };
         match self.tasks.iter().find(is_unbounded) {
             None => Ok(()),
@@ -430,6 +442,11 @@ pub(crate) fn max_outputs(tasks: &[Task]) -> usize {
     tasks.iter().map(|task| task.actions.num_outputs()).max().unwrap_or(0)
 }
 
+/// Returns the number of bytes of an action mask, 0 if the tasks have none.
+pub(crate) fn mask_bytes(tasks: &[Task]) -> usize {
+    if tasks.iter().any(|task| task.actions.are_masked()) { max_outputs(tasks) } else { 0 }
+}
+
 /// Returns the largest number of components of a continuous action of any task.
 pub(crate) fn max_components(tasks: &[Task]) -> usize {
     tasks.iter().map(|task| task.actions.num_components()).max().unwrap_or(0)
@@ -441,6 +458,7 @@ fn tasks_of(envs: &(impl VectorEnv + ?Sized)) -> Result<Vec<Task>, SpecError> {
     for (env, (space, &task)) in envs.action_spaces().iter().zip(envs.task_ids()).enumerate() {
         let actions = TaskActions::of_space(space)
             .ok_or_else(|| SpecError::ActionSpace { env, space: space.to_string() })?;
+        let actions = if envs.batch().has_action_masks() { actions.masked() } else { actions };
         match &known[task] {
             None => known[task] = Some(actions),
             Some(expected) if *expected == actions => {}

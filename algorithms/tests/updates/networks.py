@@ -16,6 +16,8 @@ class Case:
     def __init__(self, observation, actions, task_ids, same_step=False):
         self.observation = observation
         self.is_image = len(observation) == 3
+        # Images that are too small for the convolutions of pictures are grids of symbols.
+        self.is_small = self.is_image and min(observation[1:]) < 36
         self.actions = actions
         self.task_ids = task_ids
         self.same_step = same_step
@@ -40,12 +42,17 @@ class Case:
         """Returns observations as they are stored."""
         shape = (*shape, *self.observation)
         if self.is_image:
-            return torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+            largest = 10 if self.is_small else 255
+            return torch.randint(0, largest + 1, shape, generator=generator, dtype=torch.uint8)
         return torch.randn(shape, generator=generator)
 
     def inputs(self, observations):
         """Returns the inputs of a network."""
-        return observations.double() / 255 if self.is_image else observations.double()
+        return observations.double() / 255 if self.is_image and not self.is_small else observations.double()
+
+    def convolutions(self):
+        """Returns outputs, kernel and stride of the convolutions."""
+        return SMALL_CONVOLUTIONS if self.is_small else CONVOLUTIONS
 
     def select(self, outputs, task_ids, shared):
         """Returns for each row the outputs [max_actions, ...] of the actions of its task, and which of them are legal.
@@ -82,6 +89,9 @@ def random_noisy(weights, name, inputs, outputs, generator):
 # Outputs, kernel and stride of the convolutions of Mnih et al. 2015, with an eighth of the channels.
 CONVOLUTIONS = [(4, 8, 4), (8, 4, 2), (8, 3, 1)]
 
+# The same for the convolutions of the documentation of MiniGrid, `MinigridFeaturesExtractor`.
+SMALL_CONVOLUTIONS = [(2, 2, 1), (4, 2, 1), (8, 2, 1)]
+
 
 def random_body(case, weights, width, layer_norm, generator):
     """Adds the layers in front of the last hidden one. Returns the number of their outputs and the next index."""
@@ -93,7 +103,7 @@ def random_body(case, weights, width, layer_norm, generator):
         return width, step
     channels, side = case.observation[0], case.observation[1]
     assert case.observation[2] == side
-    for index, (outputs, kernel, stride) in enumerate(CONVOLUTIONS):
+    for index, (outputs, kernel, stride) in enumerate(case.convolutions()):
         name = f"network.{index * step}"
         shape = (outputs, channels, kernel, kernel)
         weights[f"{name}.weight"] = torch.randn(shape, generator=generator) / math.sqrt(channels * kernel**2)
@@ -120,7 +130,7 @@ def body(case, weights, inputs, layer_norm, activation):
         hidden = linear(weights, "network.0", inputs)
         return activation(norm(weights, "network.1", hidden) if layer_norm else hidden)
     maps = inputs
-    for index, (_, _, stride) in enumerate(CONVOLUTIONS):
+    for index, (_, _, stride) in enumerate(case.convolutions()):
         name = f"network.{index * step}"
         maps = F.conv2d(maps, weights[f"{name}.weight"], weights[f"{name}.bias"], stride)
         maps = torch.relu(norm(weights, f"network.{index * step + 1}", maps) if layer_norm else maps)

@@ -35,6 +35,7 @@ CONFIG = {
     "update_epochs": 1,
 }
 IMAGES = Case([2, 36, 36], [[6, 3], [0, 1, 2, 3, 4]], [0, 1])
+GRIDS = Case([3, 7, 7], [[6, 3], [0, 1, 2, 3, 4]], [0, 1])
 VECTORS = Case([3], [[6, 3], [0, 1, 2, 3, 4]], [0, 1, 1, 0])
 SAME_STEP = Case([3], [[6, 3], [0, 1, 2, 3, 4]], [0, 1, 1, 0], same_step=True)
 # Continuous actions of one and of three components.
@@ -44,6 +45,7 @@ SAME_STEP_NUMBERS = Case([3], [[0], [0, 1, 2]], [0, 1, 1, 0], same_step=True)
 # The environments, the number of updates, and the settings of PPO and of its network.
 RECORDINGS = {
     "ppo_images": (IMAGES, 1, {}, {}),
+    "ppo_grids": (GRIDS, 1, {}, {}),
     "ppo_vectors": (
         SAME_STEP,
         2,

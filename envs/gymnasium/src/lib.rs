@@ -31,13 +31,15 @@
 //! | others | not supported | not supported |
 //!
 //! Vectors of observations equal those of `gymnasium.spaces.flatten`, rounded to 32 bits. With
-//! [`WorkerOptions::flatten`], all observations but images of `uint8` become such vectors, as learners need. Integer
-//! actions count from 0: the worker adds `start`. Floats are converted to the type and shape of the space, and are not
-//! clipped.
+//! [`WorkerOptions::flatten`], observations become what learners need: such vectors, or images with channels first.
+//! Integer actions count from 0: the worker adds `start`. Floats are converted to the type and shape of the space, and
+//! are not clipped.
 //!
 //! An observation with a wrong shape, or with a type that NumPy does not convert with `casting="same_kind"`, is an
 //! error, as it is in `SyncVectorEnv`. So are NaN and infinite values in floating-point observations, rewards that are
 //! not finite numbers, and action spaces that change.
+//!
+//! With [`WorkerOptions::action_masks`], each observation comes with the action mask of its `info`.
 //!
 //! # Processes and memory
 //!
@@ -57,6 +59,7 @@
 //!   │                 ◄──┤ observations        batch 0  row 0, 1, ... ◄──┤                 │
 //!   │                 │  │                     batch 1  ...           │  │                 │
 //!   │                 ◄──┤ final observations  as above (SameStep)    ◄──┤                 │
+//!   │                 ◄──┤ action masks        as both above          ◄──┤                 │
 //!   │                 │  └───────────────────────────────────────────┘  │                 │
 //!   └──────────▲──▲───┘                                                 └───────┬──┬──────┘
 //!              │  └───────── responses (pipe, the worker's standard output) ────┘  │

@@ -76,9 +76,20 @@ pub struct WorkerOptions {
     pub batch_order: BatchOrder,
     /// The time at which an environment is reset after the end of an episode.
     pub autoreset_mode: AutoresetMode,
-    /// True if observations become vectors of 32-bit floats, except `Box` spaces of `uint8`. Otherwise, a `Box` keeps
-    /// its shape, and its type if that is `uint8`, `int8`, `int64` or `float32`.
+    /// True if observations become what learners need. Otherwise, a `Box` keeps its shape, and its type if that is
+    /// `uint8`, `int8`, `int64` or `float32`.
+    ///
+    /// * A `Box` of `uint8` or `bool` with three axes is an image, or with four axes a stack of images. It becomes a `Box`
+    ///   of `uint8` with the axes channels, height and width. The channels are the first or the last axis: the odd one
+    ///   out if the other two are equal, otherwise the shorter one, or the last. Images have at least 4 x 4 pixels.
+    /// * With two axes of at least 36 pixels, it is an image with one channel.
+    /// * A `Box` of `uint8` with one axis stays as it is.
+    /// * All other observations become vectors of 32-bit floats.
     pub flatten: bool,
+    /// True if the `info` of each reset and step has an `action_mask`, which becomes a row of
+    /// [`Batch::action_masks`](rl_env::Batch::action_masks). For `Discrete(n)` it is an array of `n` numbers or truth
+    /// values, for `MultiDiscrete` and `MultiBinary` the arrays of all choices in a tuple or one after the other.
+    pub action_masks: bool,
     /// The Python interpreter. By default `bin/python` in the directory `$VIRTUAL_ENV`, if that is set, or else
     /// `python3` on the path.
     pub python: Option<PathBuf>,
@@ -102,6 +113,7 @@ impl Default for WorkerOptions {
             batch_order: BatchOrder::FirstCome,
             autoreset_mode: AutoresetMode::default(),
             flatten: false,
+            action_masks: false,
             python: None,
             paths: Vec::new(),
             definitions: None,

@@ -1,8 +1,10 @@
 //! The batches, and the rows of shared memory to which workers write observations.
 
+use std::iter;
+
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
-use crate::memory::{SharedMemory, bytes_of};
+use crate::memory::SharedMemory;
 
 /// The sizes of batches.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +13,8 @@ pub(crate) struct Sizes {
     pub(crate) batch_size: usize,
     /// The bytes of an observation.
     pub(crate) row_bytes: usize,
+    /// The bytes of an action mask; 0 if there are no masks.
+    pub(crate) mask_bytes: usize,
     pub(crate) mode: AutoresetMode,
     /// True if each environment has a fixed row: batches hold all environments, or groups take turns.
     pub(crate) has_fixed_rows: bool,
@@ -29,7 +33,8 @@ impl Sizes {
 
     /// Returns the number of bytes of the rows in shared memory. `None` if it is too large.
     pub(crate) fn bytes(&self) -> Option<usize> {
-        let row = self.row_bytes.checked_next_multiple_of(8)?;
+        let row =
+            self.row_bytes.checked_next_multiple_of(8)?.checked_add(self.mask_bytes.next_multiple_of(8))?;
         let copies = if self.has_final() { 2 } else { 1 };
         row.checked_mul(self.rows())?.checked_mul(copies).filter(|bytes| *bytes <= isize::MAX as usize / 2)
     }
@@ -43,52 +48,62 @@ impl Sizes {
 pub(crate) struct Ring {
     sizes: Sizes,
     batches: Box<[Batch]>,
-    /// The observations and final observations of all environments, unless rows are fixed.
-    stage: Option<(ObservationBuffer, ObservationBuffer)>,
+    /// The rows of all environments, unless rows are fixed.
+    stage: Option<Batch>,
     /// The number of batches received.
     received: usize,
     /// The row of the next result of each environment.
     next_rows: Box<[usize]>,
-    /// The places of the first rows in shared memory.
+    pub(crate) offsets: RowOffsets,
+}
+
+/// The places of the first rows in shared memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowOffsets {
     pub(crate) observations: usize,
     pub(crate) final_observations: usize,
+    pub(crate) action_masks: usize,
+    pub(crate) final_action_masks: usize,
 }
 
 impl Ring {
     pub(crate) fn new(memory: &mut SharedMemory, sizes: Sizes) -> Self {
-        let has_final = sizes.has_final();
-        let mut take = |part: usize, count: usize, rows: usize| -> (usize, Vec<ObservationBuffer>) {
-            let rows = if part == 1 && !has_final { 0 } else { rows };
-            let taken = (0..count).map(|_| memory.take_rows(rows, sizes.row_bytes));
-            let (offsets, buffers): (Vec<usize>, Vec<_>) = taken.unzip();
-            (offsets[0], buffers)
-        };
         let (count, rows) = if sizes.has_fixed_rows {
             (sizes.rows() / sizes.batch_size, sizes.batch_size)
         } else {
             (1, sizes.num_envs)
         };
-        let (observations, buffers) = take(0, count, rows);
-        let (final_observations, final_buffers) = take(1, count, rows);
-        let mut pairs = buffers.into_iter().zip(final_buffers);
+        let (has_final, has_masks) = (sizes.has_final(), sizes.mask_bytes > 0);
+        let mut take = |are_there: bool, row_bytes: usize| {
+            let rows = if are_there { rows } else { 0 };
+            let taken = (0..count).map(|_| memory.take_rows(rows, row_bytes));
+            let (offsets, buffers): (Vec<usize>, Vec<ObservationBuffer>) = taken.unzip();
+            (offsets[0], buffers.into_iter())
+        };
+        let (observations, mut of_observations) = take(true, sizes.row_bytes);
+        let (final_observations, mut of_final_observations) = take(has_final, sizes.row_bytes);
+        let (action_masks, mut of_masks) = take(has_masks, sizes.mask_bytes);
+        let (final_action_masks, mut of_final_masks) = take(has_masks && has_final, sizes.mask_bytes);
+        let offsets = RowOffsets { observations, final_observations, action_masks, final_action_masks };
+        let mut shared = iter::from_fn(|| {
+            Some(Batch {
+                observations: of_observations.next()?,
+                final_observations: of_final_observations.next()?,
+                action_masks: of_masks.next()?,
+                final_action_masks: of_final_masks.next()?,
+                ..Batch::new(rows, 0, false)
+            })
+        });
         let (stage, batches) = if sizes.has_fixed_rows {
-            let batch = |(observations, final_observations)| Batch {
-                observations,
-                final_observations,
-                ..Batch::new(sizes.batch_size, 0, false)
-            };
-            (None, pairs.map(batch).collect())
+            (None, shared.collect())
         } else {
-            (pairs.next(), [Batch::new(sizes.batch_size, sizes.row_bytes, has_final)].into())
+            let batch = Batch::new(sizes.batch_size, sizes.row_bytes, has_final);
+            let batch = if has_masks { batch.with_action_masks(sizes.mask_bytes) } else { batch };
+            (shared.next(), [batch].into())
         };
         let next_rows = vec![0; sizes.num_envs].into();
-        let mut ring =
-            Self { sizes, batches, stage, received: 0, next_rows, observations, final_observations };
+        let mut ring = Self { sizes, batches, stage, received: 0, next_rows, offsets };
         ring.seek(0);
-        debug_assert_eq!(
-            sizes.bytes(),
-            Some(bytes_of(sizes.rows(), sizes.row_bytes) * if has_final { 2 } else { 1 })
-        );
         ring
     }
 
@@ -123,10 +138,16 @@ impl Ring {
         self.received += 1;
         for (row, env) in envs.enumerate() {
             batch.env_ids[row] = env;
-            let Some((observations, final_observations)) = &self.stage else { continue };
-            batch.observations.row_mut(row).copy_from_slice(observations.row(env));
-            if batch.final_observations.rows() > 0 {
-                batch.final_observations.row_mut(row).copy_from_slice(final_observations.row(env));
+            let Some(stage) = &self.stage else { continue };
+            for (to, from) in [
+                (&mut batch.observations, &stage.observations),
+                (&mut batch.final_observations, &stage.final_observations),
+                (&mut batch.action_masks, &stage.action_masks),
+                (&mut batch.final_action_masks, &stage.final_action_masks),
+            ] {
+                if to.rows() > 0 {
+                    to.row_mut(row).copy_from_slice(from.row(env));
+                }
             }
         }
         batch
@@ -139,7 +160,7 @@ mod tests {
 
     fn ring(batch_size: usize, has_fixed_rows: bool) -> Ring {
         let mode = AutoresetMode::SameStep;
-        let sizes = Sizes { num_envs: 4, batch_size, row_bytes: 4, mode, has_fixed_rows };
+        let sizes = Sizes { num_envs: 4, batch_size, row_bytes: 4, mask_bytes: 3, mode, has_fixed_rows };
         let mut memory = SharedMemory::new(sizes.bytes().unwrap()).unwrap();
         Ring::new(&mut memory, sizes)
     }
@@ -162,12 +183,16 @@ mod tests {
     fn other_rows_are_copied_to_the_batch() {
         let mut ring = ring(2, false);
         assert_eq!((0..4).map(|env| ring.next_row(env)).collect::<Vec<_>>(), [0, 1, 2, 3]);
-        let (observations, final_observations) = ring.stage.as_mut().unwrap();
-        observations.row_mut(3).fill(3);
-        final_observations.row_mut(3).fill(9);
+        let stage = ring.stage.as_mut().unwrap();
+        stage.observations.row_mut(3).fill(3);
+        stage.final_observations.row_mut(3).fill(9);
+        stage.action_masks.row_mut(3).fill(1);
+        stage.final_action_masks.row_mut(1).fill(1);
         let batch = ring.receive([1, 3].into_iter());
         assert_eq!(batch.env_ids, [1, 3]);
         assert_eq!((batch.observations.row(1), batch.final_observations.row(1)), (&[3; 4][..], &[9; 4][..]));
+        assert_eq!((batch.action_masks.row(0), batch.action_masks.row(1)), (&[0; 3][..], &[1; 3][..]));
+        assert_eq!(batch.final_action_masks.row(0), [1; 3]);
         assert_eq!(ring.last().env_ids, [1, 3]);
     }
 
@@ -177,6 +202,7 @@ mod tests {
             num_envs: 1 << 16,
             batch_size: 1 << 16,
             row_bytes: 1 << 50,
+            mask_bytes: 0,
             mode: AutoresetMode::NextStep,
             has_fixed_rows: true,
         };

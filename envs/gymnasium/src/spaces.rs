@@ -108,6 +108,16 @@ pub(crate) fn check_spaces(names: &[String], spaces: &[(Space, Space)]) -> Resul
     Ok(())
 }
 
+/// Returns the largest number of options of all choices of an action.
+pub(crate) fn most_options(action_spaces: &[Space]) -> usize {
+    let options = action_spaces.iter().map(|space| match space {
+        &Space::Discrete { n, .. } => n,
+        Space::MultiDiscrete { nvec, .. } => nvec.iter().sum(),
+        _ => 0,
+    });
+    options.max().unwrap_or(0)
+}
+
 /// Returns the distinct names of the tasks, and the index of each environment's task.
 pub(crate) fn index_tasks(names: &[String]) -> (Vec<String>, Vec<usize>) {
     let mut tasks: Vec<String> = Vec::new();

@@ -35,11 +35,16 @@ CONTROL, ALL = 0, 0xFFFFFFFF
 # The first byte of a response. Equal to those in protocol.rs.
 DONE, FAILED, REPLY = b".", b"!", b"="
 
+# The smallest sides of images for which networks have convolutions, and of those without an axis for channels. Equal to
+# those in convolutions.rs of the crate `algorithms`.
+MIN_IMAGE_SIDE, MIN_PICTURE_SIDE = 4, 36
+
 # The types of Box observations that keep their type. All others become float32.
 KEPT_DTYPES = ("uint8", "int8", "int64", "float32")
 
 SUPPORTED_OBSERVATIONS = "Box, Discrete, MultiDiscrete, MultiBinary, Dict and Tuple of these"
 SUPPORTED_ACTIONS = "Discrete, MultiDiscrete, MultiBinary and Box of floats"
+SUPPORTED_MASKED_ACTIONS = "Discrete, MultiDiscrete and MultiBinary, because action_masks is set"
 
 # Discrete actions up to this number are created once.
 MAX_TABLE = 4096
@@ -98,18 +103,29 @@ class Pipes:
 
 
 class BoxObservation:
-    """Observations of a Box, in their shape or flattened."""
+    """Observations of a Box, in their shape; or, with `flatten`, images with channels first and vectors."""
 
     def __init__(self, space, flatten):
-        keeps = space.dtype.name in (("uint8",) if flatten else KEPT_DTYPES)
         self.space, self.own_shape, self.own_dtype = space, space.shape, space.dtype
-        self.dtype = space.dtype if keeps else np.dtype("float32")
-        self.shape = (int(np.prod(space.shape)),) if flatten and not keeps else space.shape
-        self.low, self.high = space.low, space.high
+        self.axes = tuple(range(len(space.shape)))
+        axes = image_axes(space) if flatten else None
+        if axes is not None:
+            self.dtype, self.axes = np.dtype("uint8"), axes
+            height, width = (space.shape[axis] for axis in axes[-2:])
+            self.shape = (int(np.prod(space.shape)) // (height * width), height, width)
+        elif flatten:
+            is_bytes = space.dtype.name == "uint8" and len(space.shape) == 1
+            self.dtype = np.dtype("uint8" if is_bytes else "float32")
+            self.shape = (int(np.prod(space.shape)),)
+        else:
+            self.dtype = space.dtype if space.dtype.name in KEPT_DTYPES else np.dtype("float32")
+            self.shape = space.shape
+        self.low, self.high = (bound.transpose(self.axes) for bound in (space.low, space.high))
 
     def view(self, memory, offset):
         """Returns the row at `offset` as an array in the shape of the environment."""
-        return np.ndarray(self.own_shape, self.dtype, memory, offset)
+        row = np.ndarray([self.own_shape[axis] for axis in self.axes], self.dtype, memory, offset)
+        return row.transpose(np.argsort(self.axes))
 
     def write(self, observation, view):
         """Writes an observation to a row."""
@@ -129,6 +145,33 @@ class BoxObservation:
                 f"the observation has the shape {array.shape} and the type {array.dtype}, but its space is {self.space}"
             )
         return array.astype(self.own_dtype)
+
+
+def image_axes(space):
+    """Returns the order of the axes that puts the channels of an image before its height and width.
+
+    Images are arrays of bytes or bits with channels first or last, or without channels if they are pictures, and stacks of
+    images, whose first axis is part of the channels. Other spaces have none.
+    """
+    shape = space.shape
+    if space.dtype.name not in ("uint8", "bool") or not 2 <= len(shape) <= 4:
+        return None
+    if len(shape) == 2:
+        return (0, 1) if min(shape) >= MIN_PICTURE_SIDE else None
+    axes = list(range(len(shape)))
+    image = axes[-3:]
+    channels = channel_axis(*shape[-3:])
+    image.insert(0, image.pop(channels))
+    axes[-3:] = image
+    return tuple(axes) if min(shape[axis] for axis in image[1:]) >= MIN_IMAGE_SIDE else None
+
+
+def channel_axis(*shape):
+    """Returns the axis of the channels of an image: the odd one out of a square image, else the shorter end."""
+    first, second, third = shape
+    if (first == second) != (second == third):
+        return 2 if first == second else 0
+    return 0 if first < third else 2
 
 
 class FlatObservation:
@@ -287,12 +330,12 @@ class DiscreteAction:
 
     def __init__(self, space):
         self.type, self.start = space.dtype.type, int(space.start)
-        self.count = int(space.n)
-        self.table = [self.type(self.start + choice) for choice in range(min(self.count, MAX_TABLE))]
+        self.counts = [int(space.n)]
+        self.table = [self.type(self.start + choice) for choice in range(min(self.counts[0], MAX_TABLE))]
 
     def describe(self):
         """Returns the space of the actions in shared memory."""
-        return {"kind": "discrete", "n": self.count}
+        return {"kind": "discrete", "n": self.counts[0]}
 
     def bind(self, memory, offset):
         """Finds the action in shared memory."""
@@ -346,15 +389,63 @@ class FloatAction:
         return self.source.astype(self.dtype)
 
 
-def action_of(space):
+def action_of(space, masked):
     """Returns the way in which actions of a space are read. Raises TypeError if it is not supported."""
     if isinstance(space, spaces.Discrete):
         return DiscreteAction(space)
     if isinstance(space, (spaces.MultiDiscrete, spaces.MultiBinary)):
         return ArrayAction(space)
-    if isinstance(space, spaces.Box) and space.dtype.kind == "f":
+    if isinstance(space, spaces.Box) and space.dtype.kind == "f" and not masked:
         return FloatAction(space)
     raise TypeError(space)
+
+
+class ActionMask:
+    """The options of each choice of an action that are allowed in the current state."""
+
+    def __init__(self, counts):
+        self.counts, self.length = counts, sum(counts)
+        self.starts = np.cumsum(counts) - counts
+
+    def read(self, info):
+        """Returns a mask as zeros and ones."""
+        if "action_mask" not in info:
+            raise Rejected('the info has no "action_mask", but must have one, because action_masks is set')
+        try:
+            mask = joined(info["action_mask"])
+        except (TypeError, ValueError):
+            mask = np.zeros(0)
+        if mask.size != self.length or mask.dtype.kind not in "biuf" or ((mask != 0) & (mask != 1)).any():
+            expected = f"{self.length} zeros and ones" + (f", for {self.counts} options" if len(self.counts) > 1 else "")
+            raise Rejected(f"the action mask is {info['action_mask']!r:.200}, but must be {expected}")
+        mask = mask.astype(np.uint8)
+        if not np.maximum.reduceat(mask, self.starts).all():
+            raise Rejected(f"the action mask {info['action_mask']!r:.200} allows no action")
+        return mask
+
+    def everything(self):
+        """Returns the mask that allows all options."""
+        return np.ones(self.length, np.uint8)
+
+    def bind(self, layout):
+        """Learns the length of a row, which is that of the longest mask."""
+        self.row_length = layout["mask_bytes"]
+
+    def view(self, memory, offset):
+        """Returns the row at `offset`."""
+        return np.ndarray(self.row_length, np.uint8, memory, offset)
+
+    def write(self, mask, view):
+        """Writes a mask to a row."""
+        view[: self.length] = mask
+        view[self.length :] = 0
+
+
+def joined(mask):
+    """Returns the arrays of a mask, which may be in tuples, one after the other."""
+    if isinstance(mask, (tuple, list)):
+        return np.concatenate([joined(part) for part in mask])
+    return np.ravel(mask)
 
 
 def describe_box(shape, dtype, low, high):
@@ -448,7 +539,7 @@ def attribute(module, path):
     return found
 
 
-def make_slot(index, spec, flatten, definition):
+def make_slot(index, spec, flatten, masked, definition):
     """Makes environment `index`."""
     about = {"env": index, "name": spec["name"]}
     try:
@@ -462,13 +553,18 @@ def make_slot(index, spec, flatten, definition):
         raise BuildFailed(kind="make", error=text, traceback=own_traceback(error), **about) from error
     for role, space, parse, supported in [
         ("observation", env.observation_space, lambda space: observation_of(space, flatten), SUPPORTED_OBSERVATIONS),
-        ("action", env.action_space, action_of, SUPPORTED_ACTIONS),
+        (
+            "action",
+            env.action_space,
+            lambda space: action_of(space, masked),
+            SUPPORTED_MASKED_ACTIONS if masked else SUPPORTED_ACTIONS,
+        ),
     ]:
         try:
             parse(space)
         except TypeError as error:
             raise BuildFailed(kind="space", role=role, space=str(space), supported=supported, **about) from error
-    return Slot(index, env, flatten)
+    return Slot(index, env, flatten, masked)
 
 
 def first_line(error):
@@ -508,30 +604,31 @@ class Memory:
 
 
 class Rows(dict):
-    """The rows of a buffer of observations, by number, whose arrays are created when they are first used."""
+    """The rows of a buffer of observations or masks, by number, whose arrays are created when they are first used."""
 
-    def __init__(self, memory, start, observation):
+    def __init__(self, memory, start, stride, kind):
         super().__init__()
-        self.memory, self.start, self.stride = memory.bytes, start, memory.layout["observation_stride"]
-        self.observation = observation
+        self.memory, self.start, self.stride, self.kind = memory.bytes, start, stride, kind
 
     def __missing__(self, row):
-        self[row] = self.observation.view(self.memory, self.start + row * self.stride)
+        self[row] = self.kind.view(self.memory, self.start + row * self.stride)
         return self[row]
 
 
 class Slot:
     """One environment, its episode and its places in shared memory."""
 
-    def __init__(self, index, env, flatten):
+    def __init__(self, index, env, flatten, masked):
         self.index = index
         self.observation = observation_of(env.observation_space, flatten)
         self.action_space = env.action_space
-        self.action = action_of(self.action_space)
+        self.action = action_of(self.action_space, masked)
+        self.action_mask = ActionMask(self.action.counts) if masked else None
         self.enter(env)
         self.over, self.total, self.length, self.began = False, 0.0, 0, 0.0
         # The part of a command that is running, for messages.
         self.stage, self.last, self.final = "step", None, None
+        self.mask, self.final_mask = None, None
         # A state that has been loaded but not restored.
         self.staged = None
 
@@ -545,8 +642,14 @@ class Slot:
         """Finds the places of this environment in shared memory."""
         layout = memory.layout
         self.memory = memory
-        self.rows = Rows(memory, layout["observations"], self.observation)
-        self.final_rows = Rows(memory, layout["final_observations"], self.observation)
+        stride = layout["observation_stride"]
+        self.rows = Rows(memory, layout["observations"], stride, self.observation)
+        self.final_rows = Rows(memory, layout["final_observations"], stride, self.observation)
+        if self.action_mask is not None:
+            self.action_mask.bind(layout)
+            stride = -(-layout["mask_bytes"] // 8) * 8
+            self.mask_rows = Rows(memory, layout["action_masks"], stride, self.action_mask)
+            self.final_mask_rows = Rows(memory, layout["final_action_masks"], stride, self.action_mask)
         self.command, self.place = COMMAND_WORDS * self.index, RESULT_WORDS * self.index
         self.action.bind(memory.bytes, layout["actions"] + self.index * layout["action_stride"])
         # Attributes of attributes, found once instead of at every step.
@@ -581,7 +684,7 @@ class Slot:
         """Steps the environment, and resets it if the mode is SameStep and the episode has ended."""
         place = self.place
         self.length += 1
-        self.last, reward, terminated, truncated, _ = self.step_env(self.read_action())
+        self.last, reward, terminated, truncated, info = self.step_env(self.read_action())
         try:
             self.floats[place] = reward
         except TypeError:
@@ -591,11 +694,14 @@ class Slot:
         self.total += self.floats[place]
         if self.inside.action_space is not self.action_space_inside:
             self.check_action_space()
+        if self.action_mask is not None:
+            # No action follows a terminated step.
+            self.mask = self.action_mask.everything() if terminated else self.action_mask.read(info)
         if terminated or truncated:
             flags = (TERMINATED if terminated else 0) | (TRUNCATED if truncated else 0) | ENDED | STEPPED
             self.end(row, self.floats[place], flags)
             return
-        self.write(self.last, self.rows[row])
+        self.show(row)
         # The return and the duration are read only at the end of an episode.
         self.integers[place + 3], self.integers[place + 4] = self.length, STEPPED
 
@@ -603,15 +709,27 @@ class Slot:
         """Reports the end of an episode."""
         result = (reward, self.total, time.perf_counter() - self.began, self.length)
         if self.memory.same_step:
-            self.write(self.last, self.final_rows[row])
             # Environments may reuse the memory of observations.
-            self.final = copy.deepcopy(self.last)
+            self.final, self.final_mask = copy.deepcopy(self.last), self.mask
+            self.show_final(row)
             self.reset(None)
         else:
             self.over = True
             flags |= OVER
-        self.write(self.last, self.rows[row])
+        self.show(row)
         self.report((*result, flags))
+
+    def show(self, row):
+        """Writes the current observation and its mask."""
+        self.write(self.last, self.rows[row])
+        if self.action_mask is not None:
+            self.action_mask.write(self.mask, self.mask_rows[row])
+
+    def show_final(self, row):
+        """Writes the last observation of the episode that ended, and its mask."""
+        self.write(self.final, self.final_rows[row])
+        if self.action_mask is not None:
+            self.action_mask.write(self.final_mask, self.final_mask_rows[row])
 
     def report(self, result):
         """Writes a result: the reward, the return, the seconds and the length of the episode, and flags."""
@@ -621,16 +739,18 @@ class Slot:
 
     def finish(self, row, flags):
         """Reports the current observation with reward 0."""
-        self.write(self.last, self.rows[row])
+        self.show(row)
         self.report((0.0, 0.0, 0.0, self.length, flags | (OVER if self.over else 0)))
 
     def reset(self, seed):
         """Starts an episode."""
         self.stage, self.length = "reset", 0
-        self.last, _ = self.env.reset(seed=seed)
+        self.last, info = self.env.reset(seed=seed)
         self.over, self.total = False, 0.0
         self.began = time.perf_counter()
         self.check_action_space()
+        if self.action_mask is not None:
+            self.mask = self.action_mask.read(info)
 
     def check_action_space(self):
         """Raises an error if the action space is no longer the one that the learner knows."""
@@ -661,6 +781,8 @@ class Slot:
         place = self.place
         result = (*self.floats[place : place + 3], *self.integers[place + 3 : place + 5])
         state = (self.env, self.last, self.final, self.over, self.total, self.length, seconds, result)
+        if self.action_mask is not None:
+            state += (self.mask, self.final_mask)
         # A dependency of Gymnasium. Unlike pickle, it saves instances of classes that no module has.
         return cloudpickle.dumps(state, pickle.HIGHEST_PROTOCOL)
 
@@ -669,19 +791,24 @@ class Slot:
         env, *rest = pickle.loads(state)
         if env.action_space != self.action_space or env.observation_space != self.env.observation_space:
             raise Rejected("its spaces differ from those of the environment")
+        has_masks = len(rest) > 7
+        if has_masks != (self.action_mask is not None):
+            raise Rejected("it has " + ("action masks" if has_masks else "no action masks"))
         self.staged = (env, *rest)
 
     def restore(self, row):
         """Continues the state that was loaded."""
         self.stage = "restore"
         former = self.env
-        env, self.last, self.final, self.over, self.total, self.length, seconds, result = self.staged
+        env, self.last, self.final, self.over, self.total, self.length, seconds, result, *masks = self.staged
         self.enter(env)
         self.staged = None
+        if self.action_mask is not None:
+            self.mask, self.final_mask = masks
         self.began = time.perf_counter() - seconds
         if self.memory.same_step and result[4] & ENDED:
-            self.write(self.final, self.final_rows[row])
-        self.write(self.last, self.rows[row])
+            self.show_final(row)
+        self.show(row)
         self.report(result)
         former.close()
 
@@ -735,7 +862,7 @@ class Worker:
         """Answers a request in JSON."""
         getattr(self, request.pop("request"))(data, **request)
 
-    def build(self, _, first, paths, definitions, flatten, specs):
+    def build(self, _, first, paths, definitions, flatten, action_masks, specs):
         """Makes the environments, and replies with their spaces."""
         sys.path[:0] = paths
         try:
@@ -744,7 +871,7 @@ class Worker:
             index = first
             for spec in specs:
                 for _ in range(spec["count"]):
-                    self.slots.append(make_slot(index, spec, flatten, defined.get(spec["name"])))
+                    self.slots.append(make_slot(index, spec, flatten, action_masks, defined.get(spec["name"])))
                     index += 1
         except BuildFailed as error:
             self.pipes.write_frame(REPLY, {"fault": error.details})

@@ -116,10 +116,20 @@ pub struct Batch {
     /// Under [`AutoresetMode::SameStep`](crate::AutoresetMode::SameStep): the last observation of the episode that
     /// ended with this step, or the current observation where none ended. Has no rows in other modes.
     pub final_observations: ObservationBuffer,
+    /// The action mask of each observation; has no rows if the environments have no masks.
+    ///
+    /// A mask has a byte for each option of each choice, one choice after the other: 1 if the option is allowed in this
+    /// state, else 0. [`Space::Discrete`](crate::Space::Discrete) is a single choice, and
+    /// [`Space::MultiDiscrete`](crate::Space::MultiDiscrete) has a choice for each element. Masks of environments with
+    /// fewer options end with zeros.
+    pub action_masks: ObservationBuffer,
+    /// The action mask of each final observation; has rows if there are both masks and final observations.
+    pub final_action_masks: ObservationBuffer,
 }
 
 impl Batch {
-    /// Creates a batch of `rows` rows with observations of `row_bytes` bytes, with or without final observations.
+    /// Creates a batch of `rows` rows with observations of `row_bytes` bytes, with or without final observations, and
+    /// without action masks.
     pub fn new(rows: usize, row_bytes: usize, with_final: bool) -> Self {
         Self {
             env_ids: (0..rows).collect(),
@@ -134,7 +144,22 @@ impl Batch {
             episodes: vec![None; rows],
             episode_seconds: vec![0.0; rows],
             final_observations: ObservationBuffer::new(if with_final { rows } else { 0 }, row_bytes),
+            action_masks: ObservationBuffer::new(0, 0),
+            final_action_masks: ObservationBuffer::new(0, 0),
         }
+    }
+
+    /// Adds action masks of `mask_bytes` bytes, which allow nothing yet.
+    #[must_use]
+    pub fn with_action_masks(mut self, mask_bytes: usize) -> Self {
+        self.action_masks = ObservationBuffer::new(self.len(), mask_bytes);
+        self.final_action_masks = ObservationBuffer::new(self.final_observations.rows(), mask_bytes);
+        self
+    }
+
+    /// Returns true if the rows have action masks.
+    pub fn has_action_masks(&self) -> bool {
+        self.action_masks.rows() > 0
     }
 
     /// Returns the number of rows.

@@ -27,9 +27,9 @@ impl Sizes {
     }
 }
 
-/// The Nature layers on 84 x 84, strides as large as the kernel, shapes with remainders on every side, and padding: an
-/// IMPALA layer and two odd ones.
-const SIZES: [Sizes; 11] = [
+/// The Nature layers on 84 x 84, strides as large as the kernel, shapes with remainders on every side, padding: an
+/// IMPALA layer and two odd ones, and kernels of 2 x 2 pixels for small images.
+const SIZES: [Sizes; 13] = [
     Sizes { input: [3, 84, 84, 4], kernel: 8, stride: 4, padding: 0, outputs: 32 },
     Sizes { input: [37, 20, 20, 32], kernel: 4, stride: 2, padding: 0, outputs: 64 },
     Sizes { input: [19, 9, 9, 64], kernel: 3, stride: 1, padding: 0, outputs: 64 },
@@ -41,6 +41,8 @@ const SIZES: [Sizes; 11] = [
     Sizes { input: [18, 6, 7, 32], kernel: 3, stride: 1, padding: 1, outputs: 32 },
     Sizes { input: [2, 5, 4, 3], kernel: 3, stride: 2, padding: 2, outputs: 2 },
     Sizes { input: [1, 1, 2, 2], kernel: 3, stride: 1, padding: 1, outputs: 3 },
+    Sizes { input: [17, 7, 7, 3], kernel: 2, stride: 1, padding: 0, outputs: 16 },
+    Sizes { input: [9, 17, 16, 16], kernel: 2, stride: 2, padding: 0, outputs: 32 },
 ];
 
 /// Returns an input, a weight and a bias that track gradients.

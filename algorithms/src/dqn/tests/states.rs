@@ -8,18 +8,19 @@ use super::{config, learner, rainbow, restored, state_without_replay, step, trai
 use crate::cluster::Cluster;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, weights};
-use crate::testing::{RandomEnvs, spec};
+use crate::testing::{RandomEnvs, spec, spec_of_masks};
 use crate::{Learner, LearnerError, ReplayStorage, VectorSpec, check_learner};
 
 #[test]
 fn every_variant_follows_the_rules_of_learners() {
     for config in variants() {
         for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-            let spec = spec(Space::floats(3, -1.0, 1.0), mode);
             // An update can be stopped if at least eight gradient steps are due.
             let config = DqnConfig { train_ratio: 4.0, ..config.clone() };
-            let stops = check_learner(|| learner(config.clone(), spec.clone()), &Device::flex()).unwrap();
-            assert!(stops >= 2 * 8, "{stops}");
+            for spec in [spec, spec_of_masks].map(|spec| spec(Space::floats(3, -1.0, 1.0), mode)) {
+                let stops = check_learner(|| learner(config.clone(), spec.clone()), &Device::flex()).unwrap();
+                assert!(stops >= 2 * 8, "{stops}");
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Targets, priorities and the ends of episodes.
 
+use std::collections::BTreeMap;
+
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use rand::SeedableRng;
@@ -13,7 +15,7 @@ use crate::dqn::minibatch::StepNoise;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, QNetwork, weights};
 use crate::tasks::categorical::argmax;
-use crate::testing::{RandomEnvs, all_actions, spec, spec_of_choices};
+use crate::testing::{RandomEnvs, all_actions, spec, spec_of_choices, spec_of_masks};
 
 fn minibatch(dqn: &Dqn, count: usize) -> Minibatch {
     let draws = dqn.off_policy.replay.draw(count, 1.0, &mut ChaCha8Rng::seed_from_u64(1));
@@ -84,6 +86,53 @@ fn targets_of_several_choices_are_means_over_those_of_the_best_legal_action() {
         several += usize::from(actions.num_choices() > 1 && n_step.discount > 0.0);
     }
     assert!(several > 5);
+}
+
+#[test]
+fn targets_use_options_that_the_masks_of_the_successors_allow() {
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        let spec = spec_of_masks(Space::floats(3, -1.0, 1.0), mode);
+        let config = DqnConfig { gamma: 0.5, train_ratio: 0.01, n_step: 2, ..config() };
+        let (mut dqn, mut envs) = (learner(config, spec.clone()), RandomEnvs::new(spec.clone()));
+        // The masks of all observations by their bytes.
+        let mut masks: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
+        for _ in 0..20 {
+            let Batch { observations, action_masks, final_observations, final_action_masks, .. } =
+                &envs.batch;
+            for env in 0..4 {
+                if final_observations.rows() > 0 && envs.batch.truncated[env] {
+                    masks.insert(final_observations.row(env).to_vec(), final_action_masks.row(env).to_vec());
+                }
+                masks.insert(observations.row(env).to_vec(), action_masks.row(env).to_vec());
+            }
+            step(&mut dqn, &mut envs);
+        }
+        let minibatch = minibatch(&dqn, 30);
+        let targets = targets(&mut dqn, &minibatch);
+        let next = dqn.agent.target.forward(minibatch.successors.clone(), &minibatch.successor_rows, None);
+        let next: Vec<f32> = next.try_into_vec_as().unwrap();
+        let successors: Vec<f32> = minibatch.successors.clone().try_into_vec_as().unwrap();
+        let mut bootstrapped = 0;
+        for (row, (&task, n_step)) in minibatch.tasks.iter().zip(&minibatch.returns).enumerate() {
+            if n_step.discount == 0.0 {
+                continue;
+            }
+            let bytes: Vec<u8> =
+                successors[row * 3..][..3].iter().flat_map(|value| value.to_ne_bytes()).collect();
+            let (mask, values) = (&masks[&bytes], &next[row * 7..][..7]);
+            let (mut start, mut best) = (0, 0.0);
+            let sizes = spec.tasks[task].actions.expect_joint().sizes();
+            for &size in sizes {
+                let allowed = (start..start + size).filter(|&column| mask[column] == 1);
+                best += allowed.map(|column| values[column]).fold(f32::NEG_INFINITY, f32::max);
+                start += size;
+            }
+            let expected = n_step.rewards + n_step.discount * best / sizes.len() as f32;
+            assert!((targets[row] - expected).abs() < 1e-5, "{} and {expected}", targets[row]);
+            bootstrapped += 1;
+        }
+        assert!(bootstrapped > 10);
+    }
 }
 
 /// The priorities of Tavakoli et al. 2018: the sum of the absolute errors of the choices.

@@ -5,14 +5,22 @@ use serde::{Deserialize, Serialize};
 use super::action_element::ActionElement;
 use crate::experience::returns::{NStepReturn, n_step_return};
 
-/// The division of observations into frames: `stack` frames of `frame_bytes` bytes, the oldest first.
+/// The division of observations into frames: `stack` frames of `frame_bytes` bytes, the oldest first. The action mask of
+/// an observation, of `mask_bytes` bytes, follows its last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stack {
     pub(super) stack: usize,
     pub(super) frame_bytes: usize,
+    /// 0 if there are no masks.
+    pub(super) mask_bytes: usize,
 }
 
 impl Stack {
+    /// Returns the number of bytes of a frame and a mask.
+    pub(super) fn slot_bytes(self) -> usize {
+        self.frame_bytes + self.mask_bytes
+    }
+
     pub(super) fn row_bytes(self) -> usize {
         self.stack * self.frame_bytes
     }
@@ -38,14 +46,17 @@ impl FrameRing {
         Self { slots, written: 0 }
     }
 
-    /// Appends the frames of `row` that the last observation does not contain, and returns the position.
-    /// `bytes` holds the frames of the slots.
-    pub(super) fn push(&mut self, row: &[u8], stack: Stack, bytes: &mut [u8]) -> u64 {
-        let new = self.new_frames(row, stack, bytes);
+    /// Appends the frames of `row` that the last observation does not contain, with the action `mask` of the row, and
+    /// returns the position. `bytes` holds the frames of the slots.
+    pub(super) fn push(&mut self, row: &[u8], mask: &[u8], stack: Stack, bytes: &mut [u8]) -> u64 {
+        let new = self.new_frames(row, mask, stack, bytes);
         let frame_bytes = stack.frame_bytes;
         for frame in row.chunks_exact(frame_bytes).skip(stack.stack - new) {
-            let start = self.slot(self.written) * frame_bytes;
-            bytes[start..start + frame_bytes].copy_from_slice(frame);
+            let slot = &mut bytes[self.slot(self.written) * stack.slot_bytes()..][..stack.slot_bytes()];
+            let (to, of_mask) = slot.split_at_mut(frame_bytes);
+            to.copy_from_slice(frame);
+            of_mask.fill(0);
+            of_mask[..mask.len()].copy_from_slice(mask);
             self.written += 1;
         }
         self.written
@@ -53,14 +64,19 @@ impl FrameRing {
 
     /// Returns the number of trailing frames of the row that have to be appended. The other frames are already at the
     /// end of the ring.
-    fn new_frames(&self, row: &[u8], stack: Stack, bytes: &[u8]) -> usize {
+    fn new_frames(&self, row: &[u8], mask: &[u8], stack: Stack, bytes: &[u8]) -> usize {
         if self.written == 0 {
             return stack.stack;
         }
         let first = self.written - stack.stack as u64;
         let continues_after = |new: &usize| {
             let known = row.chunks_exact(stack.frame_bytes).take(stack.stack - new);
-            (first + *new as u64..).zip(known).all(|(frame, known)| self.frame(frame, stack, bytes) == known)
+            // An observation with another mask is another one.
+            let has_mask = *new > 0 || self.mask(self.written, stack, bytes).starts_with(mask);
+            has_mask
+                && (first + *new as u64..)
+                    .zip(known)
+                    .all(|(frame, known)| self.frame(frame, stack, bytes) == known)
         };
         (0..=stack.stack).find(continues_after).unwrap_or(stack.stack)
     }
@@ -76,6 +92,12 @@ impl FrameRing {
         for frame in position - stack.stack as u64..position {
             row.extend_from_slice(self.frame(frame, stack, bytes));
         }
+    }
+
+    /// Returns the action mask of the observation at `position`.
+    pub(super) fn mask<'a>(&self, position: u64, stack: Stack, bytes: &'a [u8]) -> &'a [u8] {
+        let end = (self.slot(position - 1) + 1) * stack.slot_bytes();
+        &bytes[end - stack.mask_bytes..end]
     }
 
     /// Returns the number of frames so far.
@@ -94,7 +116,7 @@ impl FrameRing {
     }
 
     fn frame<'a>(&self, frame: u64, stack: Stack, bytes: &'a [u8]) -> &'a [u8] {
-        &bytes[self.slot(frame) * stack.frame_bytes..][..stack.frame_bytes]
+        &bytes[self.slot(frame) * stack.slot_bytes()..][..stack.frame_bytes]
     }
 
     fn slot(&self, frame: u64) -> usize {

@@ -28,6 +28,7 @@ use rl_env::{AutoresetMode, Batch};
 
 use crate::cluster::Cluster;
 use crate::error::ReplayError;
+use crate::experience::batch_reader::Observed;
 use crate::experience::returns::NStepReturn;
 use crate::networks::ObservationLayout;
 use crate::{LearnerError, VectorSpec};
@@ -141,21 +142,18 @@ fn slots(steps: usize, stack: usize) -> usize {
     steps.saturating_add(for_episodes).saturating_add(2 * stack + 2)
 }
 
-/// Returns the division of observations into frames.
-fn stack_of(layout: ObservationLayout) -> Stack {
-    match layout {
-        ObservationLayout::Images { channels, height, width } => {
-            Stack { stack: channels, frame_bytes: height * width }
-        }
-        ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => {
-            Stack { stack: 1, frame_bytes: layout.row_bytes() }
-        }
-    }
+/// Returns the division of observations into frames, for action masks of `mask_bytes` bytes.
+fn stack_of(layout: ObservationLayout, mask_bytes: usize) -> Stack {
+    let (stack, frame_bytes) = match layout {
+        ObservationLayout::Images { channels, height, width } => (channels, height * width),
+        ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => (1, layout.row_bytes()),
+    };
+    Stack { stack, frame_bytes, mask_bytes }
 }
 
 /// Returns the number of bytes of a frame, of which observations are stacks.
 pub(crate) fn frame_bytes(layout: ObservationLayout) -> usize {
-    stack_of(layout).frame_bytes
+    stack_of(layout, 0).frame_bytes
 }
 
 /// Computes the size of the part of a replay buffer that a process of a cluster holds.
@@ -165,7 +163,7 @@ pub(crate) fn replay_size<E: ActionElement>(
     options: &ReplayOptions,
     cluster: &Cluster,
 ) -> Result<ReplaySize, ReplayError> {
-    let stack = stack_of(layout);
+    let stack = stack_of(layout, spec.mask_bytes());
     let shares = Shares::of(spec, stack, options)?;
     let sum = |counts: &[usize]| counts.iter().map(|&count| count as u64).fold(0, u64::saturating_add);
     let steps = sum(&shares.steps);
@@ -181,9 +179,9 @@ pub(crate) fn replay_size<E: ActionElement>(
     Ok(ReplaySize {
         steps,
         storage_bytes: sum(&shares.slots[cluster.own_envs(spec.num_envs())])
-            .saturating_mul(stack.frame_bytes as u64),
+            .saturating_mul(stack.slot_bytes() as u64),
         frame_bytes: sum(&shares.steps[cluster.own_envs(spec.num_envs())])
-            .saturating_mul(stack.frame_bytes as u64),
+            .saturating_mul(stack.slot_bytes() as u64),
         index_bytes: steps.saturating_mul(of_step as u64).saturating_add(trees),
     })
 }
@@ -197,7 +195,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
         cluster: &Cluster,
         storage: ReplayStorage,
     ) -> Result<Self, ReplayError> {
-        let stack = stack_of(layout);
+        let stack = stack_of(layout, spec.mask_bytes());
         let shares = Shares::of(spec, stack, &options)?;
         let frames = FrameStore::new(replay_size::<E>(spec, layout, &options, cluster)?, storage)?;
         let mut envs_of = vec![Vec::new(); spec.tasks.len()];
@@ -209,7 +207,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
         let own = cluster.own_envs(spec.num_envs());
         let ends = shares.slots.iter().enumerate().scan(0, |end, (env, slots)| {
             let start = *end;
-            *end += if own.contains(&env) { slots * stack.frame_bytes } else { 0 };
+            *end += if own.contains(&env) { slots * stack.slot_bytes() } else { 0 };
             Some(start..*end)
         });
         let entries = |envs: &Vec<usize>| envs.iter().map(|&env| shares.steps[env]).sum();
@@ -271,7 +269,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
     pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[E]) {
         let width = actions.len() / self.own.len();
         for ((row, env), action) in self.own().enumerate().zip(actions.chunks_exact(width)) {
-            let position = self.push(env, batch.observations.row(row));
+            let position = self.push(env, Observed::of(batch), row);
             self.histories[env].begin(position, action);
             // The new frames may have replaced those of the oldest steps.
             self.update_entries(env);
@@ -313,12 +311,12 @@ impl<E: ActionElement> ReplayBuffer<E> {
             (false, true) => End::Truncated,
             (false, false) => End::None,
         };
-        let observations = match self.mode {
-            AutoresetMode::SameStep => &batch.final_observations,
-            AutoresetMode::NextStep | AutoresetMode::Disabled => &batch.observations,
+        let observed = match self.mode {
+            AutoresetMode::SameStep => Observed::last_of(batch),
+            AutoresetMode::NextStep | AutoresetMode::Disabled => Observed::of(batch),
         };
         // The successor of a terminated step is never read.
-        let successor = (end != End::Terminated).then(|| self.push(env, observations.row(row)));
+        let successor = (end != End::Terminated).then(|| self.push(env, observed, row));
         Outcome { reward: batch.rewards[row], end, successor }
     }
 
@@ -327,9 +325,10 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.written += u64::from(outcome.is_some());
     }
 
-    fn push(&mut self, env: usize, row: &[u8]) -> u64 {
+    fn push(&mut self, env: usize, observed: Observed<'_>, row: usize) -> u64 {
         let bytes = &mut self.frames.bytes_mut()[self.regions[env].clone()];
-        self.histories[env].frames.push(row, self.stack, bytes)
+        let (row, mask) = (observed.observation(row), observed.mask(row));
+        self.histories[env].frames.push(row, mask, self.stack, bytes)
     }
 
     /// Evicts surplus steps, and sets the priorities of steps that can now be drawn.
@@ -479,8 +478,23 @@ impl<E: ActionElement> ReplayBuffer<E> {
     /// Returns the observations after the last step of each return. For a terminated return, whose discount
     /// is 0, it is an arbitrary observation.
     pub(crate) fn successors(&self, draws: &[Draw]) -> Vec<u8> {
+        self.rows(draws, |history, step_id| self.successor(history, step_id))
+    }
+
+    /// Returns the action mask of each of the [successors](Self::successors), empty if there are no masks.
+    pub(crate) fn successor_masks(&self, draws: &[Draw]) -> Vec<Vec<u8>> {
+        let mask = |draw: &Draw| {
+            let (history, region) = (&self.histories[draw.env], self.regions[draw.env].clone());
+            let position = self.successor(history, draw.step_id);
+            history.frames.mask(position, self.stack, &self.frames.bytes()[region]).to_vec()
+        };
+        draws.iter().map(mask).collect()
+    }
+
+    /// Returns the position of the observation after the last step of the return that begins with a step.
+    fn successor(&self, history: &History<E>, step_id: u64) -> u64 {
         let ReplayOptions { n_step, gamma, .. } = self.options;
-        self.rows(draws, |history, step_id| history.n_step_return(step_id, n_step, gamma).1)
+        history.n_step_return(step_id, n_step, gamma).1
     }
 
     fn rows(&self, draws: &[Draw], position: impl Fn(&History<E>, u64) -> u64) -> Vec<u8> {

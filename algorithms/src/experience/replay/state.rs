@@ -70,7 +70,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
 
     /// Returns the number of bytes of the slots of an environment that were written to.
     fn used_bytes(&self, history: &History<E>) -> usize {
-        history.frames.used_slots() * self.stack.frame_bytes
+        history.frames.used_slots() * self.stack.slot_bytes()
     }
 
     /// Restores a state into an empty replay buffer that was created in the same way, for the environments of `spec`,

@@ -2,7 +2,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rl_env::Space;
+use rl_env::{ObservationBuffer, Space};
 
 use super::*;
 use crate::networks::layout_of;
@@ -249,6 +249,53 @@ fn equals_a_naive_replay_buffer_of_whole_stacks() {
         let draws = replay.draw(16, 0.5, &mut envs.rng);
         assert_eq!(draws.len(), 16);
         assert!(draws.iter().all(|draw| replay.histories[draw.env].is_ready(draw.step_id)));
+    }
+}
+
+/// Fills masks with random zeros and ones.
+fn fill(masks: &mut ObservationBuffer, rng: &mut ChaCha8Rng) {
+    masks.rows_mut().flatten().for_each(|allowed| *allowed = rng.random_range(0..2));
+}
+
+#[test]
+fn masks_of_successors_belong_to_their_observations_even_if_frames_are_equal() {
+    for (mode, space) in [
+        (AutoresetMode::SameStep, Space::bytes([3, SIDE, SIDE])),
+        (AutoresetMode::NextStep, Space::bytes([3, SIDE, SIDE])),
+        (AutoresetMode::SameStep, Space::bytes([8])),
+    ] {
+        let stack = if space == Space::bytes([8]) { 1 } else { 3 };
+        let mut spec = spec(space, &[0, 0], mode);
+        spec.tasks.iter_mut().for_each(|task| task.actions = task.actions.clone().masked());
+        let options = ReplayOptions { buffer_size: 150, n_step: 1, gamma: 0.9, alpha: None };
+        let mut envs = StackedEnvs::new(spec.clone(), stack, 0.1, ChaCha8Rng::seed_from_u64(3));
+        envs.batch = envs.batch.clone().with_action_masks(7);
+        let mut buffer = replay(&spec, options);
+        // The masks after each step, by environment.
+        let mut expected: [Vec<Vec<u8>>; 2] = Default::default();
+        for _ in 0..100 {
+            buffer.begin_step(&envs.batch, &[0; 4]);
+            envs.step();
+            fill(&mut envs.batch.action_masks, &mut envs.rng);
+            fill(&mut envs.batch.final_action_masks, &mut envs.rng);
+            buffer.end_step(&envs.batch, &Cluster::default()).unwrap();
+            let Batch { action_masks, final_action_masks, autoreset, .. } = &envs.batch;
+            let masks = if mode == AutoresetMode::SameStep { final_action_masks } else { action_masks };
+            for env in (0..2).filter(|&env| !autoreset[env]) {
+                expected[env].push(masks.row(env).to_vec());
+            }
+        }
+        let mut restored = replay(&spec, options);
+        restore(&mut restored, &spec, &bytes(&buffer)).unwrap();
+        for buffer in [buffer, restored] {
+            let draws = all_draws(&buffer);
+            assert!(draws.len() > 50, "{}", draws.len());
+            for (draw, mask) in draws.iter().zip(buffer.successor_masks(&draws)) {
+                if buffer.n_step_return(draw).discount > 0.0 {
+                    assert_eq!(mask, expected[draw.env][draw.step_id as usize], "{draw:?}");
+                }
+            }
+        }
     }
 }
 

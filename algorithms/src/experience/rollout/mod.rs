@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
 
-use crate::experience::batch_reader::{BatchRow, rows};
+use crate::experience::batch_reader::{BatchRow, Observed, rows};
 use crate::experience::packed_observations::PackedObservations;
 use crate::experience::returns::{Trajectory, gae, vtrace};
 use crate::tasks::ChosenAction;
@@ -28,6 +28,7 @@ use results::Widths;
 pub struct Rollout {
     num_envs: usize,
     num_steps: usize,
+    /// The bytes of an observation and its action mask.
     row_bytes: usize,
     /// The maximum number of choices of an action in an entry.
     num_choices: usize,
@@ -40,8 +41,11 @@ pub struct Rollout {
     /// The environments whose steps are written here; the results of others are [set](Self::set_results).
     #[serde(skip)]
     own: Range<usize>,
-    /// The observations of this process's environments. They are not serialised with the rollout, because the state
-    /// contains them [packed](Self::packed_observations).
+    /// The bytes of an action mask.
+    #[serde(skip)]
+    mask_bytes: usize,
+    /// The observations of this process's environments, each followed by its action mask. They are not serialised with
+    /// the rollout, because the state contains them [packed](Self::packed_observations).
     #[serde(skip)]
     observations: Vec<u8>,
     results: Results,
@@ -74,17 +78,26 @@ pub(crate) struct Reevaluation {
     pub(crate) log_probs: Vec<f32>,
 }
 
+/// The bytes of an observation, and of the action mask that follows it in a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowSizes {
+    pub(crate) observation: usize,
+    /// 0 if the environments have no masks.
+    pub(crate) mask: usize,
+}
+
 impl Rollout {
-    /// Creates an empty rollout for observations of `row_bytes` bytes and actions of up to `num_choices` choices or
-    /// `num_components` components.
+    /// Creates an empty rollout for rows of these sizes and actions of up to `num_choices` choices or `num_components`
+    /// components.
     pub(crate) fn new(
         num_envs: usize,
         num_steps: usize,
-        row_bytes: usize,
+        sizes: RowSizes,
         num_choices: usize,
         num_components: usize,
     ) -> Self {
         let entries = num_envs * num_steps;
+        let row_bytes = sizes.observation + sizes.mask;
         Self {
             num_envs,
             num_steps,
@@ -94,6 +107,7 @@ impl Rollout {
             steps: vec![0; num_envs],
             acting: vec![false; num_envs],
             own: 0..num_envs,
+            mask_bytes: sizes.mask,
             observations: vec![0; entries * row_bytes],
             results: Results::new(
                 entries,
@@ -182,7 +196,8 @@ impl Rollout {
 
     /// Stores the observations of a batch for the steps that begin next.
     pub(crate) fn store_observations(&mut self, batch: &Batch) {
-        let Self { num_steps, row_bytes, ref own, ref steps, ref mut observations, .. } = *self;
+        let Self { num_steps, row_bytes, mask_bytes, ref own, ref steps, ref mut observations, .. } = *self;
+        let observed = Observed::of(batch);
         let mut rows_of_envs = vec![None; own.len()];
         for BatchRow { row, env } in rows(batch) {
             rows_of_envs[env - own.start] = Some(row);
@@ -193,7 +208,13 @@ impl Rollout {
         let envs = observations.par_chunks_exact_mut(num_steps * row_bytes).zip(&steps[own.clone()]);
         envs.zip(rows_of_envs).for_each(|((observations, step), row)| {
             if let Some(row) = row {
-                observations[step * row_bytes..][..row_bytes].copy_from_slice(batch.observations.row(row));
+                let stored = &mut observations[step * row_bytes..][..row_bytes];
+                let (observation, mask) = stored.split_at_mut(row_bytes - mask_bytes);
+                observation.copy_from_slice(observed.observation(row));
+                // The masks of environments with fewer options may be shorter.
+                let (allowed, padding) = mask.split_at_mut(observed.mask(row).len());
+                allowed.copy_from_slice(observed.mask(row));
+                padding.fill(0);
             }
         });
     }
@@ -240,19 +261,29 @@ impl Rollout {
         (0..self.num_envs).flat_map(entries).collect()
     }
 
-    /// Returns the observations of all steps that have begun, which are stacks of frames of `frame_bytes` bytes.
+    /// Returns the observations of all steps that have begun, with their action masks. Observations are stacks of frames
+    /// of `frame_bytes` bytes.
     pub(crate) fn packed_observations(&self, frame_bytes: usize) -> PackedObservations {
-        PackedObservations::new(self.begun().into_iter().map(|entry| self.observation(entry)), frame_bytes)
+        let rows = self.begun().into_iter().map(|entry| self.row(entry));
+        PackedObservations::new(rows, self.packed_frame_bytes(frame_bytes))
     }
 
-    /// Restores the observations of a rollout that was deserialised. Returns `None` if they do not fit its steps.
+    /// Returns the number of bytes of the frames that successive rows may share. Rows with masks share nothing.
+    fn packed_frame_bytes(&self, frame_bytes: usize) -> usize {
+        if self.mask_bytes > 0 { self.row_bytes } else { frame_bytes }
+    }
+
+    /// Restores the observations of a rollout that was deserialised, with masks of `mask_bytes` bytes. Returns `None` if
+    /// they do not fit its steps.
     pub(crate) fn restore_observations(
         &mut self,
         packed: &PackedObservations,
         frame_bytes: usize,
+        mask_bytes: usize,
     ) -> Option<()> {
+        self.mask_bytes = mask_bytes;
         let entries = self.begun();
-        let rows = packed.unpack(entries.len(), self.row_bytes, frame_bytes)?;
+        let rows = packed.unpack(entries.len(), self.row_bytes, self.packed_frame_bytes(frame_bytes))?;
         self.own = 0..self.num_envs;
         self.observations = vec![0; self.num_envs * self.num_steps * self.row_bytes];
         for (entry, row) in entries.into_iter().zip(rows.chunks_exact(self.row_bytes)) {
@@ -323,11 +354,18 @@ impl Rollout {
 
     /// Returns the observation of an entry of one of this process's environments.
     pub(crate) fn observation(&self, entry: usize) -> &[u8] {
-        &self.observations[self.observation_start(entry)..][..self.row_bytes]
+        &self.row(entry)[..self.row_bytes - self.mask_bytes]
     }
 
-    fn observation_start(&self, entry: usize) -> usize {
-        (entry - self.own.start * self.num_steps) * self.row_bytes
+    /// Returns the action mask of the observation of an entry, empty if there are no masks.
+    pub(crate) fn mask(&self, entry: usize) -> &[u8] {
+        &self.row(entry)[self.row_bytes - self.mask_bytes..]
+    }
+
+    /// Returns the observation of an entry and its action mask.
+    fn row(&self, entry: usize) -> &[u8] {
+        let start = (entry - self.own.start * self.num_steps) * self.row_bytes;
+        &self.observations[start..][..self.row_bytes]
     }
 
     /// Returns the options of an entry's action, padded with 0.
@@ -396,7 +434,7 @@ mod tests {
 
     /// Returns a rollout of one environment with values 1, 2, 3, ... and the given outcomes.
     fn rollout(outcomes: &[Outcome]) -> Rollout {
-        let mut rollout = Rollout::new(1, outcomes.len(), 4, 1, 0);
+        let mut rollout = Rollout::new(1, outcomes.len(), RowSizes { observation: 4, mask: 0 }, 1, 0);
         let mut batch = Batch::new(1, 4, false);
         for (step, outcome) in outcomes.iter().enumerate() {
             let row = rows(&batch)[0];
@@ -475,13 +513,14 @@ mod tests {
 
     #[test]
     fn entries_of_environments_are_separate() {
-        let mut rollout = Rollout::new(2, 2, 8, 2, 3);
-        let mut batch = Batch::new(1, 8, false);
+        let mut rollout = Rollout::new(2, 2, RowSizes { observation: 8, mask: 3 }, 2, 3);
+        let mut batch = Batch::new(1, 8, false).with_action_masks(2);
         // One environment is a step ahead of the other.
         for (env, step) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             assert!(!rollout.is_full() && rollout.can_begin(env) && rollout.steps(env) == usize::from(step));
             batch.env_ids[0] = env;
             batch.observations.row_mut(0).fill(10 * env as u8 + step);
+            batch.action_masks.row_mut(0).copy_from_slice(&[step, 1]);
             // The second environment has one choice fewer.
             let options = if env == 0 { vec![i32::from(step), 7] } else { vec![5] };
             let components = [f32::from(step), 0.5][..2 - env].to_vec();
@@ -497,6 +536,8 @@ mod tests {
         assert!(rollout.is_full());
         let observations: Vec<u8> = (0..4).map(|entry| rollout.observation(entry)[7]).collect();
         assert_eq!(observations, [0, 1, 10, 11]);
+        let masks: Vec<&[u8]> = (0..4).map(|entry| rollout.mask(entry)).collect();
+        assert_eq!(masks, [[0, 1, 0], [1, 1, 0], [0, 1, 0], [1, 1, 0]]);
         assert_eq!((0..4).map(|entry| rollout.env(entry)).collect::<Vec<_>>(), [0, 0, 1, 1]);
         assert_eq!(
             (0..4).map(|entry| rollout.action(entry)).collect::<Vec<_>>(),

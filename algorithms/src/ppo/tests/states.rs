@@ -10,7 +10,7 @@ use rl_env::{AutoresetMode, Space};
 use super::{config, learner, step, train, vectors};
 use crate::networks::{HeadKind, PolicyConfig};
 use crate::ppo::{Ppo, PpoConfig};
-use crate::testing::{RandomEnvs, rows_of, spec, spec_of_choices};
+use crate::testing::{RandomEnvs, rows_of, spec, spec_of_choices, spec_of_masks};
 use crate::{Learner, LearnerError, ValueScale, VectorSpec, check_learner};
 
 #[test]
@@ -33,9 +33,21 @@ fn every_kind_of_network_follows_the_rules_of_learners() {
         }
         for policy in [&plain, &shared] {
             check(policy, spec_of_choices(observations(), mode));
+            check(policy, spec_of_masks(observations(), mode));
         }
     }
-    simulate_device(|| check(&scaled, vectors()));
+    simulate_device(|| {
+        check(&scaled, vectors());
+        check(&plain, spec_of_masks(observations(), AutoresetMode::SameStep));
+        check(&plain, masked_discrete(AutoresetMode::SameStep));
+    });
+}
+
+/// Returns a single task with masks, whose actions are sampled on devices.
+fn masked_discrete(mode: AutoresetMode) -> VectorSpec {
+    let mut spec = spec_of_masks(Space::floats(3, -1.0, 1.0), mode);
+    spec.tasks.truncate(1);
+    VectorSpec { task_ids: vec![0; 4], ..spec }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, AutoresetMode, Batch};
 
 use super::{config, learner, numbers, small, step, variants};
-use crate::experience::batch_reader::rows;
+use crate::experience::batch_reader::{Observed, rows};
 use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, load_weights, weights};
 use crate::sac::gradient_steps::StepNoise;
@@ -245,7 +245,7 @@ fn actions_are_random_until_learning_starts_and_scaled_to_their_bounds() {
     sac.update().unwrap();
     sac.config.noise_correlation = 0.5;
     let (mut exploration, mut rng) = (sac.agent.exploration.clone(), sac.off_policy.action_rng.clone());
-    let policies = sac.agent.acting.row_policies(&envs.batch.observations, &rows(&envs.batch)).unwrap();
+    let policies = sac.agent.acting.row_policies(Observed::of(&envs.batch), &rows(&envs.batch)).unwrap();
     exploration.noise(0, 0.5, &mut rng);
     let expected = policies[1].action(exploration.noise(1, 0.5, &mut rng));
     let actions = continuous(sac.act(&envs.batch).unwrap());

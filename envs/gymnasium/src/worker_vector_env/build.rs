@@ -21,7 +21,7 @@ use crate::memory::SharedMemory;
 use crate::name::{EnvName, Source};
 use crate::options::{BatchOrder, EnvGroup, EnvOptions, WorkerOptions, limit};
 use crate::ring::{Ring, Sizes};
-use crate::spaces::{SpacesReply, check_spaces, index_tasks};
+use crate::spaces::{SpacesReply, check_spaces, index_tasks, most_options};
 use crate::workers::{Fault, Workers};
 
 /// The request to make environments.
@@ -33,6 +33,7 @@ struct Build<'a> {
     paths: &'a [PathBuf],
     definitions: Option<&'a Path>,
     flatten: bool,
+    action_masks: bool,
     specs: Vec<Spec<'a>>,
 }
 
@@ -79,6 +80,10 @@ struct Layout {
     observations: usize,
     observation_stride: usize,
     final_observations: usize,
+    action_masks: usize,
+    /// The bytes of an action mask; 0 if there are no masks.
+    mask_bytes: usize,
+    final_action_masks: usize,
 }
 
 /// Environments of one name.
@@ -112,7 +117,8 @@ impl WorkerVectorEnv {
         let action_lens: Vec<usize> = action_spaces.iter().map(Space::num_elements).collect();
         let mode = options.autoreset_mode;
         let row_bytes = observation_space.byte_len();
-        let sizes = Sizes { num_envs, batch_size, row_bytes, mode, has_fixed_rows };
+        let mask_bytes = if options.action_masks { most_options(&action_spaces) } else { 0 };
+        let sizes = Sizes { num_envs, batch_size, row_bytes, mask_bytes, mode, has_fixed_rows };
         let (board, ring) = share_memory(&mut workers, sizes, &action_lens, timeout)?;
         let (tasks, task_ids) = index_tasks(&names);
         let env = EnvState {
@@ -182,6 +188,7 @@ fn make_environments(
             paths: &options.paths,
             definitions: options.definitions.as_deref(),
             flatten: options.flatten,
+            action_masks: options.action_masks,
             specs,
         };
         workers.send_frame(index, &build, &[]).map_err(|error| fault(&parts, error))?;
@@ -243,9 +250,12 @@ fn share_memory(
         actions: board.offsets.actions,
         action_stride: board.offsets.action_stride,
         results: board.offsets.results,
-        observations: ring.observations,
+        observations: ring.offsets.observations,
         observation_stride: sizes.row_bytes.next_multiple_of(size_of::<u64>()),
-        final_observations: ring.final_observations,
+        final_observations: ring.offsets.final_observations,
+        action_masks: ring.offsets.action_masks,
+        mask_bytes: sizes.mask_bytes,
+        final_action_masks: ring.offsets.final_action_masks,
     };
     for index in 0..parts.len() {
         let layout = Layout { running: running + index * size_of::<u64>(), ..layout };

@@ -81,6 +81,9 @@ impl WorkerVectorEnv {
             let has_final = self.mode == AutoresetMode::SameStep;
             if has_final && !outcome.ended {
                 batch.final_observations.row_mut(row).copy_from_slice(batch.observations.row(row));
+                if batch.has_action_masks() {
+                    batch.final_action_masks.row_mut(row).copy_from_slice(batch.action_masks.row(row));
+                }
             }
             let first = unusable_part(batch, row, &outcome, is_float);
             unusable = unusable.or_else(|| first.map(|message| (env, message)));

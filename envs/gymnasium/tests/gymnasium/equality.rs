@@ -1,6 +1,7 @@
 //! Results equal those of `gymnasium.vector.SyncVectorEnv`.
 
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::process::{Command, Stdio};
 
 use gymnasium_workers::{EnvGroup, EnvOptions, WorkerOptions, WorkerVectorEnv, WrapperOptions};
@@ -24,8 +25,20 @@ struct Line {
     truncated: Vec<bool>,
 }
 
-/// Returns what `SyncVectorEnv` does with these seeds and actions.
-fn reference(groups: &[EnvGroup], options: &WorkerOptions, seed: u64, actions: &[ActionBuffer]) -> Vec<Line> {
+/// The environments of a comparison.
+struct Case<'a> {
+    groups: &'a [EnvGroup],
+    options: &'a WorkerOptions,
+    seed: u64,
+    /// The order of the axes of images; `None` for other observations.
+    axes: Option<&'a [usize]>,
+    /// The numbers of workers.
+    workers: RangeInclusive<usize>,
+}
+
+/// Returns what `SyncVectorEnv` does with these actions.
+fn reference(case: &Case<'_>, actions: &[ActionBuffer]) -> Vec<Line> {
+    let Case { groups, options, seed, axes, .. } = case;
     let flat = |actions: &ActionBuffer| match actions {
         ActionBuffer::Discrete(values) => json!(values),
         ActionBuffer::Continuous(values) => {
@@ -37,6 +50,7 @@ fn reference(groups: &[EnvGroup], options: &WorkerOptions, seed: u64, actions: &
         "groups": groups,
         "mode": options.autoreset_mode,
         "flatten": options.flatten,
+        "axes": axes,
         "seed": seed,
         "actions": actions.iter().map(flat).collect::<Vec<_>>(),
     });
@@ -96,12 +110,13 @@ fn expected(line: &Line, mode: AutoresetMode, episodes: &mut [Episode], is_reset
 }
 
 /// Compares environments with the reference, for several numbers of workers. Returns the number of episodes.
-fn compare(groups: &[EnvGroup], options: &WorkerOptions, seed: u64) -> usize {
+fn compare(case: &Case<'_>) -> usize {
+    let &Case { groups, options, seed, ref workers, .. } = case;
     let mode = options.autoreset_mode;
     let mut lines = Vec::new();
     let mut actions = Vec::new();
     let mut ends = 0;
-    for workers in 1..=3 {
+    for workers in workers.clone() {
         let options = WorkerOptions { workers, ..options.clone() };
         let mut envs = WorkerVectorEnv::new(groups, &options).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((envs.num_workers(), envs.num_envs()), (workers, NUM_ENVS));
@@ -109,7 +124,7 @@ fn compare(groups: &[EnvGroup], options: &WorkerOptions, seed: u64) -> usize {
             let mut generator = Pcg64::new(seed);
             let spaces = envs.action_spaces();
             actions = (0..NUM_STEPS).map(|_| draw_for(&mut generator, spaces.iter())).collect();
-            lines = reference(groups, &options, seed, &actions);
+            lines = reference(case, &actions);
             assert_eq!(lines.len(), NUM_STEPS + 1);
         }
         let mut episodes = [Episode::default(); NUM_ENVS];
@@ -129,10 +144,16 @@ fn compare(groups: &[EnvGroup], options: &WorkerOptions, seed: u64) -> usize {
 
 /// Compares environments of one name in both modes.
 fn compare_all(groups: &[EnvGroup], flatten: bool, must_end: bool) {
+    compare_with_axes(groups, flatten, must_end, None);
+}
+
+/// Compares environments of one name in both modes, with images whose axes are in this order.
+fn compare_with_axes(groups: &[EnvGroup], flatten: bool, must_end: bool, axes: Option<&[usize]>) {
     let Some(options) = options(1) else { return };
     for (seed, autoreset_mode) in [(42, AutoresetMode::NextStep), (7, AutoresetMode::SameStep)] {
         let options = WorkerOptions { autoreset_mode, flatten, ..options.clone() };
-        let ends = compare(groups, &options, seed);
+        let workers = if axes.is_some() { 2..=2 } else { 1..=3 };
+        let ends = compare(&Case { groups, options: &options, seed, axes, workers });
         assert!(ends > 0 || !must_end, "no episode of {} has ended", groups[0].name);
     }
 }
@@ -160,9 +181,53 @@ fn all_kinds_of_spaces_equal_gymnasium() {
 
 #[test]
 fn flattened_spaces_equal_gymnasium() {
-    for name in ["pixels", "doubles", "integers"] {
+    for name in ["doubles", "integers"] {
         compare_all(&[group(&format!("python:sample_envs:{name}"), NUM_ENVS)], true, true);
     }
+}
+
+/// Returns environments whose observations are images, or stacks of the last three ones.
+fn images(kwargs: &str, is_stacked: bool) -> EnvGroup {
+    let mut group = group_with("python:sample_envs:image", NUM_ENVS, kwargs);
+    if is_stacked {
+        let kwargs = serde_json::from_str(r#"{"stack_size": 3}"#).unwrap();
+        let name = "gymnasium.wrappers.FrameStackObservation".to_owned();
+        group.options.wrappers = vec![WrapperOptions { name, kwargs }];
+    }
+    group
+}
+
+#[test]
+fn images_have_channels_first() {
+    let Some(options) = options(1) else { return };
+    let options = WorkerOptions { flatten: true, ..options };
+    for (kwargs, is_stacked, axes, shape) in [
+        // MiniGrid, its one-hot observations, MinAtar, and pictures with channels first, last and without channels.
+        (r#"{"shape": [7, 7, 3]}"#, false, &[2, 0, 1][..], [3, 7, 7]),
+        (r#"{"shape": [7, 7, 20]}"#, false, &[2, 0, 1], [20, 7, 7]),
+        (r#"{"shape": [10, 10, 10], "dtype": "bool"}"#, false, &[2, 0, 1], [10, 10, 10]),
+        (r#"{"shape": [3, 40, 48]}"#, false, &[0, 1, 2], [3, 40, 48]),
+        (r#"{"shape": [40, 48, 3]}"#, false, &[2, 0, 1], [3, 40, 48]),
+        (r#"{"shape": [40, 48]}"#, false, &[0, 1], [1, 40, 48]),
+        // Stacks.
+        (r#"{"shape": [7, 7, 3]}"#, true, &[0, 3, 1, 2], [9, 7, 7]),
+        (r#"{"shape": [3, 40, 48]}"#, true, &[0, 1, 2, 3], [9, 40, 48]),
+        (r#"{"shape": [40, 48, 1]}"#, true, &[0, 3, 1, 2], [3, 40, 48]),
+        (r#"{"shape": [40, 48]}"#, true, &[0, 1, 2], [3, 40, 48]),
+    ] {
+        let groups = [images(kwargs, is_stacked)];
+        let envs = WorkerVectorEnv::new(&groups, &options).unwrap();
+        assert_eq!(envs.single_observation_space().shape().unwrap(), shape, "{kwargs}");
+        compare_with_axes(&groups, true, true, Some(axes));
+    }
+}
+
+#[test]
+fn small_matrices_and_tiny_images_are_vectors_of_floats() {
+    for kwargs in [r#"{"shape": [6, 7]}"#, r#"{"shape": [3, 3, 2]}"#, r#"{"shape": [4], "dtype": "bool"}"#] {
+        compare_all(&[group_with("python:sample_envs:image", NUM_ENVS, kwargs)], true, true);
+    }
+    compare_all(&[group_with("python:sample_envs:image", NUM_ENVS, r#"{"shape": [128]}"#)], true, true);
 }
 
 #[test]
@@ -220,7 +285,7 @@ fn spaces_are_those_of_learners() {
     };
     let texts = |observation: &str, action: &str| (observation.to_owned(), action.to_owned());
     assert_eq!(spaces("corridor", false), texts("Box(0, 1, [5], float32)", "Discrete(3)"));
-    assert_eq!(spaces("pixels", true), texts("Box(0, 255, [5, 7, 3], uint8)", "MultiDiscrete([2, 2, 2, 2])"));
+    assert_eq!(spaces("pixels", true), texts("Box(0, 255, [3, 5, 7], uint8)", "MultiDiscrete([2, 2, 2, 2])"));
     assert_eq!(spaces("doubles", false), texts("Box(-2, 2, [2, 3], float32)", "Box(-1, 1, [4], float32)"));
     assert_eq!(spaces("doubles", true).0, "Box(-2, 2, [6], float32)");
     assert_eq!(spaces("integers", false).0, "Box(-5, 5, [3], int64)");

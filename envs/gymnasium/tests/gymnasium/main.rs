@@ -9,6 +9,7 @@ mod batches;
 mod building;
 mod equality;
 mod faults;
+mod masks;
 mod processes;
 mod rendering;
 mod snapshots;

@@ -32,11 +32,14 @@ def make(name, options):
     return env
 
 
-def row(space, observation, flatten):
-    """Returns an observation as bytes in hexadecimal digits."""
-    if isinstance(space, spaces.Box):
+def row(space, observation, flatten, axes):
+    """Returns an observation as bytes in hexadecimal digits. Images have the order of `axes`."""
+    if axes is not None:
+        array = np.transpose(observation, axes).astype(np.uint8)
+    elif isinstance(space, spaces.Box):
         array = np.asarray(observation, space.dtype)
-        if space.dtype.name not in (("uint8",) if flatten else KEPT):
+        keeps = space.dtype.name == "uint8" and array.ndim == 1 if flatten else space.dtype.name in KEPT
+        if not keeps:
             array = array.astype(np.float32)
     else:
         array = spaces.flatten(space, observation).astype(np.float32)
@@ -63,13 +66,16 @@ def main():
     envs = SyncVectorEnv(makers, autoreset_mode=mode)
     space, count = envs.single_observation_space, envs.num_envs
 
+    def to_row(observation):
+        return row(space, observation, request["flatten"], request["axes"])
+
     def rows(observations):
-        return [row(space, value, request["flatten"]) for value in iterate(envs.observation_space, observations)]
+        return [to_row(value) for value in iterate(envs.observation_space, observations)]
 
     def write(observations, rewards, terminated, truncated, infos):
         final = [None] * count
         for env in np.flatnonzero(infos.get("_final_obs", [])):
-            final[env] = row(space, infos["final_obs"][env], request["flatten"])
+            final[env] = to_row(infos["final_obs"][env])
         result = {
             "observations": rows(observations),
             "final": final,

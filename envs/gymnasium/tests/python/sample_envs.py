@@ -69,6 +69,11 @@ def pixels():
     return Random(spaces.Box(0, 255, (5, 7, 3), np.uint8), spaces.MultiBinary(4))
 
 
+def image(shape, dtype="uint8"):
+    """Images of bytes or bits."""
+    return Random(spaces.Box(0, 255 if dtype == "uint8" else 1, tuple(shape), np.dtype(dtype)), spaces.Discrete(2))
+
+
 def doubles():
     """Observations and actions of double precision in a matrix."""
     return Random(spaces.Box(-2, 2, (2, 3), np.float64), spaces.Box(-1, 1, (2, 2), np.float64))
@@ -192,6 +197,61 @@ class Faulty(Random):
     def action_space_changes(self, observation):
         self.action_space = spaces.Discrete(3)
         return observation
+
+
+class Masked(Random):
+    """Observations of bits that are also the action mask. Other actions are errors."""
+
+    SPACES = {
+        "int8": spaces.Discrete(5),
+        "bool": spaces.Discrete(5, start=3),
+        "short": spaces.Discrete(3),
+        "tuple": spaces.MultiDiscrete([2, 3]),
+        "joined": spaces.MultiDiscrete([2, 3], start=[1, -1]),
+        "binary": spaces.MultiBinary(2),
+    }
+
+    def __init__(self, kind, fault=None, at_step=0, at_seed=None):
+        space = self.SPACES[kind]
+        super().__init__(spaces.MultiBinary(4 if kind == "binary" else 5), space)
+        self.kind, self.fault, self.at_step, self.at_seed = kind, fault, at_step, at_seed
+        self.counts = {"short": [3], "tuple": [2, 3], "joined": [2, 3], "binary": [2, 2]}.get(kind, [5])
+
+    def observe(self):
+        bits = super().observe()
+        start = 0
+        for count in self.counts:
+            bits[start + self.np_random.integers(count)] = 1
+            start += count
+        self.bits = bits
+        return bits.copy()
+
+    def info(self, terminated=False):
+        mask = self.bits[: sum(self.counts)].copy()
+        if self.fault and self.steps == self.at_step and self.seed == self.at_seed:
+            mask = {"empty": mask * [0, 0, 1, 1, 1], "long": np.ones(6, np.int8), "numbers": mask * 2, "text": "all"}.get(
+                self.fault
+            )
+            return {} if self.fault == "missing" else {"action_mask": mask}
+        if terminated:
+            # No action is possible at the end of a game.
+            return {"action_mask": mask * 0}
+        if self.kind == "tuple":
+            mask = (mask[:2], mask[2:])
+        return {"action_mask": mask.astype(bool) if self.kind == "bool" else mask}
+
+    def reset(self, *, seed=None, options=None):
+        observation, _ = super().reset(seed=seed)
+        return observation, self.info()
+
+    def step(self, action):
+        first = np.ravel(getattr(self.action_space, "start", 0))
+        options = np.ravel(action) - first
+        starts = np.cumsum(self.counts) - self.counts
+        if not self.bits[starts + options].all():
+            raise ValueError(f"{action} is not allowed by {self.bits}")
+        observation, reward, terminated, truncated, _ = super().step(action)
+        return observation, reward, terminated, truncated, self.info(terminated)
 
 
 class Slow(Random):

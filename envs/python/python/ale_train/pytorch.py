@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["Agent", "load"]
 
 #: The size and the stride of each convolution.
-_KERNELS = {"nature": ((8, 4), (4, 2), (3, 1)), "data_efficient": ((5, 5), (5, 5))}
+_KERNELS = {
+    "nature": ((8, 4), (4, 2), (3, 1)),
+    "data_efficient": ((5, 5), (5, 5)),
+    "small": ((2, 1), (2, 1), (2, 1)),
+}
+
+#: The convolutions of ``small`` for images with at least this height and width.
+_STRIDED_SIDE, _STRIDED = 16, ((2, 1), (2, 2), (2, 2))
 
 def load(path: str | os.PathLike[str], task: int | str = 0) -> Agent:
     """Loads an agent with discrete actions.
@@ -82,8 +89,11 @@ class Agent(nn.Module):  # type: ignore[misc]
         self.obs_rms = _Statistics(weights) if "obs_rms.mean" in weights else None
         embedding = weights.get("game_embedding.weight")
         self.game_embedding = None if embedding is None else nn.Embedding(*embedding.shape)
-        is_image = len(json.loads(metadata["observation_shape"])) == 3
-        layers = _torso(weights, json.loads(metadata["torso"]), is_image, self._is_ppo)
+        shape, torso = json.loads(metadata["observation_shape"]), json.loads(metadata["torso"])
+        is_image = len(shape) == 3
+        # The bytes of grids of symbols are not divided.
+        self._largest_byte = 1.0 if is_image and torso == "small" else 255.0
+        layers = _torso(weights, torso, shape, self._is_ppo)
         self._num_features = len(layers)
         self._add_heads(weights, layers, nn.ReLU if is_image or not self._is_ppo else nn.Tanh)
 
@@ -126,7 +136,7 @@ class Agent(nn.Module):  # type: ignore[misc]
             combined: logits into log-probabilities, and values into means. If the agent was trained with
             ``rescale_observations``, floats must be rescaled from the bounds of their space to -1 to 1 first.
         """
-        x = observations / (255.0 if observations.dtype == torch.uint8 else 1.0)
+        x = observations / (self._largest_byte if observations.dtype == torch.uint8 else 1.0)
         if self.obs_rms is not None:
             x = self.obs_rms(x, self.task)
         x = self.network[: self._num_features](x)
@@ -369,11 +379,14 @@ def _hidden(
     return [_linear(weights, f"{name}.{index}"), *_norm(weights, f"{name}.{index + 1}"), activation()]
 
 
-def _torso(weights: dict[str, torch.Tensor], torso: str, is_image: bool, is_ppo: bool) -> list[nn.Module]:
-    """Returns the layers up to the features of an observation."""
-    if not is_image:
+def _torso(weights: dict[str, torch.Tensor], torso: str, shape: list[int], is_ppo: bool) -> list[nn.Module]:
+    """Returns the layers up to the features of an observation of this shape."""
+    if len(shape) != 3:
         return _hidden(weights, "network", 0, nn.Tanh if is_ppo else nn.ReLU)
-    return _impala(weights) if torso == "impala" else _convolutions(weights, _KERNELS[torso])
+    if torso == "impala":
+        return _impala(weights)
+    is_strided = torso == "small" and min(shape[1:]) >= _STRIDED_SIDE
+    return _convolutions(weights, _STRIDED if is_strided else _KERNELS[torso])
 
 
 def _convolutions(weights: dict[str, torch.Tensor], kernels: Sequence[tuple[int, int]]) -> list[nn.Module]:
