@@ -2,7 +2,7 @@
 
 use ale::RgbImage;
 use anyhow::Result;
-use gymnasium_workers::{BatchOrder, EnvGroup, WorkerOptions, WorkerVectorEnv, WrapperOptions};
+use gymnasium_workers::{BatchOrder, EnvGroup, RgbFrame, WorkerOptions, WorkerVectorEnv, WrapperOptions};
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv, VectorError, snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
@@ -18,8 +18,9 @@ pub(super) fn build(
     workers: usize,
     batch_size: usize,
 ) -> Result<Box<dyn Environments>> {
-    let mut options = settings.env_options(false);
-    if purpose == Purpose::Evaluation {
+    let are_shown = purpose == Purpose::Showing;
+    let mut options = settings.env_options(are_shown);
+    if purpose != Purpose::Training {
         options.wrappers.push(longest_episode());
     }
     let groups: Vec<EnvGroup> = groups
@@ -31,14 +32,14 @@ pub(super) fn build(
         workers,
         batch_size,
         batch_order: BatchOrder::InTurn,
-        autoreset_mode: AutoresetMode::SameStep,
+        autoreset_mode: if are_shown { AutoresetMode::Disabled } else { AutoresetMode::SameStep },
         flatten: true,
         python: settings.python.clone(),
         timeout: settings.timeout,
         ..WorkerOptions::default()
     };
     let envs = WorkerVectorEnv::new(&groups, &workers)?;
-    Ok(Box::new(PythonEnvironments { envs, batches: 0 }))
+    Ok(Box::new(PythonEnvironments { envs, are_shown, batches: 0 }))
 }
 
 /// Returns the wrapper that ends endless episodes of evaluations.
@@ -50,6 +51,8 @@ fn longest_episode() -> WrapperOptions {
 /// Environments in Python whose episodes start anew in a resumed run if their state cannot be saved.
 struct PythonEnvironments {
     envs: WorkerVectorEnv,
+    /// True if they render frames.
+    are_shown: bool,
     /// The number of batches received, from which the seeds of new episodes follow.
     batches: u64,
 }
@@ -133,8 +136,16 @@ impl Environments for PythonEnvironments {
         self.envs.send_to(actions, env_ids)
     }
 
-    fn screen(&self, _: usize) -> Result<Option<RgbImage>, VectorError> {
-        Ok(None)
+    fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError> {
+        if !self.are_shown {
+            return Ok(None);
+        }
+        let RgbFrame { height, width, pixels } = self.envs.render(env)?;
+        Ok(Some(RgbImage { height, width, pixels }))
+    }
+
+    fn frames_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
+        self.envs.render_fps(env)
     }
 
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
