@@ -56,10 +56,21 @@ pub(crate) trait Environments: VectorEnv {
     /// Limits the number of further steps of an environment, after which it [rests](PoolVectorEnv::limit_steps).
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError>;
 
-    /// Returns the reason why snapshots do not hold the state of the environments, so that episodes start anew after
-    /// restoring one. Not called between `send` and `recv`.
+    /// Returns the reason why snapshots do not hold the state of the environments. Not called between `send` and `recv`.
     fn unsaved(&self) -> Option<String> {
         None
+    }
+
+    /// Returns the reason why a snapshot does not hold the state of the environments, so that they must be reset instead
+    /// of restored.
+    fn lost_state(&self, _snapshot: &[u8]) -> Option<String> {
+        None
+    }
+
+    /// Returns true if an environment has failed in a step. From then on `recv` returns no results of environments: the
+    /// episodes are truncated where they were. Snapshots do not hold the state of the environments.
+    fn has_failed(&self) -> bool {
+        false
     }
 }
 

@@ -4,15 +4,23 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::process::Stdio;
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::play::{PLAIN, Terminal, screen};
+#[cfg(target_os = "linux")]
+use crate::program::is_alive;
 use crate::program::{self, ALE_TRAIN, Line, checkpoints, outcome, run, signal, wait_for};
 use crate::python::python_with;
 
 /// Environments that cannot be pickled, that fail, that print, and that render frames.
 const ENVS: &str = r#"
+import os
+import time
+
 import numpy as np
 from corridor import Corridor
 
@@ -25,9 +33,24 @@ class Unsaved(Corridor):
 
 class Failing(Corridor):
     def step(self, action):
-        if self.steps == 7:
-            raise RuntimeError("the corridor collapsed")
+        if self.steps == 7 and os.path.exists("fault"):
+            fault = open("fault").read()
+            if fault == "raise":
+                raise RuntimeError("the corridor collapsed")
+            if fault == "hang":
+                time.sleep(10_000)
+            if fault == "nan":
+                return np.array([np.nan], np.float32), 0.0, False, False, {}
+            os._exit(3)
         return super().step(action)
+
+
+class Evaluated(Corridor):
+    def reset(self, *, seed=None, options=None):
+        # Seeds of evaluations are large.
+        if seed is not None and seed > 1000 and not os.path.exists("repaired"):
+            raise RuntimeError("the evaluation collapsed")
+        return super().reset(seed=seed, options=options)
 
 
 class Printing(Corridor):
@@ -76,6 +99,12 @@ impl Modules {
         line.set("environments.gymnasium.python", &self.python)
     }
 
+    /// Returns `run.json` of a run.
+    fn provenance(&self, name: &str) -> Value {
+        let text = fs::read_to_string(self.run(name).join("run.json")).expect("the provenance");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
     fn resume(&self, name: &str) -> Line {
         run("resume").arg(self.run(name)).within(self.directory.path())
     }
@@ -86,6 +115,7 @@ fn a_killed_run_in_python_continues_bit_for_bit_with_another_number_of_workers()
     let Some(modules) = Modules::new() else { return };
     for settings in [
         "ppo --env gymnasium:CartPole-v1 --total-frames 20000",
+        "ppo --env gymnasium:CartPole-v1 --total-frames 20000 --set environments.halves=true",
         "dqn --env python:corridor:Corridor --total-frames 20000 --set dqn.learning_starts=100",
         "sac --env gym:Pendulum-v1 --total-frames 4000 --set sac.learning_starts=100 --set sac.train_ratio=0.1",
     ] {
@@ -112,17 +142,143 @@ fn episodes_start_anew_where_the_state_cannot_be_saved() {
     let messages = modules.train("first", settings).messages();
     let warning = "a resumed run will start new episodes, because their state cannot be saved: ";
     assert!(messages.contains(warning), "{messages}");
-    modules.resume("first").words("--total-frames 8192").succeed();
+    let reason = |seed: u64| {
+        let cause =
+            "snapshot failed: AttributeError: Can't pickle local object 'Unsaved.__init__.<locals>.<lambda>'";
+        format!("environment 0: python:envs:Unsaved (seed {seed}): {cause}")
+    };
+    let provenance = modules.provenance("first");
+    assert_eq!(provenance["unsaved_episodes"], reason(4));
+    assert_eq!(provenance.get("new_episodes"), None);
+    let messages = modules.resume("first").words("--total-frames 8192").messages();
+    assert!(
+        messages.contains("new episodes start, because the checkpoint does not have the state"),
+        "{messages}"
+    );
+    assert!(!messages.contains("a resumed run will"), "{messages}");
+    modules.resume("first").words("--total-frames 12288").succeed();
+    // The seeds of the new episodes differ from those of the first ones, and from one resumption to the next.
+    let [second, third] = [4096, 8192].map(|frames| 4 + 2_000_000 + frames);
+    let provenance = modules.provenance("first");
+    let moment = |frames: u64, seed: u64| json!({"frames": frames, "reason": reason(seed)});
+    assert_eq!(provenance["new_episodes"], json!([moment(4096, 4), moment(8192, second)]));
+    assert_eq!(provenance["unsaved_episodes"], reason(third));
 }
 
 #[test]
-fn an_exception_ends_the_run_with_its_traceback() {
+fn a_saved_state_leaves_no_trace_in_the_provenance() {
     let Some(modules) = Modules::new() else { return };
-    let line = modules.train("run", "ppo --env python:envs:Failing --total-frames 4096");
-    let messages = line.fail(1);
-    for part in ["RuntimeError: the corridor collapsed", "envs.py", "python:envs:Failing", "in step"] {
+    modules.train("run", "ppo --env python:corridor:Corridor --total-frames 2048").succeed();
+    modules.resume("run").words("--total-frames 4096").succeed();
+    let provenance = modules.provenance("run");
+    assert!(provenance["commit"].is_string(), "{provenance}");
+    for key in ["unsaved_episodes", "new_episodes"] {
+        assert_eq!(provenance.get(key), None, "{provenance}");
+    }
+}
+
+#[test]
+fn a_fault_ends_the_run_with_a_checkpoint_of_the_learner() {
+    let Some(modules) = Modules::new() else { return };
+    for (index, (settings, fault, cause)) in [
+        ("ppo", "raise", "RuntimeError: the corridor collapsed"),
+        ("ppo --set environments.halves=true", "raise", "step 8 of the episode failed"),
+        ("ppo --set policy.lstm=8", "exit", "its worker process ended with exit status 3"),
+        ("ppo --set environments.halves=true", "exit", "its worker process ended with exit status 3"),
+        ("dqn --set dqn.learning_starts=100", "nan", "element 0 of the observation"),
+        ("pqn", "hang", "its worker process did not respond for 3 seconds"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("run-{index}");
+        let (algorithm, settings) = settings.split_once(' ').unwrap_or((settings, ""));
+        fs::write(modules.run("fault"), fault).expect("a file");
+        let line =
+            modules.train(&name, &format!("{algorithm} --env python:envs:Failing --total-frames 4096"));
+        let line = line.words(settings).words("--quiet").set("environments.gymnasium.timeout", 3);
+        let messages = line.fail(1);
+        let expected = format!(
+            "the learner is saved: continue with `ale-train resume {}`",
+            modules.run(&name).display()
+        );
+        for part in [cause, "error: training failed: environment ", "python:envs:Failing (seed ", &expected] {
+            assert!(messages.contains(part), "{algorithm} {settings}: {messages}");
+        }
+        assert_eq!(messages.lines().count(), 1, "{messages}");
+        let newest = checkpoints(&modules.run(&name)).pop().expect("a checkpoint");
+        let progress = fs::read_to_string(newest.join("progress.json")).expect("the progress");
+        let progress: Value = serde_json::from_str(&progress).expect("JSON");
+        let steps = progress["moment"]["steps"].as_u64().expect("a number of steps");
+        // All environments have made the same number of steps: 8 at least.
+        assert!(steps >= 32 && steps.is_multiple_of(4), "{steps} steps");
+        fs::remove_file(modules.run("fault")).expect("a file");
+        let messages = modules.resume(&name).messages();
+        let warning = "new episodes start, because the checkpoint does not have the state of the former ones: \
+                       environment ";
+        assert!(messages.contains(warning), "{messages}");
+        let provenance = modules.provenance(&name);
+        let frames = &provenance["new_episodes"][0]["frames"];
+        assert_eq!(
+            (frames.as_u64(), provenance.get("unsaved_episodes")),
+            (Some(steps), None),
+            "{provenance}"
+        );
+    }
+}
+
+#[test]
+fn a_fault_of_an_evaluation_keeps_the_state_of_the_environments() {
+    let Some(modules) = Modules::new() else { return };
+    let train = |name: &str| {
+        let line = modules.train(name, "ppo --env python:envs:Evaluated --total-frames 4096 --quiet");
+        line.set("evaluation.episodes", 4).set("evaluation.interval_frames", 1024)
+    };
+    let messages = train("run").fail(1);
+    assert!(
+        messages.contains("the evaluation collapsed") && messages.contains("the learner is saved"),
+        "{messages}"
+    );
+    fs::write(modules.run("repaired"), "").expect("a file");
+    modules.resume("run").succeed();
+    assert_eq!(modules.provenance("run").get("new_episodes"), None);
+    train("whole").succeed();
+    let [(learner, ..), (expected, ..)] = ["run", "whole"].map(|name| outcome(&modules.run(name)));
+    assert!(learner == expected, "the learners differ");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_worker_ends_the_run_and_leaves_no_process() {
+    let Some(modules) = Modules::new() else { return };
+    let line = modules.train("run", "ppo --env gym:CartPole-v1 --total-frames 500000 --quiet");
+    let mut command = line.set("checkpoints.interval_frames", 1000).command();
+    let mut training =
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    wait_for(&mut training, "checkpoint", || !checkpoints(&modules.run("run")).is_empty());
+    let workers = children(training.id());
+    assert_eq!(workers.len(), 2);
+    signal(workers[1], "-KILL");
+    let output = training.wait_with_output().expect("the messages");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{messages}");
+    for part in [" gymnasium:CartPole-v1 (seed ", "was ended by signal 9 (SIGKILL)", "the learner is saved"] {
         assert!(messages.contains(part), "{messages}");
     }
+    assert!(!workers.into_iter().any(is_alive));
+}
+
+/// Returns the processes that a process has started.
+#[cfg(target_os = "linux")]
+fn children(process: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).expect("threads");
+    let of_thread = |entry: std::io::Result<fs::DirEntry>| {
+        let path = entry.expect("a thread").path().join("children");
+        // The thread may have ended.
+        fs::read_to_string(path).unwrap_or_default()
+    };
+    let texts: Vec<String> = threads.map(of_thread).collect();
+    texts.iter().flat_map(|text| text.split_whitespace()).map(|id| id.parse().expect("an id")).collect()
 }
 
 /// Returns the first pixel of each frame of a GIF, after checking its size and its speed.
@@ -216,7 +372,7 @@ fn output_of_environments_does_not_mix_with_results() {
     let records = line.stdout();
     assert!(!records.is_empty());
     for record in records.lines() {
-        serde_json::from_str::<serde_json::Value>(record).expect("a record");
+        serde_json::from_str::<Value>(record).expect("a record");
     }
 }
 
@@ -242,11 +398,6 @@ fn mistakes_are_one_sentence() {
         ("ppo --env python:no_such_module:Env", 2, "has no module \"no_such_module\""),
         ("ppo --env python:corridor", 2, "does not name an environment"),
         ("sac --env python:corridor:Corridor", 2, "SAC needs a Box of bounded float32"),
-        (
-            "ppo --env gym:CartPole-v1 --set environments.halves=true",
-            2,
-            "environments.halves = true is not possible",
-        ),
         ("ppo --games pong,gym:CartPole-v1", 2, "cannot be trained together with pong"),
         ("ppo --games LunarLander-v3", 2, "gymnasium:LunarLander-v3 would be an environment of Gymnasium"),
     ] {
