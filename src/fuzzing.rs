@@ -146,7 +146,7 @@ fn play(file: &[u8], experiment: &str) -> Result<()> {
     let builder = builder(&agent.experiment)?;
     let mut environments = builder.build_one_of_each(None)?;
     environments.reset(ResetSeeds::From(1))?;
-    agent.player(&builder, false, 1)?.act(environments.batch())?;
+    agent.player(&builder, false, 1)?.0.act(environments.batch())?;
     Ok(())
 }
 

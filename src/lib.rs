@@ -47,6 +47,7 @@ mod rom_sources;
 mod runs;
 mod scores;
 mod selection;
+mod show;
 mod signal;
 #[cfg(test)]
 #[path = "../tests/program/skip.rs"]

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use algorithms::VectorSpec;
 use algorithms::networks::TrainedNetwork;
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use burn::tensor::Device;
 
 use crate::checkpoint;
 use crate::cli::CheckpointArgs;
-use crate::config::{Experiment, Flavour, Games};
+use crate::config::{Experiment, Games};
 use crate::environments::Builder;
 use crate::learner::{Learner, Player};
 use crate::scores::FinalScores;
@@ -112,11 +112,16 @@ impl TrainedAgent {
         Ok(Exported { network, spec: VectorSpec { task_ids: (0..spec.tasks.len()).collect(), ..spec } })
     }
 
-    /// Returns a player for a single environment of the first game of `builder`.
-    pub(crate) fn player(&self, builder: &Builder, greedy: bool, seed: u64) -> Result<Box<dyn Player>> {
+    /// Returns a player for a single environment of the first game of `builder`, and its specification.
+    pub(crate) fn player(
+        &self,
+        builder: &Builder,
+        greedy: bool,
+        seed: u64,
+    ) -> Result<(Box<dyn Player>, VectorSpec)> {
         let learner = self.restore()?;
-        let environments = builder.build_one_of_each(Some(learner.spec()))?;
-        Ok(learner.player(&VectorSpec::of(environments.as_ref())?, greedy, seed)?)
+        let spec = VectorSpec::of(builder.build_one_of_each(Some(learner.spec()))?.as_ref())?;
+        Ok((learner.player(&spec, greedy, seed)?, spec))
     }
 
     /// Returns the agent's games that `names` select, in the flavours that it was trained on. These are all of them if
@@ -136,35 +141,38 @@ impl TrainedAgent {
         }
     }
 
-    /// Returns the Atari game called `name`, or the only one that the agent was trained on.
-    pub(crate) fn game(&self, name: Option<&str>) -> Result<Flavour> {
+    /// Returns the game called `name`, or the only one that the agent was trained on. Fails if it has no screen.
+    pub(crate) fn game(&self, name: Option<&str>) -> Result<Games> {
         one_game(&self.experiment.games, name)
     }
 }
 
-fn one_game(games: &Games, name: Option<&str>) -> Result<Flavour> {
-    let Games::Atari(trained) = games else {
-        return Err(no_screen(games.names()[0]));
-    };
+fn one_game(games: &Games, name: Option<&str>) -> Result<Games> {
     let names = games.names();
-    match (name, trained.as_slice()) {
-        (None, [only]) => Ok(*only),
+    let chosen = match (name, names.as_slice()) {
+        (None, &[only]) => only,
         (None, _) => bail!("the agent plays several games; name one of them: {}", names.join(", ")),
         (Some(name), _) => {
             let ids = selection::expand([name])?;
-            let game = trained.iter().find(|flavour| ids == [flavour.game.id]);
-            game.copied().ok_or_else(|| not_trained_on(name, &names))
+            let game = names.iter().find(|&&id| ids == [id]);
+            *game.ok_or_else(|| not_trained_on(name, &names))?
         }
-    }
+    };
+    ensure!(ale::game(chosen).is_ok() || selection::is_in_python(chosen), no_screen(chosen));
+    Ok(games.only(&[chosen]))
 }
 
-fn no_screen(task: &str) -> anyhow::Error {
+fn no_screen(task: &str) -> String {
     if selection::family(task) == Some(mujoco::FAMILY) {
-        return anyhow!(
-            "{task} has no screen: showing it would need an offscreen MuJoCo renderer, which ale-train lacks"
+        return format!(
+            "{task} has no screen: showing it would need an offscreen MuJoCo renderer, which ale-train lacks; \
+             train on gymnasium:{task} to watch it"
         );
     }
-    anyhow!("{task} has no screen: ale-train shows Atari games only")
+    format!(
+        "{task} has no screen: ale-train shows Atari games and environments in Python; train on gymnasium:{task} to \
+         watch it"
+    )
 }
 
 fn not_trained_on(name: &str, trained: &[&str]) -> anyhow::Error {
@@ -191,9 +199,17 @@ mod tests {
             error("Hopper-v5")
                 .starts_with("Hopper-v5 has no screen: showing it would need an offscreen MuJoCo renderer")
         );
-        assert_eq!(error("CartPole-v1"), "CartPole-v1 has no screen: ale-train shows Atari games only");
+        assert_eq!(
+            error("CartPole-v1"),
+            "CartPole-v1 has no screen: ale-train shows Atari games and environments in Python; train on \
+             gymnasium:CartPole-v1 to watch it"
+        );
         for name in ["boxing", "ALE/Boxing-v5"] {
-            assert_eq!(one_game(&several, Some(name)).expect("a game").game.id, "boxing");
+            assert_eq!(one_game(&several, Some(name)).expect("a game").names(), ["boxing"]);
         }
+        assert_eq!(
+            one_game(&tasks("gym:CartPole-v1"), None).expect("a game").names(),
+            ["gymnasium:CartPole-v1"]
+        );
     }
 }

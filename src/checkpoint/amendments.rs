@@ -4,19 +4,14 @@
 //! for readers. If a process is killed after the checkpoint but before writing these files, the next process writes
 //! them.
 
-use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::CONFIG;
-use super::run_directory::PROVENANCE;
+use super::{CONFIG, provenance_file};
 use crate::config::Change;
 use crate::durable;
-use crate::enclosure;
-use crate::files::limit;
 
 /// A change of settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,9 +30,11 @@ const KEY: &str = "amendments";
 
 /// Returns the amendments in `run.json`. Fails if it cannot be read.
 pub(crate) fn published(run_dir: &Path) -> Result<Vec<Amendment>> {
-    match provenance(run_dir)?.remove(KEY) {
+    match provenance_file::read(run_dir)?.remove(KEY) {
         None => Ok(Vec::new()),
-        Some(amendments) => serde_json::from_value(amendments).with_context(|| damaged(run_dir)),
+        Some(amendments) => {
+            serde_json::from_value(amendments).with_context(|| provenance_file::damaged(run_dir))
+        }
     }
 }
 
@@ -52,38 +49,21 @@ pub(crate) fn publish(run_dir: &Path, config: &str, amendments: &[Amendment]) ->
     if are_published(run_dir, amendments)? {
         return Ok(());
     }
-    let mut provenance = provenance(run_dir)?;
+    let mut provenance = provenance_file::read(run_dir)?;
     provenance.insert(KEY.to_owned(), serde_json::to_value(amendments)?);
-    let text = format!("{}\n", serde_json::to_string_pretty(&provenance)?);
     durable::write_inside(run_dir, &run_dir.join(CONFIG), config.as_bytes())
-        .and_then(|()| durable::write_inside(run_dir, &run_dir.join(PROVENANCE), text.as_bytes()))
-        .with_context(|| format!("cannot write the run directory {}", run_dir.display()))
-}
-
-/// Returns the contents of `run.json`, or an empty map if there is no such file.
-fn provenance(run_dir: &Path) -> Result<Map<String, Value>> {
-    let path = run_dir.join(PROVENANCE);
-    match enclosure::read(run_dir, &path, limit::PROVENANCE) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Map::new()),
-        // The contents may be intact: there may be too many open files.
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
-        Ok(text) => serde_json::from_slice(&text).with_context(|| damaged(run_dir)),
-    }
-}
-
-fn damaged(run_dir: &Path) -> String {
-    format!(
-        "cannot parse {}; repair it, or replace its contents by {{}} to give up the provenance of the run",
-        run_dir.join(PROVENANCE).display()
-    )
+        .with_context(|| provenance_file::cannot_write(run_dir))?;
+    provenance_file::write(run_dir, &provenance)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
+    use serde_json::Value;
     use tempfile::TempDir;
 
+    use super::super::run_directory::PROVENANCE;
     use super::*;
 
     fn amendment(frames: u64) -> Amendment {

@@ -12,7 +12,9 @@ mod file_name;
 mod in_training;
 mod lock;
 mod manifest;
+mod new_episodes;
 mod presence;
+mod provenance_file;
 mod request;
 mod run_directory;
 mod store;
@@ -37,6 +39,7 @@ pub(crate) use checkpoint_summary::{Summary, summary, summary_of_newest};
 pub(crate) use create::create_run;
 pub(crate) use in_training::age_in_training;
 pub(crate) use lock::{acquire as lock, is_locked, may_be_locked};
+pub(crate) use new_episodes::{NewEpisodes, publish_new_episodes};
 pub(crate) use presence::Presence;
 pub(crate) use request::{is_requested, request, withdraw_request};
 pub(crate) use run_directory::{PROVENANCE, create_unused, is_before_first_checkpoint, run_at, run_of};
@@ -74,6 +77,9 @@ pub(crate) struct Progress {
     /// The changes of settings so far.
     #[serde(default)]
     pub(crate) amendments: Vec<Amendment>,
+    /// The moments at which the run started new episodes, because a checkpoint did not have their state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) new_episodes: Vec<NewEpisodes>,
     pub(crate) telemetry: FilePositions,
 }
 

@@ -87,7 +87,7 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Records one episode: the screen in colour, with the score, the action and the value estimate below, one frame per \
+Records one episode: the screen in colour, or the frames of an environment in Python, with the score, the action and the value estimate below, one frame per \
 step. MP4 needs ffmpeg.
 
 Examples:
@@ -113,9 +113,9 @@ pub(crate) struct RecordArgs {
     /// The maximum number of steps
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::at_least::<u64>(1))]
     pub(crate) max_steps: u64,
-    /// Scale factor of the screen
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::between::<usize>(1..=16))]
-    pub(crate) scale: usize,
+    /// Scale factor of the screen [default: 2, or 1 for environments in Python]
+    #[arg(long, value_name = "N", value_parser = number::between::<usize>(1..=16))]
+    pub(crate) scale: Option<usize>,
 }
 
 #[derive(Debug, Default, Args)]
@@ -148,7 +148,7 @@ pub(crate) struct PlayArgs {
     /// Let the agent take the best action in every step instead of sampling as in training
     #[arg(long, requires = "checkpoint")]
     pub(crate) greedy: bool,
-    /// Start with the agent in control of the joystick
+    /// Start with the agent in control of the joystick. Environments in Python can only be watched
     #[arg(long, requires = "checkpoint")]
     pub(crate) watch: bool,
     /// Game mode [default: as in training, or the default of the game without an agent]

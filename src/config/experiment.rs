@@ -53,14 +53,6 @@ impl Config {
         let games = games.with(&sections.environments);
         check_actions(&games, sections.run.algorithm)?;
         let num_envs = games.num_envs(&sections.environments);
-        if let Games::Python(names) = &games {
-            ensure!(
-                sections.environments.halves != Some(true),
-                "environments.halves = true is not possible with {}, which runs in Python",
-                names[0]
-            );
-            sections.environments.halves = Some(false);
-        }
         if sections.environments.halves == Some(true) {
             check_halves(&sections.run, algorithm.as_ref(), num_envs)?;
         }

@@ -35,7 +35,6 @@ pub(crate) use amended_experiment::{Change, amended, changed};
 pub(crate) use embedded_presets::{Chosen, Preset, named, presets};
 pub(crate) use experiment::Experiment;
 pub(crate) use experiment_games::Games;
-pub(crate) use flavour::Flavour;
 pub(crate) use gymnasium_settings::GymnasiumSettings;
 pub(crate) use key_reference::reference;
 pub(crate) use layers::{

@@ -38,6 +38,8 @@ enum Purpose {
     Training,
     /// Evaluation on full episodes: the loss of a life has no effect.
     Evaluation,
+    /// The same, with frames. The caller resets the environments after the end of an episode, whose last frame is shown.
+    Showing,
 }
 
 /// A vector environment with screens, of which some environments can be stepped alone.
@@ -48,13 +50,29 @@ pub(crate) trait Environments: VectorEnv {
     /// Returns the screen of an environment that is not stepping, if it has one.
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError>;
 
+    /// Returns the number of steps in a second at the usual speed, if it is known.
+    fn frames_per_second(&self, _env: usize) -> Result<Option<f64>, VectorError> {
+        Ok(None)
+    }
+
     /// Limits the number of further steps of an environment, after which it [rests](PoolVectorEnv::limit_steps).
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError>;
 
-    /// Returns the reason why snapshots do not hold the state of the environments, so that episodes start anew after
-    /// restoring one. Not called between `send` and `recv`.
+    /// Returns the reason why snapshots do not hold the state of the environments. Not called between `send` and `recv`.
     fn unsaved(&self) -> Option<String> {
         None
+    }
+
+    /// Returns the reason why a snapshot does not hold the state of the environments, so that they must be reset instead
+    /// of restored.
+    fn lost_state(&self, _snapshot: &[u8]) -> Option<String> {
+        None
+    }
+
+    /// Returns true if an environment has failed in a step. From then on `recv` returns no results of environments: the
+    /// episodes are truncated where they were. Snapshots do not hold the state of the environments.
+    fn has_failed(&self) -> bool {
+        false
     }
 }
 
@@ -144,7 +162,18 @@ impl Builder {
         let settings = experiment.environments.clone();
         let is_sticky = overrides.repeat_action_probability.is_some_and(|probability| probability > 0.0);
         if !matches!(games, Games::Atari(_)) {
-            ensure!(!is_sticky, "--sticky is not possible: {} is not an Atari game", games.names()[0]);
+            let flags = [
+                ("sticky", is_sticky),
+                ("mode", overrides.mode.is_some()),
+                ("difficulty", overrides.difficulty.is_some()),
+            ];
+            let flag = flags.into_iter().find(|(_, is_given)| *is_given);
+            ensure!(
+                flag.is_none(),
+                "--{} is not possible: {} is not an Atari game",
+                flag.map_or("", |(flag, _)| flag),
+                games.names()[0]
+            );
         }
         let stickiness =
             overrides.repeat_action_probability.or(experiment.evaluation.repeat_action_probability);
@@ -204,6 +233,13 @@ impl Builder {
     ) -> Result<Box<dyn Environments>> {
         let length = length_of(&spec.observation_space).unwrap_or(0);
         self.build_some(Purpose::Evaluation, 0, length, |name| if name == game { num_envs } else { 0 })
+    }
+
+    /// Builds an environment in Python whose frames are shown, for a player of environments like those of `spec`. Only
+    /// the caller resets it.
+    pub(crate) fn build_shown(&self, spec: &VectorSpec) -> Result<Box<dyn Environments>> {
+        let length = length_of(&spec.observation_space).unwrap_or(0);
+        self.build_some(Purpose::Showing, 0, length, |_| 1)
     }
 
     /// Builds the training environments of this process, with the specification of those of all processes.
@@ -366,7 +402,7 @@ impl Builder {
                 .unwrap_or(settings.max_num_frames_per_episode),
             repeat_action_probability: match purpose {
                 Purpose::Training => settings.repeat_action_probability,
-                Purpose::Evaluation => self.evaluation_stickiness,
+                Purpose::Evaluation | Purpose::Showing => self.evaluation_stickiness,
             },
             full_action_space: settings.full_action_space,
             modes: self.mode.or(overrides.mode).into_iter().collect(),

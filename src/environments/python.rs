@@ -2,8 +2,10 @@
 
 use ale::RgbImage;
 use anyhow::Result;
-use gymnasium_workers::{BatchOrder, EnvGroup, WorkerOptions, WorkerVectorEnv, WrapperOptions};
-use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv, VectorError, snapshot};
+use gymnasium_workers::{BatchOrder, EnvGroup, RgbFrame, WorkerOptions, WorkerVectorEnv, WrapperOptions};
+use rl_env::{
+    Actions, AutoresetMode, Batch, ObservationBuffer, ResetSeeds, Space, VectorEnv, VectorError, snapshot,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
@@ -18,8 +20,9 @@ pub(super) fn build(
     workers: usize,
     batch_size: usize,
 ) -> Result<Box<dyn Environments>> {
-    let mut options = settings.env_options(false);
-    if purpose == Purpose::Evaluation {
+    let are_shown = purpose == Purpose::Showing;
+    let mut options = settings.env_options(are_shown);
+    if purpose != Purpose::Training {
         options.wrappers.push(longest_episode());
     }
     let groups: Vec<EnvGroup> = groups
@@ -31,7 +34,7 @@ pub(super) fn build(
         workers,
         batch_size,
         batch_order: BatchOrder::InTurn,
-        autoreset_mode: AutoresetMode::SameStep,
+        autoreset_mode: if are_shown { AutoresetMode::Disabled } else { AutoresetMode::SameStep },
         flatten: true,
         action_masks: settings.action_masks,
         python: settings.python.clone(),
@@ -40,7 +43,7 @@ pub(super) fn build(
         ..WorkerOptions::default()
     };
     let envs = WorkerVectorEnv::new(&groups, &workers)?;
-    Ok(Box::new(PythonEnvironments { envs, batches: 0 }))
+    Ok(Box::new(PythonEnvironments::new(envs, are_shown)))
 }
 
 /// Returns the wrapper that ends endless episodes of evaluations.
@@ -49,11 +52,29 @@ fn longest_episode() -> WrapperOptions {
     WrapperOptions { name: "gymnasium.wrappers.TimeLimit".to_owned(), kwargs: Map::from_iter([limit]) }
 }
 
-/// Environments in Python whose episodes start anew in a resumed run if their state cannot be saved.
+/// Environments in Python.
+///
+/// They may fail, because of an exception or because a worker ends. `recv` returns the error. After it the steps in
+/// progress, and all further ones, end in truncations without reward, so that learners reach a state from which they
+/// continue with new episodes.
 struct PythonEnvironments {
     envs: WorkerVectorEnv,
-    /// The number of batches received, from which the seeds of new episodes follow.
-    batches: u64,
+    /// True if they render frames.
+    are_shown: bool,
+    /// The last observation of each environment.
+    observations: ObservationBuffer,
+    /// The first environment of the next batch.
+    next: usize,
+    failure: Option<Failure>,
+}
+
+/// A failure of an environment.
+struct Failure {
+    reason: String,
+    /// The error, unless `recv` has returned it.
+    unreported: Option<VectorError>,
+    /// The last batch.
+    batch: Batch,
 }
 
 /// A snapshot.
@@ -61,8 +82,63 @@ struct PythonEnvironments {
 enum Snapshot {
     /// The state of all environments.
     State(Vec<u8>),
-    /// The first seed of new episodes.
-    Restart(u64),
+    /// The reason why there is none.
+    Lost(String),
+}
+
+impl PythonEnvironments {
+    fn new(envs: WorkerVectorEnv, are_shown: bool) -> Self {
+        let row_bytes = envs.single_observation_space().byte_len();
+        let observations = ObservationBuffer::new(envs.num_envs(), row_bytes);
+        Self { envs, are_shown, observations, next: 0, failure: None }
+    }
+
+    /// Notes the last batch: after a failure, episodes are truncated to these observations.
+    fn received(&mut self) -> &Batch {
+        let batch = self.envs.batch();
+        for (row, &env) in batch.env_ids.iter().enumerate() {
+            self.observations.row_mut(env).copy_from_slice(batch.observations.row(row));
+        }
+        self.next = (batch.env_ids[0] + batch.len()) % self.envs.num_envs();
+        batch
+    }
+
+    /// Leaves the report of a failure to `recv`: the learner has acted.
+    fn sent(&mut self, sent: Result<(), VectorError>) -> Result<(), VectorError> {
+        match sent {
+            Err(error) if !self.envs.is_usable() => {
+                self.fail(&error, Some(error.clone()));
+                Ok(())
+            }
+            sent => sent,
+        }
+    }
+
+    fn fail(&mut self, error: &VectorError, unreported: Option<VectorError>) {
+        self.failure =
+            Some(Failure { reason: first_line(error), unreported, batch: self.envs.batch().clone() });
+    }
+
+    /// Returns the next batch after a failure.
+    fn truncated(&mut self) -> Batch {
+        let batch_size = self.envs.batch_size();
+        let mut batch = Batch::new(batch_size, self.observations.row_bytes(), true);
+        for (row, env) in (self.next..self.next + batch_size).enumerate() {
+            let is_resting = self.envs.is_resting(env);
+            batch.env_ids[row] = env;
+            batch.observations.row_mut(row).copy_from_slice(self.observations.row(env));
+            batch.final_observations.row_mut(row).copy_from_slice(self.observations.row(env));
+            (batch.truncated[row], batch.autoreset[row]) = (!is_resting, is_resting);
+            batch.steps[row] = u32::from(!is_resting);
+        }
+        self.next = (self.next + batch_size) % self.envs.num_envs();
+        batch
+    }
+
+    /// Returns true if this error of a snapshot says that the environments have none, and not that a worker has ended.
+    fn is_unsaved(&self, error: &VectorError) -> bool {
+        matches!(error, VectorError::Env { .. }) && self.envs.is_usable()
+    }
 }
 
 impl VectorEnv for PythonEnvironments {
@@ -95,48 +171,85 @@ impl VectorEnv for PythonEnvironments {
     }
 
     fn reset(&mut self, seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
-        self.envs.reset(seeds)
+        self.envs.reset(seeds)?;
+        self.failure = None;
+        Ok(self.received())
     }
 
     fn send(&mut self, actions: Actions<'_>) -> Result<(), VectorError> {
-        self.envs.send(actions)
+        if self.has_failed() {
+            return Ok(());
+        }
+        let sent = self.envs.send(actions);
+        self.sent(sent)
     }
 
     fn recv(&mut self) -> Result<&Batch, VectorError> {
-        self.batches += 1;
-        self.envs.recv()
+        if let Some(Failure { reason, mut unreported, batch }) = self.failure.take() {
+            let error = unreported.take();
+            let batch = if error.is_some() { batch } else { self.truncated() };
+            let failure = self.failure.insert(Failure { reason, unreported, batch });
+            return error.map_or(Ok(&failure.batch), Err);
+        }
+        if let Err(error) = self.envs.recv().map(drop) {
+            if matches!(error, VectorError::Env { .. }) {
+                self.fail(&error, None);
+            }
+            return Err(error);
+        }
+        Ok(self.received())
     }
 
     fn batch(&self) -> &Batch {
-        self.envs.batch()
+        self.failure.as_ref().map_or_else(|| self.envs.batch(), |failure| &failure.batch)
     }
 
     fn snapshot(&self) -> Result<Vec<u8>, VectorError> {
-        let saved = match self.envs.snapshot() {
-            Ok(state) => Snapshot::State(state),
-            Err(VectorError::Env { .. }) if self.envs.is_usable() => {
-                Snapshot::Restart(self.batches.wrapping_mul(self.num_envs() as u64))
-            }
-            Err(error) => return Err(error),
+        let saved = match &self.failure {
+            Some(failure) => Snapshot::Lost(failure.reason.clone()),
+            None => match self.envs.snapshot() {
+                Ok(state) => Snapshot::State(state),
+                Err(error) if self.is_unsaved(&error) => Snapshot::Lost(first_line(&error)),
+                Err(error) => return Err(error),
+            },
         };
         Ok(snapshot::encode(&saved))
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<&Batch, VectorError> {
         match snapshot::decode(bytes).map_err(|error| VectorError::BadSnapshot(error.to_string()))? {
-            Snapshot::State(state) => self.envs.restore(&state),
-            Snapshot::Restart(seed) => self.envs.reset(ResetSeeds::From(seed)),
-        }
+            Snapshot::State(state) => self.envs.restore(&state)?,
+            Snapshot::Lost(reason) => return Err(VectorError::BadSnapshot(reason)),
+        };
+        self.failure = None;
+        Ok(self.received())
     }
+}
+
+/// Returns an error without traceback and output.
+fn first_line(error: &VectorError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 impl Environments for PythonEnvironments {
     fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), VectorError> {
-        self.envs.send_to(actions, env_ids)
+        if self.has_failed() {
+            return Ok(());
+        }
+        let sent = self.envs.send_to(actions, env_ids);
+        self.sent(sent)
     }
 
-    fn screen(&self, _: usize) -> Result<Option<RgbImage>, VectorError> {
-        Ok(None)
+    fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError> {
+        if !self.are_shown {
+            return Ok(None);
+        }
+        let RgbFrame { height, width, pixels } = self.envs.render(env)?;
+        Ok(Some(RgbImage { height, width, pixels }))
+    }
+
+    fn frames_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
+        self.envs.render_fps(env)
     }
 
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
@@ -144,9 +257,17 @@ impl Environments for PythonEnvironments {
     }
 
     fn unsaved(&self) -> Option<String> {
-        match self.envs.snapshot() {
-            Err(error @ VectorError::Env { .. }) if self.envs.is_usable() => Some(error.to_string()),
+        self.envs.snapshot().err().filter(|error| self.is_unsaved(error)).map(|error| first_line(&error))
+    }
+
+    fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
+        match snapshot::decode(snapshot) {
+            Ok(Snapshot::Lost(reason)) => Some(reason),
             _ => None,
         }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failure.is_some()
     }
 }

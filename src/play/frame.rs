@@ -7,11 +7,16 @@ use super::grid::{Cell, Grid, Rgb};
 /// The lower half of a cell. Half a cell shows one pixel: it is about as wide as it is high.
 const LOWER_HALF: char = '▄';
 
-/// Returns the columns and rows of the largest frame that fits, with the aspect ratio of a television, 4:3. No larger
-/// than needed to show every line.
-pub(super) fn size(frame: &RgbImage, columns: usize, rows: usize) -> (usize, usize) {
-    let lines = (2 * rows).min(columns * 3 / 4).min(frame.height);
-    (lines * 4 / 3, lines / 2)
+/// Returns the columns and rows of the largest frame that fits, with a ratio of width and height. No larger than needed
+/// to show every line.
+pub(super) fn size(
+    frame: &RgbImage,
+    [width, height]: [usize; 2],
+    columns: usize,
+    rows: usize,
+) -> (usize, usize) {
+    let lines = (2 * rows).min(columns * height / width).min(frame.height);
+    (lines * width / height, lines / 2)
 }
 
 /// Draws a frame into the upper left corner, scaled to this size.
@@ -59,14 +64,16 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_fits_with_the_aspect_ratio_of_a_television() {
+    fn a_frame_fits_with_its_aspect_ratio() {
+        const TELEVISION: [usize; 2] = [4, 3];
         let tv = frame(160, 210, |_, _| [0; 3]);
         for (columns, rows) in [(80, 24), (200, 50), (40, 30), (10, 3), (1, 1), (0, 0), (400, 200)] {
-            let (width, height) = size(&tv, columns, rows);
+            let (width, height) = size(&tv, TELEVISION, columns, rows);
             assert!(width <= columns && height <= rows, "{width}x{height} in {columns}x{rows}");
         }
-        assert_eq!(size(&tv, 80, 24), (64, 24));
-        assert_eq!(size(&tv, 400, 200), (280, 105), "half a row for every line");
+        assert_eq!(size(&tv, TELEVISION, 80, 24), (64, 24));
+        assert_eq!(size(&tv, TELEVISION, 400, 200), (280, 105), "half a row for every line");
+        assert_eq!(size(&tv, [3, 2], 60, 50), (60, 20), "square pixels");
     }
 
     #[test]

@@ -5,11 +5,11 @@ use anyhow::Result;
 use super::command::Command;
 use super::frame;
 use super::grid::Grid;
-use super::joystick::HeldButtons;
+use super::joystick::{Controller, HeldButtons};
 use super::panel::{self, Status};
-use super::session::{Controller, Session};
 use super::terminal::Terminal;
 use crate::interrupt::Interrupt;
+use crate::show::Session;
 
 /// The minimum time between two drawn frames, for the sake of slow connections.
 const DRAW_INTERVAL: Duration = Duration::from_millis(30);
@@ -59,7 +59,7 @@ impl GameLoop {
             if self.controller == Controller::Agent
                 && over_since.is_some_and(|since| now - since >= GAME_OVER)
             {
-                self.session.restart();
+                self.session.restart()?;
             }
             if drawn.is_none_or(|drawn| now - drawn >= DRAW_INTERVAL) {
                 drawn = Some(now);
@@ -80,7 +80,9 @@ impl GameLoop {
         loop {
             let event = terminal.event(deadline.saturating_duration_since(Instant::now()))?;
             let command = event.as_ref().and_then(Command::from_event);
-            if command.is_some_and(|command| !self.execute(command, Instant::now())) {
+            if let Some(command) = command
+                && !self.execute(command, Instant::now())?
+            {
                 return Ok(false);
             }
             if Instant::now() >= deadline {
@@ -90,23 +92,23 @@ impl GameLoop {
     }
 
     /// Executes a command. Returns false if it quits the game.
-    fn execute(&mut self, command: Command, now: Instant) -> bool {
+    fn execute(&mut self, command: Command, now: Instant) -> Result<bool> {
         match command {
             Command::Press(button) => self.buttons.press(button, now),
             Command::Release(button) => self.buttons.release(button),
             Command::ReleaseAll => self.buttons.release_all(),
             Command::Pause => self.is_paused = !self.is_paused,
-            Command::Restart => self.session.restart(),
-            Command::SwitchController if self.session.has_agent() => {
+            Command::Restart => self.session.restart()?,
+            Command::SwitchController if self.session.is_shared() => {
                 self.controller = match self.controller {
                     Controller::Human => Controller::Agent,
                     Controller::Agent => Controller::Human,
                 };
             }
             Command::SwitchController => {}
-            Command::Quit => return false,
+            Command::Quit => return Ok(false),
         }
-        true
+        Ok(true)
     }
 
     /// Takes a step, unless the game is paused or over.
@@ -114,24 +116,24 @@ impl GameLoop {
         if self.is_paused || self.session.is_over() {
             return Ok(());
         }
-        let action = match self.controller {
-            Controller::Human => self.buttons.action(now),
-            Controller::Agent => self.session.agent_action()?.unwrap_or_default(),
-        };
-        self.session.step(action)
+        match self.controller {
+            Controller::Human => self.session.press(self.buttons.action(now)),
+            Controller::Agent => self.session.act(),
+        }
     }
 
     /// Draws the frame, with the panel beside it or, in a narrow terminal, a line below it.
     fn draw(&self, columns: usize, rows: usize) -> Result<Grid> {
         let mut grid = Grid::new(columns, rows);
-        let screen = self.session.screen();
+        let screen = self.session.screen()?;
+        let ratio = self.session.description().aspect_ratio.unwrap_or([screen.width, screen.height]);
         let status = Status::new(&self.session, self.controller, self.is_paused, self.session.reading()?);
         if columns >= 2 * panel::WIDTH {
-            let (width, height) = frame::size(&screen, columns - panel::WIDTH - 1, rows);
+            let (width, height) = frame::size(&screen, ratio, columns - panel::WIDTH - 1, rows);
             frame::draw(&screen, width, height, &mut grid);
             status.draw(width + 1, &mut grid);
         } else {
-            let (width, height) = frame::size(&screen, columns, rows.saturating_sub(1));
+            let (width, height) = frame::size(&screen, ratio, columns, rows.saturating_sub(1));
             frame::draw(&screen, width, height, &mut grid);
             grid.write(0, rows.saturating_sub(1), &status.line(), [200; 3]);
         }
@@ -147,6 +149,7 @@ mod tests {
 
     use super::super::joystick::Button;
     use super::*;
+    use crate::show;
 
     fn harvest() -> GameLoop {
         let rom = ale::roms::RomStore::locate(None).unwrap().read("harvest").unwrap();
@@ -154,30 +157,32 @@ mod tests {
             AtariOptions { frameskip: 1, noop_max: 0, full_action_space: true, ..AtariOptions::default() };
         let powered = PoweredGame::new(ale::game("harvest").unwrap(), Arc::clone(&rom)).unwrap();
         let env = AtariEnv::new(&powered, options, 0).unwrap();
-        GameLoop::new(Session::new(env, None, 0), Controller::Human, true)
+        GameLoop::new(show::session_without_agent(env, 0).unwrap(), Controller::Human, true)
     }
 
     #[test]
     fn commands_move_pause_restart_and_quit() {
         let mut game = harvest();
         let now = Instant::now();
-        let before = game.session.screen();
-        assert!(game.execute(Command::Press(Button::Right), now));
+        let before = game.session.screen().unwrap();
+        assert!(game.execute(Command::Press(Button::Right), now).unwrap());
         for _ in 0..30 {
             game.step(now).unwrap();
         }
-        let moved = game.session.screen();
-        assert_eq!(game.session.action().to_string(), "RIGHT");
+        let moved = game.session.screen().unwrap();
+        assert_eq!(game.session.action(), "right");
         assert_ne!(moved, before);
 
-        assert!(game.execute(Command::Pause, now));
+        assert!(game.execute(Command::Pause, now).unwrap());
         game.step(now).unwrap();
-        assert_eq!(game.session.screen(), moved, "a paused game stands still");
-        assert!(game.execute(Command::SwitchController, now));
+        assert_eq!(game.session.screen().unwrap(), moved, "a paused game stands still");
+        assert!(game.execute(Command::SwitchController, now).unwrap());
         assert_eq!(game.controller, Controller::Human, "there is no agent");
-        assert!(game.execute(Command::Restart, now) && game.execute(Command::ReleaseAll, now));
+        for command in [Command::Restart, Command::ReleaseAll] {
+            assert!(game.execute(command, now).unwrap());
+        }
         assert_eq!((game.session.score(), game.buttons.action(now).to_string()), (0.0, "NOOP".to_owned()));
-        assert!(!game.execute(Command::Quit, now));
+        assert!(!game.execute(Command::Quit, now).unwrap());
     }
 
     #[test]

@@ -8,6 +8,13 @@ use vcs::Joystick;
 /// A held key repeats about thirty times a second, after an initial delay of a quarter of a second or more.
 const HOLD: Duration = Duration::from_millis(180);
 
+/// The player who moves the joystick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Controller {
+    Human,
+    Agent,
+}
+
 /// A direction of the joystick, or its button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Button {

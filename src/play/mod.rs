@@ -6,49 +6,48 @@ mod game_loop;
 mod grid;
 mod joystick;
 mod panel;
-mod session;
 mod terminal;
 
 use std::io::Write;
 use std::time::Duration;
 
 use ale::{AtariEnv, AtariOptions, PoweredGame};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::agent::TrainedAgent;
 use crate::cli::{AgentArgs, Global, PlayArgs};
-use crate::config::Games;
 use crate::environments::{self, Builder, Overrides};
 use crate::failure::{Interrupted, RuntimeFailure};
 use crate::interrupt::Interrupt;
 use crate::selection;
+use crate::show::{self, Audience, Session, score_digits};
 use crate::telemetry::Printer;
 use crate::threads::set_threads;
 
 use game_loop::GameLoop;
-use session::{Agent, Controller, Session};
+use joystick::Controller;
 use terminal::Terminal;
 
-/// Frames per second of the console.
-const FRAMES_PER_SECOND: f64 = 60.0;
 /// The built-in game.
 const BUILT_IN: &str = "harvest";
 
 /// Plays until the player quits.
 pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let (session, frames_per_step) = match args.agent() {
+    let session = match args.agent() {
         Some(agent) => session_with_agent(&agent, args, global)?,
-        None => (session(args, global)?, 1),
+        None => session(args, global)?,
     };
+    let description = session.description();
+    ensure!(args.watch || description.has_joystick, "{} can only be watched: add --watch", description.title);
+    let period = Duration::from_secs_f64(1.0 / description.steps_per_second);
     let interrupt = Interrupt::on_first_signal(Printer::Quiet, "");
     let terminal = Terminal::take()?;
-    let period = Duration::from_secs_f64(frames_per_step as f64 / FRAMES_PER_SECOND);
     let first = if args.watch { Controller::Agent } else { Controller::Human };
     let mut game = GameLoop::new(session, first, terminal.reports_releases());
     let best = game.run(terminal, period, &interrupt).context(RuntimeFailure("the game failed"))?;
     let session = game.session();
-    let best = best.map_or(String::new(), |best| format!(", best {best}"));
-    writeln!(out, "{}: score {}{best}", session.game().title, session.score())?;
+    let best = best.map_or(String::new(), |best| format!(", best {}", score_digits(best)));
+    writeln!(out, "{}: score {}{best}", session.description().title, score_digits(session.score()))?;
     match interrupt.signal() {
         Some(signal) => Err(Interrupted { signal, resume_command: None }.into()),
         None => Ok(()),
@@ -74,14 +73,14 @@ fn session(args: &PlayArgs, global: &Global) -> Result<Session> {
     };
     let (game, rom) = environments::with_roms(&[game], global)?.swap_remove(0);
     let env = AtariEnv::new(&PoweredGame::new(game, rom)?, options, args.seed)?;
-    Ok(Session::new(env, None, args.seed))
+    show::session_without_agent(env, args.seed)
 }
 
-/// Starts a game with the agent of a checkpoint and its settings. Also returns the frames per step.
-fn session_with_agent(agent: &AgentArgs, args: &PlayArgs, global: &Global) -> Result<(Session, u64)> {
+/// Starts a game with the agent of a checkpoint and its settings.
+fn session_with_agent(agent: &AgentArgs, args: &PlayArgs, global: &Global) -> Result<Session> {
     let trained = TrainedAgent::open(&agent.checkpoint, &Printer::new(global.quiet))?;
     let overrides = Overrides {
-        games: Some(Games::Atari(vec![trained.game(args.game.as_deref())?])),
+        games: Some(trained.game(args.game.as_deref())?),
         repeat_action_probability: args.sticky,
         mode: args.mode,
         difficulty: args.difficulty,
@@ -89,8 +88,5 @@ fn session_with_agent(agent: &AgentArgs, args: &PlayArgs, global: &Global) -> Re
     };
     set_threads(trained.experiment.num_threads())?;
     let builder = Builder::new(&trained.experiment, &overrides, global)?;
-    let player = trained.player(&builder, agent.greedy, args.seed)?;
-    let codes = builder.atari_env(args.seed)?.action_codes().to_vec();
-    let session = Session::new(builder.playable_env(args.seed)?, Some(Agent { player, codes }), args.seed);
-    Ok((session, trained.experiment.frames_per_step()))
+    show::session(&builder, &trained, Audience::Player, agent.greedy, args.seed)
 }

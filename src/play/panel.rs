@@ -1,8 +1,7 @@
-use ale::Action;
-
 use super::grid::{Grid, Rgb};
-use super::session::{Controller, Session};
+use super::joystick::Controller;
 use crate::learner::Reading;
+use crate::show::{Session, score_digits};
 
 /// Columns of the panel beside the frame.
 pub(super) const WIDTH: usize = 32;
@@ -14,35 +13,46 @@ const BRIGHT: Rgb = [255, 200, 60];
 const BAR: usize = 12;
 
 /// The contents of the panel.
-pub(super) struct Status {
-    pub(super) title: &'static str,
-    pub(super) score: f64,
-    pub(super) lives: i32,
-    pub(super) action: Action,
-    pub(super) controller: Controller,
-    pub(super) has_agent: bool,
-    pub(super) is_paused: bool,
-    pub(super) is_over: bool,
-    /// The agent's actions and its reading of the current observation.
-    pub(super) reading: Option<(Vec<Action>, Reading)>,
+pub(super) struct Status<'a> {
+    title: &'a str,
+    score: f64,
+    lives: i32,
+    action: &'a str,
+    controller: Controller,
+    /// True if there is a joystick.
+    has_joystick: bool,
+    /// True if a person and an agent can take turns.
+    is_shared: bool,
+    is_paused: bool,
+    is_over: bool,
+    /// The names of the agent's options.
+    options: &'a [String],
+    /// The indices of the options that the last action consists of.
+    chosen: &'a [usize],
+    /// The agent's reading of the current observation.
+    reading: Option<Reading>,
 }
 
-impl Status {
+impl<'a> Status<'a> {
     pub(super) fn new(
-        session: &Session,
+        session: &'a Session,
         controller: Controller,
         is_paused: bool,
-        reading: Option<(Vec<Action>, Reading)>,
+        reading: Option<Reading>,
     ) -> Self {
+        let description = session.description();
         Self {
-            title: session.game().title,
+            title: &description.title,
             score: session.score(),
             lives: session.lives(),
             action: session.action(),
             controller,
-            has_agent: session.has_agent(),
+            has_joystick: description.has_joystick,
+            is_shared: session.is_shared(),
             is_paused,
             is_over: session.is_over(),
+            options: &description.options,
+            chosen: session.chosen(),
             reading,
         }
     }
@@ -61,13 +71,14 @@ impl Status {
         let value = self
             .reading
             .as_ref()
-            .map_or_else(String::new, |(_, reading)| format!(" value {}", reading.value_digits()));
+            .map_or_else(String::new, |reading| format!(" value {}", reading.value_digits()));
         format!(
-            "{} {} {}{value} | arrows space p r{} q",
-            self.score,
+            "{} {} {}{value} | {}p r{} q",
+            score_digits(self.score),
             self.state(),
-            self.action.to_string().to_lowercase(),
-            if self.has_agent { " tab" } else { "" }
+            self.action,
+            if self.has_joystick { "arrows space " } else { "" },
+            if self.is_shared { " tab" } else { "" }
         )
     }
 
@@ -81,8 +92,8 @@ impl Status {
     fn lines(&self) -> Vec<(String, Rgb)> {
         let mut lines = vec![
             (self.title.to_owned(), BRIGHT),
-            (format!("score   {}", self.score), PLAIN),
-            (format!("action  {}", self.action.to_string().to_lowercase()), PLAIN),
+            (format!("score   {}", score_digits(self.score)), PLAIN),
+            (format!("action  {}", self.action), PLAIN),
             (self.state().to_owned(), BRIGHT),
             (String::new(), PLAIN),
         ];
@@ -90,26 +101,26 @@ impl Status {
             lines.insert(2, (format!("lives   {}", self.lives), PLAIN));
         }
         let keys = [
-            ("arrows, wasd", "joystick"),
-            ("space", "fire"),
-            ("p", "pause"),
-            ("r", "restart"),
-            ("tab", "switch player"),
-            ("q, esc", "quit"),
+            ("arrows, wasd", "joystick", self.has_joystick),
+            ("space", "fire", self.has_joystick),
+            ("p", "pause", true),
+            ("r", "restart", true),
+            ("tab", "switch player", self.is_shared),
+            ("q, esc", "quit", true),
         ];
-        let keys = keys.iter().filter(|(key, _)| self.has_agent || *key != "tab");
-        lines.extend(keys.map(|(key, meaning)| (format!("{key:13} {meaning}"), DIM)));
-        if let Some((actions, reading)) = &self.reading {
+        let keys = keys.iter().filter(|(.., is_used)| *is_used);
+        lines.extend(keys.map(|(key, meaning, _)| (format!("{key:13} {meaning}"), DIM)));
+        if let Some(reading) = &self.reading {
             lines.push((String::new(), PLAIN));
             lines.push((format!("agent's value {}", reading.value_digits()), PLAIN));
-            lines.extend(bars(actions, reading, self.action));
+            lines.extend(bars(self.options, reading, self.chosen));
         }
         lines
     }
 }
 
-/// Returns a bar for each action: its probability, or its value relative to the lowest and the highest.
-fn bars(actions: &[Action], reading: &Reading, taken: Action) -> Vec<(String, Rgb)> {
+/// Returns a bar for each option of the agent: its probability, or its value relative to the lowest and the highest.
+fn bars(options: &[String], reading: &Reading, chosen: &[usize]) -> Vec<(String, Rgb)> {
     let (values, low, high) = match reading {
         Reading::Policy { probabilities, .. } => (probabilities, 0.0, 1.0),
         Reading::Values(values) => {
@@ -118,14 +129,13 @@ fn bars(actions: &[Action], reading: &Reading, taken: Action) -> Vec<(String, Rg
         }
     };
     let mut lines = Vec::new();
-    for (action, &value) in actions.iter().zip(values) {
+    for (index, (name, &value)) in options.iter().zip(values).enumerate() {
         let share = if high > low { (value - low) / (high - low) } else { 0.0 };
         let text = match reading {
             Reading::Policy { .. } => format!("{:4.0} %", 100.0 * value),
             Reading::Values(_) => format!("{value:6.2}"),
         };
-        let name = action.to_string().to_lowercase();
-        let colour = if *action == taken { BRIGHT } else { PLAIN };
+        let colour = if chosen.contains(&index) { BRIGHT } else { PLAIN };
         lines.push((format!("{name:13.13}{}{text}", bar(share)), colour));
     }
     lines
@@ -142,21 +152,24 @@ fn bar(share: f32) -> String {
 mod tests {
     use super::*;
 
-    fn status(reading: Option<(Vec<Action>, Reading)>) -> Status {
+    fn status(options: &[String], reading: Option<Reading>) -> Status<'_> {
         Status {
             title: "Harvest",
             score: 12.0,
             lives: 0,
-            action: Action::FIRE,
+            action: "fire",
             controller: Controller::Agent,
-            has_agent: reading.is_some(),
+            has_joystick: true,
+            is_shared: reading.is_some(),
             is_paused: false,
             is_over: false,
+            options,
+            chosen: &[1],
             reading,
         }
     }
 
-    fn drawn(status: &Status) -> Vec<String> {
+    fn drawn(status: &Status<'_>) -> Vec<String> {
         let mut grid = Grid::new(WIDTH, 16);
         status.draw(0, &mut grid);
         (0..16).map(|row| grid.row(row).trim_end().to_owned()).collect()
@@ -164,16 +177,16 @@ mod tests {
 
     #[test]
     fn shows_the_score_the_keys_and_the_reading_of_the_agent() {
-        let actions = vec![Action::NOOP, Action::FIRE];
+        let options = ["noop", "fire"].map(str::to_owned);
         let reading = Reading::Policy { probabilities: vec![0.25, 0.75], value: 1.5 };
-        let rows = drawn(&status(Some((actions.clone(), reading))));
+        let rows = drawn(&status(&options, Some(reading)));
         assert_eq!(rows[..4], ["Harvest", "score   12", "action  fire", "the agent plays"]);
         assert!(rows.contains(&"tab           switch player".to_owned()), "{rows:?}");
         assert!(rows.contains(&"agent's value 1.50".to_owned()), "{rows:?}");
         assert!(rows.contains(&"noop         ███           25 %".to_owned()), "{rows:?}");
         assert!(rows.contains(&"fire         █████████     75 %".to_owned()), "{rows:?}");
 
-        let rows = drawn(&status(Some((actions, Reading::Values(vec![-1.0, 3.0])))));
+        let rows = drawn(&status(&options, Some(Reading::Values(vec![-1.0, 3.0]))));
         assert!(rows.contains(&"agent's value 3.00".to_owned()), "{rows:?}");
         assert!(rows.contains(&"noop                      -1.00".to_owned()), "{rows:?}");
         assert!(rows.contains(&"fire         ████████████  3.00".to_owned()), "{rows:?}");
@@ -181,7 +194,7 @@ mod tests {
 
     #[test]
     fn hides_the_agent_panel_without_an_agent() {
-        let mut alone = status(None);
+        let mut alone = status(&[], None);
         alone.controller = Controller::Human;
         assert!(!drawn(&alone).iter().any(|row| row.contains("switch") || row.contains("agent")));
         assert_eq!(alone.line(), "12 you play fire | arrows space p r q");
@@ -189,6 +202,26 @@ mod tests {
         assert!(alone.line().contains("paused"));
         alone.is_over = true;
         assert!(alone.line().contains("game over"));
+    }
+
+    #[test]
+    fn the_panel_of_a_spectator_has_no_joystick() {
+        let options = ["0", "1"].map(str::to_owned);
+        let reading = Reading::Policy { probabilities: vec![0.25, 0.75], value: 1.5 };
+        let watched = Status {
+            has_joystick: false,
+            is_shared: false,
+            score: -0.125,
+            ..status(&options, Some(reading))
+        };
+        let rows = drawn(&watched);
+        assert!(rows.contains(&"score   -0.12".to_owned()), "{rows:?}");
+        assert!(rows.contains(&"1            █████████     75 %".to_owned()), "{rows:?}");
+        assert!(
+            !rows.iter().any(|row| ["joystick", "fire ", "switch"].iter().any(|word| row.contains(word)))
+        );
+        assert_eq!(watched.line(), "-0.12 the agent plays fire value 1.50 | p r q");
+        assert_eq!(bars(&options, &Reading::Values(vec![1.0, 2.0]), &[1])[1].1, BRIGHT);
     }
 
     #[test]

@@ -4,14 +4,17 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::font;
+use crate::show::score_digits;
 
-/// Height of the caption in screen pixels.
+/// The least height of the caption in screen pixels.
 const LINE: usize = 12;
+/// The least height of the caption as a fraction of the width of the drawn screen, so that it is readable.
+const FRACTION: usize = 25;
 
 /// The text below a frame.
 pub(super) struct Caption {
     pub(super) score: f64,
-    pub(super) action: &'static str,
+    pub(super) action: String,
     /// The agent's estimate of the discounted return, formatted.
     pub(super) value: String,
 }
@@ -19,13 +22,18 @@ pub(super) struct Caption {
 impl Caption {
     /// Returns the texts on the left, in the middle and on the right.
     fn texts(&self) -> [String; 3] {
-        [format!("score {}", self.score), self.action.to_lowercase(), format!("value {}", self.value)]
+        [format!("score {}", score_digits(self.score)), self.action.clone(), format!("value {}", self.value)]
     }
+}
+
+/// Returns the height of the caption below a screen.
+fn line(screen: &RgbImage, scale: usize) -> usize {
+    (LINE * scale).max(screen.width * scale / FRACTION)
 }
 
 /// Returns the width and height of a drawn screen.
 pub(super) fn size(screen: &RgbImage, scale: usize) -> (usize, usize) {
-    (screen.width * scale, (screen.height + LINE) * scale)
+    (screen.width * scale, screen.height * scale + line(screen, scale))
 }
 
 /// Draws a screen, enlarged `scale` times, with its caption below.
@@ -42,19 +50,20 @@ pub(super) fn draw(screen: &RgbImage, scale: usize, caption: &Caption) -> Result
         (1..scale).for_each(|_| pixels.extend_from_within(line.clone()));
     }
     pixels.resize(3 * width * height, 0);
-    write(&mut pixels, [width, height], scale, caption).map_err(|error| anyhow!("cannot draw: {error}"))?;
+    write(&mut pixels, [width, height], [line(screen, scale), scale], caption)
+        .map_err(|error| anyhow!("cannot draw: {error}"))?;
     Ok(RgbImage { height, width, pixels })
 }
 
 fn write(
     pixels: &mut [u8],
     [width, height]: [usize; 2],
-    scale: usize,
+    [line, scale]: [usize; 2],
     caption: &Caption,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let area = BitMapBackend::with_buffer(pixels, (width as u32, height as u32)).into_drawing_area();
-    let style = ("sans-serif", (LINE * scale) as f64 * 0.65).into_font().color(&WHITE);
-    let y = (height - LINE * scale / 2) as i32;
+    let style = ("sans-serif", line as f64 * 0.65).into_font().color(&WHITE);
+    let y = (height - line / 2) as i32;
     let (margin, width) = (2 * scale as i32, width as i32);
     let places = [(HPos::Left, margin), (HPos::Center, width / 2), (HPos::Right, width - margin)];
     for (text, (anchor, x)) in caption.texts().iter().zip(places) {
@@ -73,7 +82,7 @@ mod tests {
     fn every_pixel_becomes_a_square_above_the_caption() {
         let colours: [[u8; 3]; 2] = [[10, 20, 30], [200, 100, 50]];
         let screen = RgbImage { height: 1, width: 80, pixels: colours.concat().repeat(40) };
-        let caption = Caption { score: 12.0, action: "FIRE", value: "0.50".to_owned() };
+        let caption = Caption { score: 12.0, action: "fire".to_owned(), value: "0.50".to_owned() };
         assert_eq!(caption.texts(), ["score 12", "fire", "value 0.50"]);
         let drawn = draw(&screen, 2, &caption).unwrap();
         assert_eq!((drawn.width, drawn.height), (160, 2 * (1 + LINE)));
@@ -81,5 +90,8 @@ mod tests {
         assert_eq!(rows[0], rows[1]);
         assert_eq!(rows[0][..12], [colours[0], colours[0], colours[1], colours[1]].concat());
         assert!(rows[2..].concat().contains(&255), "no text");
+        let wide = RgbImage { height: 400, width: 600, pixels: Vec::new() };
+        assert_eq!([1, 2].map(|scale| size(&wide, scale)), [(600, 424), (1200, 848)]);
+        assert_eq!(Caption { score: -7.256, ..caption }.texts()[0], "score -7.26");
     }
 }

@@ -1,14 +1,17 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufWriter, ErrorKind, IntoInnerError, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ale::RgbImage;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::caption::{self, Caption};
 use crate::durable::PartialFile;
 use crate::file_format::Formats;
+
+/// The speed of choosing 256 colours, from 1 to 30: a good compromise according to the documentation of `gif`.
+const QUANTISATION: i32 = 10;
 
 /// Screens of one size with their captions. They are drawn only when they are written: scaled frames would fill the
 /// memory.
@@ -24,8 +27,14 @@ impl Video {
         Self { frames_per_second, scale, frames: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, screen: RgbImage, caption: Caption) {
+    /// Adds a frame. Fails if its size differs from that of the others.
+    pub(super) fn push(&mut self, screen: RgbImage, caption: Caption) -> Result<()> {
+        if let Some((first, _)) = self.frames.first() {
+            let sizes = [&screen, first].map(|screen| format!("{}x{}", screen.width, screen.height));
+            ensure!(sizes[0] == sizes[1], "the size of the screen changed from {} to {}", sizes[1], sizes[0]);
+        }
         self.frames.push((screen, caption));
+        Ok(())
     }
 
     fn images(&self) -> impl Iterator<Item = Result<RgbImage>> {
@@ -90,20 +99,38 @@ impl VideoFile {
     }
 }
 
-/// Writes a looping GIF. A screen has few colours, so the palette of each frame represents them exactly.
+/// Writes a looping GIF. A screen with at most 256 colours, such as that of the console, keeps them exactly.
 fn gif(video: &Video, file: impl Write) -> Result<()> {
     let (width, height) = video.size();
-    let mut encoder = gif::Encoder::new(file, width as u16, height as u16, &[])?;
+    let [Ok(width), Ok(height)] = [width, height].map(u16::try_from) else {
+        bail!(
+            "a GIF of {width}x{height} pixels is not possible; choose a smaller --scale, or record an .mp4"
+        );
+    };
+    let mut encoder = gif::Encoder::new(file, width, height, &[])?;
     encoder.set_repeat(gif::Repeat::Infinite)?;
-    for image in video.images() {
-        let (palette, indices) = indexed(&image?.pixels);
-        let mut gif_frame =
-            gif::Frame::from_palette_pixels(width as u16, height as u16, indices, palette, None);
-        // In hundredths of a second.
-        gif_frame.delay = (100.0 / video.frames_per_second).round() as u16;
+    for (image, (screen, _)) in video.images().zip(&video.frames) {
+        let image = image?;
+        let mut gif_frame = if has_few_colours(screen) {
+            let (palette, indices) = indexed(&image.pixels);
+            gif::Frame::from_palette_pixels(width, height, indices, palette, None)
+        } else {
+            gif::Frame::from_rgb_speed(width, height, &image.pixels, QUANTISATION)
+        };
+        // In hundredths of a second. Many programs show frames of less than two slowly.
+        gif_frame.delay = (100.0 / video.frames_per_second).round().max(2.0) as u16;
         encoder.write_frame(&gif_frame)?;
     }
     Ok(())
+}
+
+/// Returns true if a palette has room for all colours of a screen.
+fn has_few_colours(screen: &RgbImage) -> bool {
+    let mut known = BTreeSet::new();
+    screen.pixels.as_chunks::<3>().0.iter().all(|pixel| {
+        known.insert(pixel);
+        known.len() <= 256
+    })
 }
 
 /// Returns the palette of an image and the index of each pixel. After 256 colours, further ones (shades at the edges of
@@ -129,7 +156,9 @@ fn apng(video: &Video, file: impl Write) -> Result<()> {
     let mut encoder = png::Encoder::new(file, width as u32, height as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_animated(video.frames.len() as u32, 0)?;
-    encoder.set_frame_delay(1000, (1000.0 * video.frames_per_second) as u16)?;
+    // A fraction of two 16-bit numbers.
+    let numerator = if video.frames_per_second < 65.0 { 1000 } else { 10 };
+    encoder.set_frame_delay(numerator, (f64::from(numerator) * video.frames_per_second) as u16)?;
     let mut writer = encoder.write_header()?;
     for image in video.images() {
         writer.write_image_data(&image?.pixels)?;
@@ -174,9 +203,13 @@ mod tests {
         let mut video = Video::new(15.0, 1);
         for shade in [1, 2, 3] {
             let screen = RgbImage { height: 2, width: 30, pixels: [[shade, 0, 255]; 60].concat() };
-            video.push(screen, Caption { score: 0.0, action: "NOOP", value: "0.00".to_owned() });
+            video.push(screen, caption()).unwrap();
         }
         video
+    }
+
+    fn caption() -> Caption {
+        Caption { score: 0.0, action: "noop".to_owned(), value: "0.00".to_owned() }
     }
 
     #[test]
@@ -191,6 +224,28 @@ mod tests {
             assert_eq!((frame.delay, &frame.buffer[..4]), (7, &[shade, 0, 255, 255][..]));
         }
         assert!(decoder.read_next_frame().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_gif_of_many_colours_is_close_to_them() {
+        let mut video = Video::new(50.0, 1);
+        let pixels: Vec<u8> =
+            (0..40_u8).flat_map(|y| (0..40_u8).flat_map(move |x| [6 * x, 6 * y, 0])).collect();
+        video.push(RgbImage { height: 40, width: 40, pixels: pixels.clone() }, caption()).unwrap();
+        let mut bytes = Vec::new();
+        gif(&video, &mut bytes).unwrap();
+        let mut options = gif::DecodeOptions::new();
+        options.set_color_output(gif::ColorOutput::RGBA);
+        let mut decoder = options.read_info(bytes.as_slice()).unwrap();
+        let frame = decoder.read_next_frame().unwrap().unwrap();
+        let shown = frame.buffer.as_chunks::<4>().0.iter().flat_map(|[colours @ .., _]| colours);
+        let distance: u64 = shown.zip(&pixels).map(|(&shown, &pixel)| u64::from(shown.abs_diff(pixel))).sum();
+        assert_eq!(frame.delay, 2);
+        // Steps of 6, of which 256 of 1600 colours remain: neighbours share a colour.
+        assert!(distance < 8 * pixels.len() as u64, "{}", distance as f64 / pixels.len() as f64);
+        let taller = RgbImage { height: 41, width: 40, pixels: vec![0; 3 * 41 * 40] };
+        let error = video.push(taller, caption()).unwrap_err().to_string();
+        assert_eq!(error, "the size of the screen changed from 40x40 to 40x41");
     }
 
     #[test]

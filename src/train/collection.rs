@@ -64,6 +64,24 @@ impl Collection {
             Self::InTurn(turns) => turns.step(environments, learner, phases, stops),
         }
     }
+
+    /// Lets the learner observe the end of a step in progress, after a [failure](Environments::has_failed) of the
+    /// environments, until they are [at rest](Self::is_at_rest).
+    pub(super) fn end_step<'a>(
+        &mut self,
+        environments: &'a mut dyn Environments,
+        learner: &mut dyn Learner,
+        phases: &mut Phases,
+    ) -> Result<Option<&'a Batch>> {
+        match self {
+            Self::Together => {
+                let batch = environments.recv()?;
+                learner.observe(batch)?;
+                Ok(Some(batch))
+            }
+            Self::InTurn(turns) => turns.step(environments, learner, phases, true),
+        }
+    }
 }
 
 /// Steps every environment once.

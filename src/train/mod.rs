@@ -6,6 +6,7 @@ mod closing;
 mod collection;
 mod divergence;
 mod evaluations;
+mod faults;
 mod follower;
 mod health;
 mod hyperparameters;

@@ -214,7 +214,7 @@ impl Run {
     }
 
     /// Returns the command that continues the run.
-    fn resume_command(&self) -> String {
+    pub(super) fn resume_command(&self) -> String {
         format!("`ale-train resume {}`", quoted(&self.directory))
     }
 }

@@ -95,6 +95,7 @@ impl Run {
             score,
             evaluation: self.progress.evaluation.take(),
             amendments: mem::take(&mut self.progress.amendments),
+            new_episodes: mem::take(&mut self.progress.new_episodes),
             telemetry: services.telemetry.positions(),
         };
     }

@@ -14,9 +14,14 @@ use super::run::{InitialState, Run};
 use super::services::Services;
 use super::tally::Tally;
 use super::team::{Decision, Team};
+use crate::checkpoint::{self, CheckpointWriter, NewEpisodes};
 use crate::interval::Interval;
 use crate::learner::Workload;
-use crate::telemetry::{Moment, Record, Sample, Telemetry};
+use crate::telemetry::{Moment, Printer, Record, Sample, Telemetry};
+
+/// Offset of the seeds of new episodes of a resumed run, so that they repeat neither the first episodes nor those of
+/// evaluations.
+const SEED_DISTANCE: u64 = 2_000_000;
 
 /// The state of the training loop. Checkpoints contain what is needed to create it again.
 pub(super) struct Training<'a> {
@@ -26,7 +31,7 @@ pub(super) struct Training<'a> {
     pub(super) services: Services<'a>,
     /// The experience that checkpoints contain.
     pub(super) workload: Workload,
-    collection: Collection,
+    pub(super) collection: Collection,
     evaluations: Interval,
     health: Health,
 }
@@ -55,10 +60,17 @@ impl Run {
             return Ok(());
         }
         let mut training = self.begin(team, services)?;
-        while self.prepare_step(&mut training)? {
-            self.step(&mut training)?;
+        match self.train_until_the_end(&mut training) {
+            Ok(()) => self.save_at_end(&mut training),
+            Err(error) => Err(self.save_after_fault(&mut training, error)),
         }
-        self.save_at_end(&mut training)
+    }
+
+    fn train_until_the_end(&mut self, training: &mut Training<'_>) -> Result<()> {
+        while self.prepare_step(training)? {
+            self.step(training)?;
+        }
+        Ok(())
     }
 
     /// Starts the environments and the curves.
@@ -76,6 +88,7 @@ impl Run {
         self.show_beginning(services.telemetry)?;
         let workload = self.experiment.algorithm.workload(self.learner.spec())?;
         let collection = self.start_environments(|warning| services.printer.warn(warning))?;
+        self.note_new_episodes(services.writer, services.printer)?;
         let evaluations = self.evaluations();
         let mut training =
             Training { team, clock, tally, services, workload, collection, evaluations, health };
@@ -145,20 +158,29 @@ impl Run {
         Ok(())
     }
 
-    /// Resets the environments, or restores them as they were. Warns if a resumed run will not continue their episodes.
+    /// Resets the environments, or restores them as they were. Warns if the run does not continue their episodes.
     pub(super) fn start_environments(&mut self, warn: impl FnOnce(&str)) -> Result<Collection> {
-        match &self.initial_state {
-            InitialState::Fresh | InitialState::Transferred => {
-                self.environments.reset(ResetSeeds::From(self.experiment.run.seed))?;
+        let seed = self.experiment.run.seed;
+        let saved = match &self.initial_state {
+            InitialState::Fresh | InitialState::Transferred => None,
+            InitialState::Restored { environments, .. } => Some(environments),
+        };
+        match saved.map(|saved| (saved, self.environments.lost_state(saved))) {
+            None => {
+                self.environments.reset(ResetSeeds::From(seed))?;
             }
-            InitialState::Restored { environments, .. } => {
-                self.environments.restore(environments)?;
+            Some((saved, None)) => {
+                self.environments.restore(saved)?;
             }
-        }
-        if let Some(reason) = self.environments.unsaved() {
-            warn(&format!(
-                "a resumed run will start new episodes, because their state cannot be saved: {reason}"
-            ));
+            Some((_, Some(reason))) => {
+                warn(&format!(
+                    "new episodes start, because the checkpoint does not have the state of the former ones: {reason}"
+                ));
+                let Moment { steps, frames, .. } = self.progress.moment;
+                let seed = seed.wrapping_add(SEED_DISTANCE).wrapping_add(steps);
+                self.environments.reset(ResetSeeds::From(seed))?;
+                self.progress.new_episodes.push(NewEpisodes { frames, reason });
+            }
         }
         let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
         let collection = Collection::begin(self.environments.as_mut())?;
@@ -166,6 +188,21 @@ impl Run {
             self.environments.limit_steps(env, steps)?;
         }
         Ok(collection)
+    }
+
+    /// Writes to the directory of the run when it started new episodes, and why it will when it is resumed.
+    fn note_new_episodes(&self, writer: &mut CheckpointWriter, printer: &Printer) -> Result<()> {
+        let unsaved = self.environments.unsaved();
+        if let Some(reason) = &unsaved
+            && !matches!(self.initial_state, InitialState::Restored { .. })
+        {
+            printer.warn(&format!(
+                "a resumed run will start new episodes, because their state cannot be saved: {reason}"
+            ));
+        }
+        checkpoint::publish_new_episodes(&self.directory, unsaved.as_deref(), &self.progress.new_episodes)?;
+        writer.remember_files();
+        Ok(())
     }
 
     /// Steps the environments and records the episodes that end.

@@ -18,14 +18,14 @@ const MAIN: &str = "\x1b[?1049l";
 /// The query for the attributes of the terminal, which ends the query for its keyboard protocol.
 const QUERY: &str = "\x1b[c";
 /// The answers of a terminal without kitty's keyboard protocol, and of one with it.
-const PLAIN: &str = "\x1b[?62c";
+pub(crate) const PLAIN: &str = "\x1b[?62c";
 const KITTY: &str = "\x1b[?0u\x1b[?62c";
 
 /// Columns and rows.
 const SIZE: (usize, usize) = (100, 40);
 
 /// A command that runs in a pseudo-terminal.
-struct Terminal {
+pub(crate) struct Terminal {
     script: Child,
     keyboard: ChildStdin,
     output: Arc<Mutex<Vec<u8>>>,
@@ -34,7 +34,7 @@ struct Terminal {
 
 impl Terminal {
     /// Runs `command`, then `stty -a`. Returns `None` if `script`, which makes the pseudo-terminal, is not installed.
-    fn run(command: &str) -> Option<Self> {
+    pub(crate) fn run(command: &str) -> Option<Self> {
         let (columns, rows) = SIZE;
         let command = format!("stty cols {columns} rows {rows}; {command}; stty -a");
         let Ok(mut script) = Command::new("script")
@@ -73,13 +73,13 @@ impl Terminal {
     }
 
     /// Answers the queries of the program.
-    fn answer(&mut self, answer: &str) {
+    pub(crate) fn answer(&mut self, answer: &str) {
         self.wait_until("query", |output| output.contains(QUERY));
         self.send(answer);
     }
 
     /// Waits until the screen shows a text, then sends keys.
-    fn on(&mut self, text: &str, keys: &str) {
+    pub(crate) fn on(&mut self, text: &str, keys: &str) {
         self.wait_until(text, |output| screen(output).contains(text));
         self.send(keys);
     }
@@ -94,7 +94,7 @@ impl Terminal {
 
     /// Waits for the end. Asserts that the terminal is as it was before; returns the whole output, and the part that
     /// followed the game.
-    fn close(mut self) -> (String, String) {
+    pub(crate) fn close(mut self) -> (String, String) {
         let status = self.script.wait().expect("an exit status");
         // The keyboard stays open until here: closing it would end the program.
         drop(self.keyboard);
@@ -111,7 +111,7 @@ impl Terminal {
 }
 
 /// Returns the letters on the alternate screen after this output.
-fn screen(output: &str) -> String {
+pub(crate) fn screen(output: &str) -> String {
     let (columns, rows) = SIZE;
     let mut letters = vec![vec![' '; columns]; rows];
     let (mut row, mut column) = (0, 0);

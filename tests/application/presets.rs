@@ -44,15 +44,16 @@ fn has_mujoco() -> bool {
         || mujoco::Installation::locate(None).is_ok_and(|installation| installation.check().is_ok())
 }
 
-/// Returns the games of a preset. A set of games, games without ROMs and tasks without MuJoCo are replaced by the
-/// built-in game, or by a task with continuous actions.
-fn games(preset: &Path) -> String {
+/// Returns the games of a preset. A set of games, games without ROMs, tasks without MuJoCo and, without `python`,
+/// environments in Python are replaced by the built-in game, or by a task with continuous actions.
+fn games(preset: &Path, python: Option<&str>) -> String {
     let shown = run("config --config").arg(preset).stdout();
     let experiment: toml::Table = shown.parse().expect("TOML");
     let games = experiment["environments"]["games"].as_array().expect("a list");
     let games: Vec<&str> = games.iter().map(|game| game.as_str().expect("a name")).collect();
     let is_playable = |id: &&str| match ale::game(id) {
         Ok(game) => ale::roms::built_in(game.id).is_some() || ale::roms::for_tests(game.id).is_some(),
+        Err(_) if id.starts_with("gymnasium:") => python.is_some(),
         Err(_) if mujoco::Task::ids().any(|task| task == *id) => has_mujoco(),
         Err(_) => *id != "atari57",
     };
@@ -67,17 +68,22 @@ fn games(preset: &Path) -> String {
 
 #[test]
 fn every_preset_makes_an_update() {
+    let python = python_with("Box2D,minigrid");
     for preset in presets() {
         let temp = TempDir::new().expect("a directory");
         let run = temp.path().join("run");
         let file = preset.to_str().expect("a name");
-        let games = games(&preset);
+        let games = games(&preset, python.as_deref());
         let (algorithm, small, metric) = SMALL
             .into_iter()
             .find(|(algorithm, _, _)| file.ends_with(&format!("-{algorithm}.toml")))
             .expect("a preset is named after its algorithm");
         let line = train(&run, algorithm).args(["--config", file, "--games", &games]).settings(&small);
         let line = line.words("--num-envs 2 --total-frames 400 --num-threads 1 --quiet");
+        let line = match &python {
+            Some(python) => line.set("environments.gymnasium.python", format!("{python:?}")),
+            None => line,
+        };
         line.set("evaluation.episodes", 1).succeed();
         let metrics = fs::read_to_string(run.join("metrics.jsonl")).expect("curves");
         assert!(metrics.contains(metric) && metrics.contains("evaluation/return"), "{file}");

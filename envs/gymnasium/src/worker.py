@@ -527,6 +527,22 @@ def make(spec, definition):
     return env
 
 
+def make_shown(spec, definition):
+    """Makes an environment. If only its render mode prevents that, the error says so."""
+    try:
+        return make(spec, definition)
+    except Exception as error:
+        mode = spec["render_mode"]
+        if mode is None:
+            raise
+        env = make({**spec, "render_mode": None}, definition)
+        modes = (getattr(env, "metadata", None) or {}).get("render_modes") or ["none"]
+        env.close()
+        raise Rejected(
+            f"the render mode {mode!r} is not possible ({first_line(error)}); possible are {', '.join(modes)}"
+        ) from error
+
+
 def attribute(module, path):
     """Returns an attribute of a module. An error suggests the nearest name."""
     found = module
@@ -543,7 +559,7 @@ def make_slot(index, spec, flatten, masked, definition):
     """Makes environment `index`."""
     about = {"env": index, "name": spec["name"]}
     try:
-        env = make(spec, definition)
+        env = make_shown(spec, definition)
     except ModuleNotFoundError as error:
         raise BuildFailed(kind="module", module=error.name or str(error), **about) from error
     except (Rejected, gymnasium.error.Error) as error:
@@ -763,11 +779,19 @@ class Slot:
         mode = getattr(self.env, "render_mode", None)
         if mode != "rgb_array":
             raise Rejected(f"the render mode is {mode!r}, but must be 'rgb_array'")
-        frame = np.asarray(self.env.render())
+        try:
+            frame = np.asarray(self.env.render())
+        except (ImportError, NotImplementedError, gymnasium.error.DependencyNotInstalled) as error:
+            raise Rejected(first_line(error)) from error
         if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
             found = f"the shape {frame.shape} and the type {frame.dtype}"
             raise Rejected(f"the frame has {found}, but must be (height, width, 3) of uint8")
         return frame.shape[0], frame.shape[1], np.ascontiguousarray(frame).tobytes()
+
+    def render_fps(self):
+        """Returns the number of frames in a second at the usual speed, or None."""
+        fps = (getattr(self.env, "metadata", None) or {}).get("render_fps")
+        return float(fps) if isinstance(fps, (int, float)) and 0 < fps < 1e6 else None
 
     def save(self):
         """Returns the state of the environment and its episode."""
@@ -913,6 +937,12 @@ class Worker:
         if frames is not None:
             height, width, pixels = frames[0]
             self.pipes.write_frame(REPLY, {"height": height, "width": width}, pixels)
+
+    def render_fps(self, _, env):
+        """Replies with the number of frames in a second of an environment."""
+        rates = self.each([self.slots[env - self.slots[0].index]], Slot.render_fps, "render_fps")
+        if rates is not None:
+            self.pipes.write_frame(REPLY, {"fps": rates[0]})
 
     def close(self):
         """Closes the environments. Errors no longer matter."""

@@ -70,6 +70,8 @@ pub(crate) struct Workers {
     /// These environments in the order of arrival, if that matters.
     order: Option<VecDeque<usize>>,
     failure: Option<Fault>,
+    /// True once a worker has ended.
+    has_ended: bool,
 }
 
 impl Workers {
@@ -101,6 +103,7 @@ impl Workers {
             arrived: vec![false; num_envs].into(),
             order: keeps_order.then(VecDeque::new),
             failure: None,
+            has_ended: false,
         })
     }
 
@@ -238,6 +241,11 @@ impl Workers {
         self.wait_until(|workers| workers.list.iter().all(|worker| worker.requests.is_empty()))
     }
 
+    /// Returns true if a worker is known to have ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
     /// Returns the failure of an environment among the answers.
     pub(crate) fn failure(&self) -> Option<&Fault> {
         self.failure.as_ref()
@@ -340,6 +348,7 @@ impl Workers {
 
     fn end(&mut self, index: usize, reason: String) -> Fault {
         let running = self.running.as_ref().map_or(-1, |running| running.load(index));
+        self.has_ended = true;
         let worker = &self.list[index];
         let env = usize::try_from(running).unwrap_or(worker.envs.start);
         Fault::Ended { env, reason, output: worker.process.last_lines() }

@@ -97,7 +97,12 @@ impl WorkerVectorEnv {
 
     /// Returns true unless a worker has ended.
     pub fn is_usable(&self) -> bool {
-        !matches!(self.phase, Phase::Broken(_))
+        !matches!(self.phase, Phase::Broken(_)) && !self.lock().has_ended()
+    }
+
+    /// Returns true if an environment ignores actions, because it has used up its [steps](Self::limit_steps).
+    pub fn is_resting(&self, env: usize) -> bool {
+        self.envs.get(env).is_some_and(|env| env.steps_left == Some(0))
     }
 
     /// Limits an environment to `steps` more steps; `None` removes the limit.

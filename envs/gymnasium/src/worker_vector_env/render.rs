@@ -12,6 +12,19 @@ struct Render {
     env: usize,
 }
 
+/// The request for the frames per second.
+#[derive(Serialize)]
+#[serde(tag = "request", rename = "render_fps")]
+struct RenderFps {
+    env: usize,
+}
+
+/// The reply to [`RenderFps`].
+#[derive(Deserialize)]
+struct Rate {
+    fps: Option<f64>,
+}
+
 /// The size of a frame.
 #[derive(Deserialize)]
 struct Size {
@@ -32,7 +45,8 @@ pub struct RgbFrame {
 
 impl WorkerVectorEnv {
     /// Returns the frame of an environment that is not in flight. Its [`render_mode`](crate::EnvOptions::render_mode)
-    /// must be `rgb_array`; any other is [`VectorError::Env`], after which the vector environment can still be used.
+    /// must be `rgb_array`; any other is [`VectorError::Env`], as is a missing package, after which the vector
+    /// environment can still be used.
     pub fn render(&self, env: usize) -> Result<RgbFrame, VectorError> {
         self.check_ready("render was called before the first reset")?;
         self.check_idle(env)?;
@@ -42,5 +56,18 @@ impl WorkerVectorEnv {
         let bad = |_| self.env_error(env, "its worker sent a frame without a size", "");
         let Size { height, width } = frame.value().map_err(bad)?;
         Ok(RgbFrame { height, width, pixels: frame.bytes })
+    }
+
+    /// Returns the number of frames in a second at the usual speed of an environment that is not in flight:
+    /// `metadata["render_fps"]`, if it is a positive number.
+    pub fn render_fps(&self, env: usize) -> Result<Option<f64>, VectorError> {
+        self.check_not_broken()?;
+        self.check_idle(env)?;
+        let mut workers = self.lock();
+        let worker = workers.worker_of(env);
+        let reply = workers.ask(worker, &RenderFps { env }, &[]).map_err(|fault| self.error_of(fault))?;
+        let bad = |_| self.env_error(env, "its worker sent a bad reply", "");
+        let Rate { fps } = reply.value().map_err(bad)?;
+        Ok(fps)
     }
 }

@@ -18,7 +18,8 @@ const VERSION: u32 = 1;
 struct VectorState {
     version: u32,
     mode: AutoresetMode,
-    /// In the order of the results: the last batch received, then the results still to be received.
+    /// In the order of the results: the last batch received, then the results still to be received. If groups take
+    /// turns and all results have been received, the group whose turn is next comes first.
     envs: Vec<SavedEnv>,
 }
 
@@ -75,18 +76,17 @@ impl WorkerVectorEnv {
         Ok(snapshot::encode(&VectorState { version: VERSION, mode: self.mode, envs: envs.collect() }))
     }
 
-    /// Returns all environments: those of the last batch, then those whose results have not been received. Nothing may
-    /// be outstanding.
+    /// Returns all environments: those of the last batch, then those whose results have not been received. If all have
+    /// been received, starts with those whose turn is next, as the results would follow each other in a ring. Nothing
+    /// may be outstanding.
     fn in_order_of_results(&self, workers: &Workers) -> Vec<usize> {
-        let mut envs = self.ring.last().env_ids.clone();
-        if self.has_fixed_rows {
-            let num_envs = self.envs.len();
-            let (first, others) = (envs[0], num_envs - envs.len());
-            envs.extend((0..others).map(|index| (first + self.batch_size + index) % num_envs));
-        } else {
-            envs.extend(workers.in_order());
+        let last = &self.ring.last().env_ids;
+        if !self.has_fixed_rows {
+            return last.iter().copied().chain(workers.in_order()).collect();
         }
-        envs
+        let num_envs = self.envs.len();
+        let first = if self.num_in_flight == 0 { self.next_turn } else { last[0] };
+        (0..num_envs).map(|index| (first + index) % num_envs).collect()
     }
 
     pub(super) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {

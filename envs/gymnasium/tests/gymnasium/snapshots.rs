@@ -3,7 +3,7 @@
 use gymnasium_workers::{BatchOrder, WorkerOptions, WorkerVectorEnv};
 use rl_env::{AutoresetMode, Pcg64, ResetSeeds, VectorEnv, VectorError};
 
-use crate::support::{Row, draw, failure, group, make, options, rows};
+use crate::support::{Row, draw, draw_for, failure, group, make, options, rows};
 
 const NUM_ENVS: usize = 4;
 
@@ -51,6 +51,39 @@ fn a_snapshot_starts_with_the_last_batch() {
     let Some(options) = options(2) else { return };
     let options = WorkerOptions { batch_order: BatchOrder::InTurn, batch_size: 2, ..options };
     check_restore("python:sample_envs:pixels", &options, &[0, 5, 18]);
+}
+
+/// Lets both groups of environments act. Returns the rows of their batches.
+fn play_round(envs: &mut WorkerVectorEnv, generator: &mut Pcg64) -> Vec<(Vec<usize>, Vec<Row>)> {
+    let spaces = envs.action_spaces().to_vec();
+    for group in [[0, 1], [2, 3]] {
+        let actions = draw_for(generator, group.iter().map(|&env| &spaces[env]));
+        envs.send_to(actions.as_actions(), &group).unwrap();
+    }
+    let receive = |_| {
+        let batch = envs.recv().unwrap();
+        (batch.env_ids.clone(), rows(batch))
+    };
+    (0..2).map(receive).collect()
+}
+
+#[test]
+fn a_snapshot_between_rounds_starts_with_the_group_whose_turn_is_next() {
+    let Some(options) = options(2) else { return };
+    let options = WorkerOptions { batch_order: BatchOrder::InTurn, batch_size: 2, ..options };
+    let mut envs = make("gymnasium:CartPole-v1", NUM_ENVS, &options);
+    let mut generator = Pcg64::new(4);
+    envs.reset(ResetSeeds::From(1)).unwrap();
+    let mut last = vec![(vec![0, 1], rows(envs.batch())), (vec![2, 3], rows(envs.recv().unwrap()))];
+    for _ in 0..30 {
+        let snapshot = envs.snapshot().unwrap();
+        let expected = play_round(&mut envs, &mut generator.clone());
+        let first = envs.restore(&snapshot).unwrap();
+        assert_eq!((first.env_ids.clone(), rows(first)), last[0]);
+        assert_eq!((vec![2, 3], rows(envs.recv().unwrap())), last[1]);
+        last = play_round(&mut envs, &mut generator);
+        assert_eq!(last, expected);
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ from gymnasium import spaces
 class Random(gymnasium.Env):
     """Episodes of random length with random observations, which depend on the actions."""
 
-    metadata = {"render_modes": ["rgb_array"]}
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 12}
 
     def __init__(self, observation_space, action_space, render_mode=None):
         self.observation_space, self.action_space = observation_space, action_space
@@ -116,6 +116,18 @@ def whole_numbers():
 
 def not_an_environment():
     return object()
+
+
+class Undrawn(Random):
+    """Needs a package to render."""
+
+    metadata = {"render_fps": float("nan")}
+
+    def __init__(self, render_mode=None):
+        super().__init__(spaces.Discrete(2), spaces.Discrete(2), render_mode)
+
+    def render(self):
+        raise gymnasium.error.DependencyNotInstalled("pencils are not installed, run `pip install pencils`")
 
 
 def two_floats():

@@ -1,0 +1,113 @@
+//! Environments that are shown while an agent or a person acts in them, for `ale-train record` and `ale-train play`.
+
+mod atari;
+mod rendered;
+mod session;
+
+use ale::{Action, RgbImage};
+use anyhow::{Result, bail};
+use rl_env::Actions;
+
+use crate::agent::TrainedAgent;
+use crate::config::Games;
+use crate::environments::Builder;
+
+use atari::ShownAtari;
+use rendered::Rendered;
+
+pub(crate) use session::Session;
+
+/// Frames per second of the console.
+const FRAMES_PER_SECOND: f64 = 60.0;
+/// The aspect ratio of a television.
+const TELEVISION: [usize; 2] = [4, 3];
+
+/// The properties of a shown environment.
+pub(crate) struct Description {
+    pub(crate) title: String,
+    /// The number of steps in a second at the usual speed.
+    pub(crate) steps_per_second: f64,
+    /// The ratio of the width and the height of a screen. If absent, pixels are squares.
+    pub(crate) aspect_ratio: Option<[usize; 2]>,
+    /// True if a person can play it.
+    pub(crate) has_joystick: bool,
+    /// The names of the agent's options, in the order of its readings; none for continuous actions.
+    pub(crate) options: Vec<String>,
+    /// The size of an observation in bytes.
+    pub(crate) observation_bytes: usize,
+}
+
+/// The result of a step.
+pub(crate) struct ShownStep {
+    /// The unclipped reward.
+    pub(crate) reward: f64,
+    pub(crate) ends_episode: bool,
+    /// The action.
+    pub(crate) action: String,
+    /// The indices of the [options](Description::options) that it consists of.
+    pub(crate) chosen: Vec<usize>,
+}
+
+/// An environment with a screen, which only its caller resets.
+pub(crate) trait ShownEnv {
+    /// Starts an episode and writes its first observation.
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) -> Result<()>;
+
+    /// Takes a step with an action of the agent.
+    fn step(&mut self, actions: Actions<'_>, observation: &mut [u8]) -> Result<ShownStep>;
+
+    /// Takes a step with a position of the joystick.
+    fn press(&mut self, _: Action, _: &mut [u8]) -> Result<ShownStep> {
+        bail!("the environment has no joystick")
+    }
+
+    /// Returns the current screen.
+    fn screen(&self) -> Result<RgbImage>;
+
+    /// Returns the remaining lives; 0 in environments without lives.
+    fn lives(&self) -> i32 {
+        0
+    }
+}
+
+/// The person who watches an agent, and what they may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// They watch.
+    Spectator,
+    /// They can take over the joystick, if there is one.
+    Player,
+}
+
+/// Starts an episode of the first game of `builder` with an agent.
+pub(crate) fn session(
+    builder: &Builder,
+    trained: &TrainedAgent,
+    audience: Audience,
+    greedy: bool,
+    seed: u64,
+) -> Result<Session> {
+    let (player, spec) = trained.player(builder, greedy, seed)?;
+    if !matches!(builder.games(), Games::Atari(_)) {
+        let title = builder.games().names()[0];
+        let shown = Rendered::new(builder.build_shown(&spec)?, title);
+        return Session::start(shown.description()?, Box::new(shown), Some(player), seed);
+    }
+    let env = builder.atari_env(seed)?;
+    let codes = env.action_codes().to_vec();
+    let env = if audience == Audience::Player { builder.playable_env(seed)? } else { env };
+    let shown = ShownAtari::new(env, codes);
+    let steps_per_second = FRAMES_PER_SECOND / trained.experiment.frames_per_step() as f64;
+    Session::start(shown.description(steps_per_second), Box::new(shown), Some(player), seed)
+}
+
+/// Starts an Atari game without an agent, with one frame per step.
+pub(crate) fn session_without_agent(env: ale::AtariEnv, seed: u64) -> Result<Session> {
+    let shown = ShownAtari::new(env, Vec::new());
+    Session::start(shown.description(FRAMES_PER_SECOND), Box::new(shown), None, seed)
+}
+
+/// Returns a score as text: with two decimals, unless it is an integer.
+pub(crate) fn score_digits(score: f64) -> String {
+    if score.fract() == 0.0 { score.to_string() } else { format!("{score:.2}") }
+}
