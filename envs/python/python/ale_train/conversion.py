@@ -35,7 +35,7 @@ class Conversion:
         self._rows = np.zeros((num_envs, self._row_bytes), np.uint8)
         starts = range(0, self._rows.size, max(1, self._row_bytes))
         self._views = [shown.view(self._rows, start) for start in starts[:num_envs]]
-        self._actions = [_supported(worker.action_of, action_space) for _ in range(num_envs)]
+        self._actions = [_supported(worker.action_of, action_space, False) for _ in range(num_envs)]
         described = worker.describe_box(shown.shape, shown.dtype, shown.low, shown.high)
         self.spaces = json.dumps({"observation": described, "action": self._actions[0].describe()})
         self._components: np.ndarray | None = None
