@@ -192,7 +192,8 @@ fn masks_that_are_missing_end_the_run() {
     let Some(modules) = Modules::new() else { return };
     let line = modules.train("run", "ppo --env python:corridor:Corridor --total-frames 4096");
     let messages = line.set("environments.gymnasium.action_masks", true).fail(1);
-    let expected = "environment 0: python:corridor:Corridor (seed 4): reset failed: the info has no \"action_mask\"";
+    let expected =
+        "environment 0: python:corridor:Corridor (seed 4): reset failed: the info has no \"action_mask\"";
     assert!(messages.contains(expected), "{messages}");
 }
 
