@@ -140,6 +140,11 @@ pub(crate) fn spec_of_masks(observation_space: Space, autoreset_mode: AutoresetM
     VectorSpec { tasks: [five, product].map(masked).into(), task_ids: vec![0, 1, 1, 0], ..spec }
 }
 
+/// Returns the space of two small images and a vector.
+pub(crate) fn images_and_floats() -> Space {
+    Space::tuple([Space::bytes([1, 5, 5]), Space::bytes([2, 4, 6]), Space::floats(3, -1.0, 1.0)])
+}
+
 /// Returns up to four choices of up to four options. All combinations are legal, or some actions are factored.
 pub(crate) fn random_actions(rng: &mut ChaCha8Rng) -> JointActions {
     let sizes: Vec<usize> = (0..rng.random_range(1..5)).map(|_| rng.random_range(1..5)).collect();

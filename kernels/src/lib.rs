@@ -40,7 +40,7 @@ pub use layer_norm::layer_norm;
 pub use linear::{affine, fully_connected};
 pub use max_pool::{max_pool, pooled_side};
 pub use noisy_weight::noisy_weight;
-pub use observation::ObservationLayout;
+pub use observation::{ImageShape, MAX_IMAGES, ObservationLayout};
 pub use packed::{FrameStacks, PackedRows};
 pub use precision::{Precision, cast_like};
 pub use products::Computation;

@@ -8,6 +8,27 @@ use std::mem::MaybeUninit;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+/// The largest number of images in an observation of several parts.
+pub const MAX_IMAGES: usize = 4;
+
+/// The shape of an image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImageShape {
+    /// Colours or stacked frames.
+    pub channels: usize,
+    /// Height in pixels.
+    pub height: usize,
+    /// Width in pixels.
+    pub width: usize,
+}
+
+impl ImageShape {
+    /// Returns the number of bytes.
+    pub fn length(self) -> usize {
+        self.channels * self.height * self.width
+    }
+}
+
 /// Conversion of the bytes of an observation row into the inputs of a torso.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObservationLayout {
@@ -32,6 +53,14 @@ pub enum ObservationLayout {
         /// The number of floats.
         length: usize,
     },
+    /// Images one after the other, each as [`Images`](Self::Images), and a vector of floats at the next multiple of four
+    /// bytes.
+    Mixed {
+        /// The images; those after the last one are empty.
+        images: [ImageShape; MAX_IMAGES],
+        /// The number of floats.
+        floats: usize,
+    },
 }
 
 impl ObservationLayout {
@@ -40,7 +69,32 @@ impl ObservationLayout {
         match self {
             Self::Images { channels, height, width } => channels * height * width,
             Self::Bytes { length } | Self::Floats { length } => length,
+            Self::Mixed { floats, .. } => self.images().map(ImageShape::length).sum::<usize>() + floats,
         }
+    }
+
+    /// Returns the images of an observation.
+    pub fn images(self) -> impl Iterator<Item = ImageShape> {
+        let images = match self {
+            Self::Images { channels, height, width } => {
+                let mut images = [ImageShape::default(); MAX_IMAGES];
+                images[0] = ImageShape { channels, height, width };
+                images
+            }
+            Self::Mixed { images, .. } => images,
+            Self::Bytes { .. } | Self::Floats { .. } => Default::default(),
+        };
+        images.into_iter().filter(|image| image.length() > 0)
+    }
+
+    /// Returns true if an observation has an image.
+    pub fn has_images(self) -> bool {
+        self.images().next().is_some()
+    }
+
+    /// Returns the place of the floats of [`Mixed`](Self::Mixed) observations in a row.
+    fn start_of_floats(self) -> usize {
+        self.images().map(ImageShape::length).sum::<usize>().next_multiple_of(size_of::<f32>())
     }
 
     /// Returns the number of bytes of one observation.
@@ -48,6 +102,8 @@ impl ObservationLayout {
         match self {
             Self::Images { .. } | Self::Bytes { .. } => self.length(),
             Self::Floats { length } => length * size_of::<f32>(),
+            Self::Mixed { floats: 0, .. } => self.length(),
+            Self::Mixed { floats, .. } => self.start_of_floats() + floats * size_of::<f32>(),
         }
     }
 
@@ -82,12 +138,28 @@ impl ObservationLayout {
                 Arch::new().dispatch(ChannelsLast { row, pixels: height * width, channels, values });
             }
             Self::Bytes { .. } => units(row, values),
-            Self::Floats { .. } => {
-                for (value, &bytes) in values.iter_mut().zip(row.as_chunks().0) {
-                    value.write(f32::from_ne_bytes(bytes));
+            Self::Floats { .. } => decode_floats(row, values),
+            Self::Mixed { .. } => {
+                let (mut bytes, mut values) = (row, values);
+                for ImageShape { channels, height, width } in self.images() {
+                    let (row, image);
+                    (row, bytes) = bytes.split_at(channels * height * width);
+                    (image, values) = values.split_at_mut(row.len());
+                    let pixels = height * width;
+                    Arch::new().dispatch(ChannelsLast { row, pixels, channels, values: image });
                 }
+                decode_floats(row.get(self.start_of_floats()..).unwrap_or_default(), values);
             }
         }
+    }
+}
+
+/// Writes the floats of a row.
+fn decode_floats(row: &[u8], values: &mut [MaybeUninit<f32>]) {
+    let (floats, _) = row.as_chunks();
+    assert_eq!(floats.len(), values.len());
+    for (value, &bytes) in values.iter_mut().zip(floats) {
+        value.write(f32::from_ne_bytes(bytes));
     }
 }
 
@@ -158,6 +230,20 @@ mod tests {
     fn images_are_scaled_with_channels_last() {
         let layout = ObservationLayout::Images { channels: 2, height: 1, width: 3 };
         assert_eq!(layout.values(&[0, 51, 102, 153, 204, 255]), [0.0, 0.6, 0.2, 0.8, 0.4, 1.0]);
+    }
+
+    #[test]
+    fn images_and_floats_are_converted_part_by_part() {
+        let image = |channels, height, width| ImageShape { channels, height, width };
+        let images = [image(2, 1, 2), image(1, 1, 1), ImageShape::default(), ImageShape::default()];
+        let layout = ObservationLayout::Mixed { images, floats: 2 };
+        assert_eq!((layout.length(), layout.row_bytes()), (7, 16));
+        let mut row = vec![0, 51, 102, 255, 204, 9, 9, 9];
+        row.extend([0.5_f32, -2.0].into_iter().flat_map(f32::to_ne_bytes));
+        assert_eq!(layout.values(&row), [0.0, 0.4, 0.2, 1.0, 0.8, 0.5, -2.0]);
+        let without = ObservationLayout::Mixed { images, floats: 0 };
+        assert_eq!((without.row_bytes(), without.values(&row[..5]).len()), (5, 5));
+        assert!(layout.has_images() && !ObservationLayout::Floats { length: 2 }.has_images());
     }
 
     #[test]

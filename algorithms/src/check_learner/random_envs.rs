@@ -1,6 +1,6 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rl_env::{Actions, AutoresetMode, Batch, ObservationBuffer, Space};
+use rl_env::{Actions, AutoresetMode, Batch, Dtype, ObservationBuffer};
 
 use crate::VectorSpec;
 
@@ -24,16 +24,19 @@ impl RandomEnvs {
     }
 
     fn observe(&mut self) {
-        let Space::Box { dtype, .. } = &self.spec.observation_space else { unreachable!() };
+        let leaves = self.spec.observation_space.leaves();
         for row in self.batch.observations.rows_mut() {
-            match dtype {
-                rl_env::Dtype::U8 => self.rng.fill(row),
-                rl_env::Dtype::F32 => {
-                    for value in row.as_chunks_mut().0 {
-                        *value = self.rng.random_range(-1f32..1.0).to_ne_bytes();
+            for leaf in &leaves {
+                let own = &mut row[leaf.offset..][..leaf.byte_len()];
+                match leaf.dtype {
+                    Dtype::U8 => self.rng.fill(own),
+                    Dtype::F32 => {
+                        for value in own.as_chunks_mut().0 {
+                            *value = self.rng.random_range(-1f32..1.0).to_ne_bytes();
+                        }
                     }
+                    other => unreachable!("learners do not support {} observations", other.name()),
                 }
-                other => unreachable!("learners do not support {} observations", other.name()),
             }
         }
         if self.batch.final_observations.rows() > 0 {

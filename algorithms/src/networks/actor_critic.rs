@@ -40,7 +40,7 @@ impl ActorCritic {
         let vector = VectorLayers { width, tanh: true };
         let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
         let inputs = body.features();
-        let images = matches!(layout, ObservationLayout::Images { .. });
+        let images = layout.has_images();
         let torso = config.torso_for(layout);
         let width = if images { config.image_hidden_size(torso) } else { width };
         let linear = match torso {

@@ -294,36 +294,34 @@ mod tests {
         let tasks = [Task { actions: task.actions.clone().masked(), ..task }];
         let masks: [&[u8]; 2] = [&[1, 0, 1, 0], &[0, 1, 0, 0]];
         let rows = RowTasks::new([0, 0].into_iter(), &tasks, &device).masked(masks.into_iter());
-        let logits: Tensor<2> =
-            Tensor::from_floats([[0.0, 9.0, 3f32.ln(), 9.0], [1.0, 2.0, 3.0, 4.0]], &device);
-        let logits = logits.require_grad();
-        let log_probs = log_softmax(mask_logits(logits.clone(), rows.illegal()), 1);
+        let forbidden = [1, 3, 4, 6, 7];
+        let assert_close = |found: &[f32], expected: [f32; 8]| {
+            let is_close = |(found, expected): (&f32, f32)| (found - expected).abs() < 1e-6;
+            assert!(found.iter().zip(expected).all(is_close), "{found:?}");
+            assert!(forbidden.into_iter().all(|option| found[option] == 0.0), "{found:?}");
+        };
+        let log_probs = |logits: Tensor<2>| log_softmax(mask_logits(logits, rows.illegal()), 1);
+        let logits = || {
+            Tensor::<2>::from_floats([[0.0, 9.0, 3f32.ln(), 9.0], [1.0, 2.0, 3.0, 4.0]], &device)
+                .require_grad()
+        };
+        let gradient = |of: fn(Tensor<2>) -> Tensor<1>| {
+            let logits = logits();
+            host(logits.grad(&of(log_probs(logits.clone())).backward()).unwrap())
+        };
         // Probabilities 1/4 and 3/4 of the first and the third option, and certainty of the second.
-        let probabilities = host(log_probs.clone().exp());
-        let expected = [0.25, 0.0, 0.75, 0.0, 0.0, 1.0, 0.0, 0.0];
-        assert!(probabilities.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6));
-        assert!([1, 3, 4, 6, 7].into_iter().all(|option| probabilities[option] == 0.0));
-        // The gradient of the log-probability of the third option in the first row is (-1/4, 0, 1 - 3/4, 0); that of the
-        // only allowed option in the second row is 0. The entropy, -sum of p ln p, has the gradient -p (ln p + H).
-        let chosen =
-            log_probs.clone().slice([0..1, 2..3]).sum() + log_probs.clone().slice([1..2, 1..2]).sum();
-        let gradient = host(logits.grad(&chosen.backward()).unwrap());
-        let expected = [-0.25, 0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 0.0];
-        assert!(
-            gradient.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6),
-            "{gradient:?}"
-        );
-        assert!([1, 3, 4, 6, 7].into_iter().all(|option| gradient[option] == 0.0));
-        let entropy = (log_probs.clone().exp() * log_probs).sum().neg();
-        let gradient = host(logits.grad(&entropy.backward()).unwrap());
-        let all = -(0.25 * 0.25f32.ln() + 0.75 * 0.75f32.ln());
-        let of = |probability: f32| -probability * (probability.ln() + all);
-        let expected = [of(0.25), 0.0, of(0.75), 0.0, 0.0, 0.0, 0.0, 0.0];
-        assert!(
-            gradient.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6),
-            "{gradient:?}"
-        );
-        assert!([1, 3, 4, 6, 7].into_iter().all(|option| gradient[option] == 0.0));
+        let probabilities = host(log_probs(logits()).exp());
+        assert_close(&probabilities, [0.25, 0.0, 0.75, 0.0, 0.0, 1.0, 0.0, 0.0]);
+        // The gradient of the log-probability of an option is its one-hot vector minus the probabilities.
+        let of_third = gradient(|log_probs| log_probs.slice([0..1, 2..3]).sum());
+        assert_close(&of_third, [-0.25, 0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let of_only = gradient(|log_probs| log_probs.slice([1..2, 1..2]).sum());
+        assert_close(&of_only, [0.0; 8]);
+        // The gradient of the entropy H, the negative sum of p ln p, is -p (ln p + H).
+        let of_entropy = gradient(|log_probs| (log_probs.clone().exp() * log_probs).sum().neg());
+        let entropy = -(0.25 * 0.25f32.ln() + 0.75 * 0.75f32.ln());
+        let of = |probability: f32| -probability * (probability.ln() + entropy);
+        assert_close(&of_entropy, [of(0.25), 0.0, of(0.75), 0.0, 0.0, 0.0, 0.0, 0.0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use settings::{Settings, above, between, choices, settings};
 
 use super::convolutions::MIN_PICTURE_SIDE;
-use super::{Bf16Arithmetic, ObservationLayout, Precision};
+use super::{Bf16Arithmetic, ImageShape, ObservationLayout, Precision};
 use crate::networks::value_scale::{LEAST_DEVIATION, TaskScales};
 use crate::{ConfigError, ValueScale};
 
@@ -57,7 +57,7 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PolicyConfig {
-        /// The convolutional torso for image observations. `nature` has three convolutions (Mnih et al. 2015), `impala`
+        /// The convolutional torso for each image of an observation. `nature` has three convolutions (Mnih et al. 2015), `impala`
         /// fifteen in residual blocks (Espeholt et al. 2018), `data_efficient` two with large strides (van Hasselt et
         /// al. 2019). `small` has three with 2 x 2 kernels for grids of symbols such as MiniGrid's, whose bytes it does
         /// not divide by 255. Images with a side of less than 36 pixels have it too, unless `impala` is set. Vectors go
@@ -158,7 +158,7 @@ impl PolicyConfig {
 
     /// Checks that observations of `layout` can be normalised if they should be.
     pub(crate) fn validate_observations(&self, layout: ObservationLayout) -> Result<(), ConfigError> {
-        let is_possible = !self.normalize_observations || !matches!(layout, ObservationLayout::Images { .. });
+        let is_possible = !self.normalize_observations || !layout.has_images();
         let allowed = "false for images, whose bytes are divided by 255";
         ConfigError::unless(is_possible, "normalize_observations", &self.normalize_observations, allowed)
     }
@@ -179,15 +179,20 @@ impl PolicyConfig {
         ((published as f64 * self.width).round() as usize).max(1)
     }
 
-    /// Returns the torso for observations of `layout`: [`Small`](TorsoKind::Small) if they are images that are too
-    /// small for the configured one.
+    /// Returns the torso for observations of `layout`, of which the first image counts.
     pub fn torso_for(&self, layout: ObservationLayout) -> TorsoKind {
-        match (self.torso, layout) {
-            (
-                TorsoKind::Nature | TorsoKind::DataEfficient,
-                ObservationLayout::Images { height, width, .. },
-            ) if height.min(width) < MIN_PICTURE_SIDE => TorsoKind::Small,
-            (torso, _) => torso,
+        layout.images().next().map_or(self.torso, |image| self.torso_for_image(image))
+    }
+
+    /// Returns the torso for an image: [`Small`](TorsoKind::Small) if it is too small for the configured one.
+    pub(super) fn torso_for_image(&self, image: ImageShape) -> TorsoKind {
+        match self.torso {
+            TorsoKind::Nature | TorsoKind::DataEfficient
+                if image.height.min(image.width) < MIN_PICTURE_SIDE =>
+            {
+                TorsoKind::Small
+            }
+            torso => torso,
         }
     }
 

@@ -101,11 +101,10 @@ impl QNetwork {
         let vector = VectorLayers { width: config.hidden_size.unwrap_or(VECTOR_WIDTH), tanh: false };
         let body = Body::new(layout, spec.tasks.len(), config, layer_norm, vector, &mut initializer);
         let features = body.features();
-        let (width, arithmetic) = match layout {
-            ObservationLayout::Images { .. } => {
-                (config.image_hidden_size(config.torso_for(layout)), config.arithmetic_on(device))
-            }
-            ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => (vector.width, None),
+        let (width, arithmetic) = if layout.has_images() {
+            (config.image_hidden_size(config.torso_for(layout)), config.arithmetic_on(device))
+        } else {
+            (vector.width, None)
         };
         let columns = ActionColumns::new(spec, config.head);
         let (layers, actions) = columns.layers();

@@ -87,6 +87,52 @@ fn small_images_have_convolutions_of_2_by_2_pixels() {
     assert!(shapes(layout, &spec, &impala()).contains(&weight));
 }
 
+/// A picture, a small image and two floats.
+fn mixed() -> (ObservationLayout, VectorSpec) {
+    let space =
+        Space::tuple([Space::bytes([1, 36, 40]), Space::bytes([3, 7, 7]), Space::floats(2, -1.0, 1.0)]);
+    (layout_of(&space).unwrap(), spec(space, AutoresetMode::NextStep))
+}
+
+#[test]
+fn the_hidden_layer_reads_the_features_of_all_images_and_the_floats_beside_them() {
+    let (layout, spec) = mixed();
+    let config = PolicyConfig { width: 0.125, ..PolicyConfig::default() };
+    let shapes = shapes(layout, &spec, &config);
+    let shape = |name: &str| shapes.iter().find(|(found, _)| found == name).map(|(_, shape)| shape.clone());
+    assert_eq!(shape("network.4.weight"), Some(vec![8, 8, 3, 3]));
+    assert_eq!(shape("further.0.4.weight"), Some(vec![8, 4, 2, 2]));
+    // One pixel of eight channels, 4 x 4 pixels of eight channels, and two floats.
+    assert_eq!(shape("network.7.weight"), Some(vec![512, 8 + 4 * 4 * 8 + 2]));
+    let impala = PolicyConfig { torso: TorsoKind::Impala, ..config.clone() };
+    assert_eq!(
+        network(layout, &spec, &impala)
+            .torch_weights()
+            .unwrap()
+            .iter()
+            .filter(|weights| weights.shape.len() == 4)
+            .count(),
+        30
+    );
+    // The features of each part are those of a network that reads only this part.
+    let body = network(layout, &spec, &config).body;
+    let rows = RowTasks::new([0, 1, 1].into_iter(), &spec.tasks, &Device::flex().autodiff());
+    let observations = observations(3, layout.length());
+    let features = body.forward(observations.clone(), &rows);
+    let floats = features.clone().narrow(1, 8 + 128, 2) - observations.clone().narrow(1, 1440 + 147, 2);
+    assert_eq!(floats.abs().max().into_scalar::<f32>(), 0.0);
+    for (start, length, own) in [(0, 1440, 0..8), (1440, 147, 8..8 + 128), (1440 + 147, 2, 136..138)] {
+        let changed = observations.clone().slice_assign(
+            [0..3, start..start + length],
+            Tensor::zeros([3, length], &Device::flex().autodiff()),
+        );
+        let difference: Vec<f32> =
+            (body.forward(changed, &rows) - features.clone()).abs().sum_dim(0).try_into_vec_as().unwrap();
+        let moved: Vec<usize> = (0..138).filter(|&feature| difference[feature] != 0.0).collect();
+        assert!(!moved.is_empty() && moved.iter().all(|feature| own.contains(feature)), "{moved:?}");
+    }
+}
+
 #[test]
 fn width_normalisation_embedding_head_and_hidden_size_are_as_configured() {
     let (layout, spec) = images(36, 44);
@@ -124,8 +170,9 @@ fn gradients_of_whole_networks_equal_finite_differences() {
         (TorsoKind::DataEfficient, 84),
         (TorsoKind::Small, 7),
         (TorsoKind::Small, 17),
+        (TorsoKind::Nature, 0),
     ] {
-        let (layout, spec) = images(side, side);
+        let (layout, spec) = if side == 0 { mixed() } else { images(side, side) };
         for layer_norm in [false, true] {
             let config = PolicyConfig {
                 torso,

@@ -2,11 +2,12 @@
 //!
 //! In PyTorch the outputs of a layer come first and the channels of an image come before its rows; here both
 //! come last. All layers up to the head form an `nn.Sequential` called `network`, whose indices also count
-//! normalisations, activations and the flattening of images.
+//! normalisations, activations and the flattening of images. The layers of a second image and more are sequences called
+//! `further.0` and so on; the features of these images keep their channels last, and the floats beside images follow them.
 
 use burn::module::Module;
 
-use super::{ActorCritic, NamedWeights, QNetwork, SoftActorCritic, weights};
+use super::{ActorCritic, MAX_IMAGES, NamedWeights, QNetwork, SoftActorCritic, weights};
 use crate::LearnerError;
 
 impl ActorCritic {
@@ -157,18 +158,37 @@ impl Names {
                 names.push(&format!("body.layers.{torso}.norms.{index}"), "network", index * layer + 1);
             }
             names.next = count * layer + 1;
+            names.further(&torsos);
         } else if has("layers.Impala") {
             for index in 0..3 {
                 names.push(&format!("body.layers.Impala.section{index}"), "network", index);
             }
             names.push("body.layers.Impala.norm", "network", 3);
             names.next = 3 + layer;
+            names.further(&torsos);
         } else {
             names.push("body.layers.Vector.linear", "network", 0);
             names.push("body.layers.Vector.activation.norm", "network", 1);
             names.next = layer;
         }
         names
+    }
+
+    /// Maps the layers of images after the first one, whose kinds are `torsos` or IMPALA.
+    fn further(&mut self, torsos: &[(&str, usize)]) {
+        for image in 0..MAX_IMAGES - 1 {
+            let (ours, theirs) = (format!("body.further.{image}"), format!("further.{image}"));
+            for &(torso, count) in torsos {
+                for index in 0..count {
+                    self.push(&format!("{ours}.{torso}.conv{}", index + 1), &theirs, index * self.layer);
+                    self.push(&format!("{ours}.{torso}.norms.{index}"), &theirs, index * self.layer + 1);
+                }
+            }
+            for section in 0..3 {
+                self.push(&format!("{ours}.Impala.section{section}"), &theirs, section);
+            }
+            self.push(&format!("{ours}.Impala.norm"), &theirs, 3);
+        }
     }
 
     fn push(&mut self, ours: &str, theirs: &str, index: usize) {

@@ -65,7 +65,7 @@ impl OffPolicyAlgorithm for SacAgent {
         spec.check_continuous()?;
         spec.check_bounded()?;
         match layout_of(&spec.observation_space)? {
-            ObservationLayout::Images { .. } => {
+            layout if layout.has_images() => {
                 Err(SpecError::ImageObservations(spec.observation_space.to_string()).into())
             }
             layout => Ok(layout),

@@ -198,7 +198,7 @@ pub enum SpecError {
     /// No torso of the network supports the observation space.
     #[error(
         "no network supports observations of {0}; use byte images (channels, height, width) of at least 4 x 4 pixels, or \
-         vectors of bytes or floats"
+         vectors of bytes or floats, or a Tuple of images and a vector of floats"
     )]
     ObservationSpace(String),
     /// SAC was given images.
@@ -339,15 +339,19 @@ impl VectorSpec {
     pub fn is_consistent(&self, state_len: usize) -> bool {
         // A linear layer has at least one weight for each element. A convolution and the layer after it have at least a
         // few for each block of 16 by 16 pixels.
-        let (shape, most): (&[usize], _) = match &self.observation_space {
-            Space::Box { shape, dtype: Dtype::U8, .. } => (shape, state_len.saturating_mul(16)),
-            Space::Box { shape, .. } => (shape, state_len / size_of::<f32>()),
-            _ => (&[], state_len),
+        let fits = |space: &Space| {
+            let (shape, most): (&[usize], _) = match space {
+                Space::Box { shape, dtype: Dtype::U8, .. } => (shape, state_len.saturating_mul(16)),
+                Space::Box { shape, .. } => (shape, state_len / size_of::<f32>()),
+                _ => (&[], state_len),
+            };
+            let elements = shape.iter().try_fold(1_usize, |elements, &extent| elements.checked_mul(extent));
+            elements.is_some_and(|elements| elements <= most)
         };
-        let elements = shape.iter().try_fold(1_usize, |elements, &extent| elements.checked_mul(extent));
+        let space = &self.observation_space;
         // A shared head has at least one weight for each output.
         let has_outputs = self.shared_outputs <= state_len / size_of::<f32>();
-        elements.is_some_and(|elements| elements <= most) && has_outputs && self.check().is_ok()
+        fits(space) && space.parts().all(fits) && has_outputs && self.check().is_ok()
     }
 
     /// Fails unless `other` has the same observation space.

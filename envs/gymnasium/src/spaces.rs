@@ -1,6 +1,7 @@
 //! Spaces, as workers describe them.
 
 use std::num::ParseFloatError;
+use std::ops::Range;
 
 use rl_env::{ActionKind, Bound, Dtype, Space};
 use serde::Deserialize;
@@ -21,6 +22,7 @@ enum DescribedSpace {
     Box { shape: Vec<usize>, dtype: String, low: Vec<String>, high: Vec<String> },
     Discrete { n: usize },
     MultiDiscrete { nvec: Vec<usize> },
+    Tuple { parts: Vec<DescribedSpace> },
 }
 
 /// Returns the spaces of observations and actions that `Slot.describe` of worker.py describes in JSON. `None` if the
@@ -58,6 +60,10 @@ impl DescribedSpace {
         Some(match self {
             &Self::Discrete { n } => Space::discrete(n),
             Self::MultiDiscrete { nvec } => Space::multi_discrete(nvec.clone()),
+            Self::Tuple { parts } => {
+                let parts: Option<Vec<Space>> = parts.iter().map(Self::parse).collect();
+                Space::tuple(parts?)
+            }
             Self::Box { shape, dtype, low, high } => {
                 let dtypes = [Dtype::U8, Dtype::I8, Dtype::I64, Dtype::F32];
                 Space::Box {
@@ -106,6 +112,12 @@ pub(crate) fn check_spaces(names: &[String], spaces: &[(Space, Space)]) -> Resul
         }
     }
     Ok(())
+}
+
+/// Returns the bytes of the floats in an observation, if there are any.
+pub(crate) fn floats_of(space: &Space) -> Option<Range<usize>> {
+    let leaf = space.leaves().into_iter().find(|leaf| leaf.dtype == Dtype::F32)?;
+    Some(leaf.offset..leaf.offset + leaf.byte_len())
 }
 
 /// Returns the largest number of options of all choices of an action.

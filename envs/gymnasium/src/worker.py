@@ -39,10 +39,13 @@ DONE, FAILED, REPLY = b".", b"!", b"="
 # those in convolutions.rs of the crate `algorithms`.
 MIN_IMAGE_SIDE, MIN_PICTURE_SIDE = 4, 36
 
+# The largest number of images in an observation. Equal to that in observation.rs of the crate `kernels`.
+MAX_IMAGES = 4
+
 # The types of Box observations that keep their type. All others become float32.
 KEPT_DTYPES = ("uint8", "int8", "int64", "float32")
 
-SUPPORTED_OBSERVATIONS = "Box, Discrete, MultiDiscrete, MultiBinary, Dict and Tuple of these"
+SUPPORTED_OBSERVATIONS = "Box, Discrete, MultiDiscrete, MultiBinary, Dict and Tuple of these with up to 4 images"
 SUPPORTED_ACTIONS = "Discrete, MultiDiscrete, MultiBinary and Box of floats"
 SUPPORTED_MASKED_ACTIONS = "Discrete, MultiDiscrete and MultiBinary, because action_masks is set"
 
@@ -122,6 +125,10 @@ class BoxObservation:
             self.shape = space.shape
         self.low, self.high = (bound.transpose(self.axes) for bound in (space.low, space.high))
 
+    def describe(self):
+        """Describes the space of the rows."""
+        return describe_box(self.shape, self.dtype, self.low, self.high)
+
     def view(self, memory, offset):
         """Returns the row at `offset` as an array in the shape of the environment."""
         row = np.ndarray([self.own_shape[axis] for axis in self.axes], self.dtype, memory, offset)
@@ -180,9 +187,12 @@ class FlatObservation:
     dtype = property(lambda self: np.dtype("float32"))
 
     def __init__(self, space):
-        self.part = flat_part(space, 0)
+        self.part = flat_part(space, 0, None)
         self.shape = (self.part.length,)
-        self.low, self.high = self.part.bounds()
+
+    def describe(self):
+        """Describes the space of the rows."""
+        return describe_box(self.shape, self.dtype, *self.part.bounds())
 
     def view(self, memory, offset):
         """Returns the row at `offset`."""
@@ -191,6 +201,56 @@ class FlatObservation:
     def write(self, observation, view):
         """Writes an observation to a row."""
         self.part.write(observation, view)
+
+
+class MixedObservation:
+    """Observations of a Dict or Tuple with images: the images one after the other, and all else as a vector of float32."""
+
+    def __init__(self, space):
+        self.images = []
+        self.part = flat_part(space, 0, self.images)
+        if len(self.images) > MAX_IMAGES:
+            raise TypeError(space)
+
+    def describe(self):
+        """Describes the space of the rows: a tuple."""
+        parts = [image.box.describe() for image in self.images]
+        if self.part.length:
+            parts.append(describe_box((self.part.length,), np.dtype("float32"), *self.part.bounds()))
+        return {"kind": "tuple", "parts": parts}
+
+    def view(self, memory, offset):
+        """Returns the images and the vector in the row at `offset`."""
+        views = []
+        for image in self.images:
+            views.append(image.box.view(memory, offset))
+            offset += views[-1].size
+        # Floats are aligned.
+        return views, np.ndarray((self.part.length,), np.float32, memory, -(-offset // 4) * 4)
+
+    def write(self, observation, view):
+        """Writes an observation to a row."""
+        images, flat = view
+        self.part.write(observation, flat)
+        for image, target in zip(self.images, images):
+            image.box.write(image.value, target)
+
+
+class ImagePart:
+    """An image beside a flat vector, of which it takes nothing."""
+
+    length = 0
+
+    def __init__(self, space):
+        self.box, self.value = BoxObservation(space, True), None
+
+    def bounds(self):
+        """Returns the lowest and the highest values in the vector."""
+        return np.zeros(0), np.zeros(0)
+
+    def write(self, value, _):
+        """Keeps a value until images are written."""
+        self.value = value
 
 
 class OneHot:
@@ -264,11 +324,11 @@ class Plain:
 class Parts:
     """A Dict or Tuple space in a flat vector."""
 
-    def __init__(self, space, start):
+    def __init__(self, space, start, images):
         self.space, self.start, self.parts = space, start, []
         named = isinstance(space, spaces.Dict)
         for key, part in space.spaces.items() if named else enumerate(space.spaces):
-            self.parts.append((key, flat_part(part, start)))
+            self.parts.append((key, flat_part(part, start, images)))
             start += self.parts[-1][1].length
         self.length = start - self.start
 
@@ -301,15 +361,21 @@ def as_integer(value, space):
         raise Rejected(f"the observation {value!r:.200} is not in its space {space}") from None
 
 
-def flat_part(space, start):
-    """Returns the part of a flat vector, from `start` on, that holds the values of a space."""
+def flat_part(space, start, images):
+    """Returns the part of a flat vector, from `start` on, that holds the values of a space.
+
+    If `images` is a list, images are added to it instead.
+    """
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        return Parts(space, start, images)
+    if images is not None and isinstance(space, spaces.Box) and image_axes(space) is not None:
+        images.append(ImagePart(space))
+        return images[-1]
     kinds = {
         spaces.Discrete: OneHot,
         spaces.MultiDiscrete: OneHots,
         spaces.Box: Plain,
         spaces.MultiBinary: Plain,
-        spaces.Dict: Parts,
-        spaces.Tuple: Parts,
     }
     for kind, part in kinds.items():
         if isinstance(space, kind):
@@ -319,7 +385,10 @@ def flat_part(space, start):
 
 def observation_of(space, flatten):
     """Returns the way in which observations of a space are written. Raises TypeError if it is not supported."""
-    return BoxObservation(space, flatten) if isinstance(space, spaces.Box) else FlatObservation(space)
+    if isinstance(space, spaces.Box):
+        return BoxObservation(space, flatten)
+    mixed = MixedObservation(space) if flatten else None
+    return mixed if mixed is not None and mixed.images else FlatObservation(space)
 
 
 # Spaces of actions.
@@ -650,9 +719,7 @@ class Slot:
 
     def describe(self):
         """Describes the spaces of observations and actions."""
-        shown = self.observation
-        observation = describe_box(shown.shape, shown.dtype, shown.low, shown.high)
-        return {"observation": observation, "action": self.action.describe()}
+        return {"observation": self.observation.describe(), "action": self.action.describe()}
 
     def bind(self, memory):
         """Finds the places of this environment in shared memory."""

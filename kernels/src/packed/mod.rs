@@ -45,7 +45,7 @@ impl PackedRows {
         rows: impl ExactSizeIterator<Item = &'a [u8]>,
         device: &Device,
     ) -> Self {
-        if let ObservationLayout::Floats { .. } = layout {
+        if let ObservationLayout::Floats { .. } | ObservationLayout::Mixed { .. } = layout {
             let (shape, values) = layout.decode_all(rows);
             return Self::Floats(floats(values, shape, device));
         }
@@ -93,7 +93,10 @@ impl PackedRows {
         };
         let (channels, pixels) = match layout {
             ObservationLayout::Images { channels, height, width } => (channels, height * width),
-            ObservationLayout::Bytes { length } | ObservationLayout::Floats { length } => (1, length),
+            ObservationLayout::Bytes { length } => (1, length),
+            ObservationLayout::Floats { .. } | ObservationLayout::Mixed { .. } => {
+                unreachable!("floats are uploaded as floats")
+            }
         };
         let planes = Planes { words: words.dims()[1], channels, pixels };
         unpack::unpack(words, planes)
@@ -138,12 +141,19 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::ImageShape;
 
-    const LAYOUTS: [ObservationLayout; 4] = [
+    const NONE: ImageShape = ImageShape { channels: 0, height: 0, width: 0 };
+
+    const LAYOUTS: [ObservationLayout; 5] = [
         ObservationLayout::Images { channels: 4, height: 36, width: 40 },
         ObservationLayout::Images { channels: 1, height: 37, width: 39 },
         ObservationLayout::Bytes { length: 9 },
         ObservationLayout::Floats { length: 3 },
+        ObservationLayout::Mixed {
+            images: [ImageShape { channels: 3, height: 5, width: 3 }, NONE, NONE, NONE],
+            floats: 2,
+        },
     ];
 
     fn host(tensor: Tensor<2>) -> Vec<f32> {
@@ -153,7 +163,8 @@ mod tests {
     /// Rows of random bytes, below 127 for floats, so that these are finite.
     fn rows(layout: ObservationLayout, count: usize) -> Vec<Vec<u8>> {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let high = if matches!(layout, ObservationLayout::Floats { .. }) { 126 } else { 255 };
+        let has_floats = matches!(layout, ObservationLayout::Floats { .. } | ObservationLayout::Mixed { .. });
+        let high = if has_floats { 126 } else { 255 };
         (0..count).map(|_| (0..layout.row_bytes()).map(|_| rng.random_range(0..=high)).collect()).collect()
     }
 

@@ -8,7 +8,7 @@ use super::{config, learner, rainbow, restored, state_without_replay, step, trai
 use crate::cluster::Cluster;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, weights};
-use crate::testing::{RandomEnvs, spec, spec_of_masks};
+use crate::testing::{RandomEnvs, images_and_floats, spec, spec_of_masks};
 use crate::{Learner, LearnerError, ReplayStorage, VectorSpec, check_learner};
 
 #[test]
@@ -23,6 +23,15 @@ fn every_variant_follows_the_rules_of_learners() {
             }
         }
     }
+}
+
+#[test]
+fn images_beside_vectors_follow_the_rules_of_learners() {
+    let policy = PolicyConfig { width: 0.125, hidden_size: Some(8), ..PolicyConfig::default() };
+    let config = DqnConfig { train_ratio: 4.0, ..rainbow() };
+    let spec = spec(images_and_floats(), AutoresetMode::SameStep);
+    let new = || Dqn::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
+    assert!(check_learner(new, &Device::flex()).unwrap() >= 2 * 8);
 }
 
 #[test]

@@ -94,18 +94,18 @@ fn targets_use_options_that_the_masks_of_the_successors_allow() {
         let spec = spec_of_masks(Space::floats(3, -1.0, 1.0), mode);
         let config = DqnConfig { gamma: 0.5, train_ratio: 0.01, n_step: 2, ..config() };
         let (mut dqn, mut envs) = (learner(config, spec.clone()), RandomEnvs::new(spec.clone()));
-        // The masks of all observations by their bytes.
+        // The masks of all observations that follow an action, by their bytes.
         let mut masks: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
         for _ in 0..20 {
-            let Batch { observations, action_masks, final_observations, final_action_masks, .. } =
-                &envs.batch;
-            for env in 0..4 {
-                if final_observations.rows() > 0 && envs.batch.truncated[env] {
-                    masks.insert(final_observations.row(env).to_vec(), final_action_masks.row(env).to_vec());
-                }
-                masks.insert(observations.row(env).to_vec(), action_masks.row(env).to_vec());
-            }
             step(&mut dqn, &mut envs);
+            let Batch { observations, action_masks, final_action_masks, .. } = &envs.batch;
+            let of_successors = match mode {
+                AutoresetMode::SameStep => final_action_masks,
+                _ => action_masks,
+            };
+            for env in 0..4 {
+                masks.insert(observations.row(env).to_vec(), of_successors.row(env).to_vec());
+            }
         }
         let minibatch = minibatch(&dqn, 30);
         let targets = targets(&mut dqn, &minibatch);

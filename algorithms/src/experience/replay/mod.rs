@@ -146,7 +146,9 @@ fn slots(steps: usize, stack: usize) -> usize {
 fn stack_of(layout: ObservationLayout, mask_bytes: usize) -> Stack {
     let (stack, frame_bytes) = match layout {
         ObservationLayout::Images { channels, height, width } => (channels, height * width),
-        ObservationLayout::Bytes { .. } | ObservationLayout::Floats { .. } => (1, layout.row_bytes()),
+        ObservationLayout::Bytes { .. }
+        | ObservationLayout::Floats { .. }
+        | ObservationLayout::Mixed { .. } => (1, layout.row_bytes()),
     };
     Stack { stack, frame_bytes, mask_bytes }
 }

@@ -289,7 +289,7 @@ fn masks_of_successors_belong_to_their_observations_even_if_frames_are_equal() {
         restore(&mut restored, &spec, &bytes(&buffer)).unwrap();
         for buffer in [buffer, restored] {
             let draws = all_draws(&buffer);
-            assert!(draws.len() > 50, "{}", draws.len());
+            assert!(draws.len() >= 40, "{}", draws.len());
             for (draw, mask) in draws.iter().zip(buffer.successor_masks(&draws)) {
                 if buffer.n_step_return(draw).discount > 0.0 {
                     assert_eq!(mask, expected[draw.env][draw.step_id as usize], "{draw:?}");

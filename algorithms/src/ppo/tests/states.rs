@@ -10,7 +10,7 @@ use rl_env::{AutoresetMode, Space};
 use super::{config, learner, step, train, vectors};
 use crate::networks::{HeadKind, PolicyConfig};
 use crate::ppo::{Ppo, PpoConfig};
-use crate::testing::{RandomEnvs, rows_of, spec, spec_of_choices, spec_of_masks};
+use crate::testing::{RandomEnvs, images_and_floats, rows_of, spec, spec_of_choices, spec_of_masks};
 use crate::{Learner, LearnerError, ValueScale, VectorSpec, check_learner};
 
 #[test]
@@ -26,11 +26,13 @@ fn every_kind_of_network_follows_the_rules_of_learners() {
     let recurrent = PolicyConfig { lstm: 6, ..plain.clone() };
     let scaled = PolicyConfig { value_scale: ValueScale::PopArt, ..plain.clone() };
     let shared = PolicyConfig { head: HeadKind::Shared, ..plain.clone() };
+    let small = PolicyConfig { width: 0.125, hidden_size: Some(8), ..plain.clone() };
     let observations = || Space::floats(3, -1.0, 1.0);
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
         for policy in [&plain, &recurrent, &scaled] {
             check(policy, spec(observations(), mode));
         }
+        check(&small, spec(images_and_floats(), mode));
         for policy in [&plain, &shared] {
             check(policy, spec_of_choices(observations(), mode));
             check(policy, spec_of_masks(observations(), mode));
@@ -38,6 +40,7 @@ fn every_kind_of_network_follows_the_rules_of_learners() {
     }
     simulate_device(|| {
         check(&scaled, vectors());
+        check(&small, spec(images_and_floats(), AutoresetMode::SameStep));
         check(&plain, spec_of_masks(observations(), AutoresetMode::SameStep));
         check(&plain, masked_discrete(AutoresetMode::SameStep));
     });

@@ -21,7 +21,7 @@ use crate::memory::SharedMemory;
 use crate::name::{EnvName, Source};
 use crate::options::{BatchOrder, EnvGroup, EnvOptions, WorkerOptions, limit};
 use crate::ring::{Ring, Sizes};
-use crate::spaces::{SpacesReply, check_spaces, index_tasks, most_options};
+use crate::spaces::{SpacesReply, check_spaces, floats_of, index_tasks, most_options};
 use crate::workers::{Fault, Workers};
 
 /// The request to make environments.
@@ -139,6 +139,7 @@ impl WorkerVectorEnv {
             batch_size,
             has_fixed_rows,
             mode,
+            floats: floats_of(&observation_space),
             observation_space,
             action_spaces,
             action_lens,

@@ -8,6 +8,7 @@ mod snapshot;
 
 pub use render::RgbFrame;
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv, VectorError};
@@ -71,6 +72,8 @@ pub struct WorkerVectorEnv {
     has_fixed_rows: bool,
     mode: AutoresetMode,
     observation_space: Space,
+    /// The bytes of the floats in an observation, which must be finite.
+    floats: Option<Range<usize>>,
     action_spaces: Vec<Space>,
     action_lens: Vec<usize>,
     tasks: Vec<String>,

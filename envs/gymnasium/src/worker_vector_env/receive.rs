@@ -1,9 +1,10 @@
 //! Waiting for results.
 
 use std::iter;
+use std::ops::Range;
 use std::sync::PoisonError;
 
-use rl_env::{AutoresetMode, Batch, Dtype, EpisodeStats, Space, VectorError};
+use rl_env::{AutoresetMode, Batch, EpisodeStats, VectorError};
 
 use super::{EnvState, Phase, WorkerVectorEnv};
 use crate::board::{Command, Outcome};
@@ -64,7 +65,6 @@ impl WorkerVectorEnv {
     /// Fills in the batch of the environments that were taken. An error is a result that learners cannot use.
     fn report(&mut self) -> Result<(), VectorError> {
         let batch = self.ring.receive(self.targets.iter().copied());
-        let is_float = matches!(self.observation_space, Space::Box { dtype: Dtype::F32, .. });
         let mut unusable = None;
         for (row, &env) in self.targets.iter().enumerate() {
             let outcome = self.board.outcome(env);
@@ -85,7 +85,7 @@ impl WorkerVectorEnv {
                     batch.final_action_masks.row_mut(row).copy_from_slice(batch.action_masks.row(row));
                 }
             }
-            let first = unusable_part(batch, row, &outcome, is_float);
+            let first = unusable_part(batch, row, &outcome, self.floats.as_ref());
             unusable = unusable.or_else(|| first.map(|message| (env, message)));
         }
         match unusable {
@@ -108,8 +108,14 @@ fn note(env: &mut EnvState, outcome: &Outcome) -> bool {
     }
 }
 
-/// Describes the part of a result that is not finite, if there is one.
-fn unusable_part(batch: &Batch, row: usize, outcome: &Outcome, is_float: bool) -> Option<String> {
+/// Describes the part of a result that is not finite, if there is one. `floats` are the bytes of the floats in an
+/// observation.
+fn unusable_part(
+    batch: &Batch,
+    row: usize,
+    outcome: &Outcome,
+    floats: Option<&Range<usize>>,
+) -> Option<String> {
     let step = outcome.length;
     if !outcome.reward.is_finite() {
         return Some(format!(
@@ -117,9 +123,7 @@ fn unusable_part(batch: &Batch, row: usize, outcome: &Outcome, is_float: bool) -
             outcome.reward
         ));
     }
-    if !is_float {
-        return None;
-    }
+    let bytes = floats?;
     let first_of = |values: &[f32]| values.iter().position(|value| !value.is_finite());
     let describe = |values: &[f32], index: usize, place: String| {
         format!("element {index} of the observation {place} is {}, but must be finite", values[index])
@@ -127,13 +131,13 @@ fn unusable_part(batch: &Batch, row: usize, outcome: &Outcome, is_float: bool) -
     let after_step =
         if step == 0 { "after the reset".to_owned() } else { format!("of step {step} of the episode") };
     if batch.final_observations.rows() > 0 && outcome.ended {
-        let values = batch.final_observations.row_f32(row);
+        let values = bytemuck::cast_slice(&batch.final_observations.row(row)[bytes.clone()]);
         if let Some(index) = first_of(values) {
             return Some(describe(values, index, after_step));
         }
-        let values = batch.observations.row_f32(row);
+        let values = bytemuck::cast_slice(&batch.observations.row(row)[bytes.clone()]);
         return first_of(values).map(|index| describe(values, index, "after the reset".to_owned()));
     }
-    let values = batch.observations.row_f32(row);
+    let values = bytemuck::cast_slice(&batch.observations.row(row)[bytes.clone()]);
     first_of(values).map(|index| describe(values, index, after_step))
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use gymnasium_workers::{EnvGroup, EnvOptions, WorkerOptions, WorkerVectorEnv, WrapperOptions};
 use rl_env::{ActionBuffer, AutoresetMode, Pcg64, ResetSeeds, VectorEnv};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Row, draw_for, group, group_with, make, options, python_directory, rows};
 
@@ -30,8 +30,8 @@ struct Case<'a> {
     groups: &'a [EnvGroup],
     options: &'a WorkerOptions,
     seed: u64,
-    /// The order of the axes of images; `None` for other observations.
-    axes: Option<&'a [usize]>,
+    /// The order of the axes of images, by name if there are other observations beside them; `None` without images.
+    axes: Option<&'a Value>,
     /// The numbers of workers.
     workers: RangeInclusive<usize>,
 }
@@ -148,7 +148,7 @@ fn compare_all(groups: &[EnvGroup], flatten: bool, must_end: bool) {
 }
 
 /// Compares environments of one name in both modes, with images whose axes are in this order.
-fn compare_with_axes(groups: &[EnvGroup], flatten: bool, must_end: bool, axes: Option<&[usize]>) {
+fn compare_with_axes(groups: &[EnvGroup], flatten: bool, must_end: bool, axes: Option<&Value>) {
     let Some(options) = options(1) else { return };
     for (seed, autoreset_mode) in [(42, AutoresetMode::NextStep), (7, AutoresetMode::SameStep)] {
         let options = WorkerOptions { autoreset_mode, flatten, ..options.clone() };
@@ -218,8 +218,14 @@ fn images_have_channels_first() {
         let groups = [images(kwargs, is_stacked)];
         let envs = WorkerVectorEnv::new(&groups, &options).unwrap();
         assert_eq!(envs.single_observation_space().shape().unwrap(), shape, "{kwargs}");
-        compare_with_axes(&groups, true, true, Some(axes));
+        compare_with_axes(&groups, true, true, Some(&json!(axes)));
     }
+}
+
+#[test]
+fn images_beside_other_observations_come_first() {
+    let axes = json!({ "image": [2, 0, 1], "map": [0, 1] });
+    compare_with_axes(&[group("python:sample_envs:seen", NUM_ENVS)], true, true, Some(&axes));
 }
 
 #[test]
@@ -288,6 +294,9 @@ fn spaces_are_those_of_learners() {
     assert_eq!(spaces("pixels", true), texts("Box(0, 255, [3, 5, 7], uint8)", "MultiDiscrete([2, 2, 2, 2])"));
     assert_eq!(spaces("doubles", false), texts("Box(-2, 2, [2, 3], float32)", "Box(-1, 1, [4], float32)"));
     assert_eq!(spaces("doubles", true).0, "Box(-2, 2, [6], float32)");
+    let seen = "Tuple(Box(0, 255, [3, 7, 7], uint8), Box(0, 255, [1, 40, 41], uint8), \
+                Box([0.0, 0.0, 0.0, 0.0, -1.0, -1.0], 1, [6], float32))";
+    assert_eq!(spaces("seen", true).0, seen);
     assert_eq!(spaces("integers", false).0, "Box(-5, 5, [3], int64)");
     assert_eq!(spaces("levels", false).0, "Box(0, 1, [11], float32)");
 }

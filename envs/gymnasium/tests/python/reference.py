@@ -34,6 +34,12 @@ def make(name, options):
 
 def row(space, observation, flatten, axes):
     """Returns an observation as bytes in hexadecimal digits. Images have the order of `axes`."""
+    if isinstance(axes, dict):
+        images = [np.transpose(observation[key], order).tobytes() for key, order in axes.items()]
+        others = spaces.Dict({key: part for key, part in space.items() if key not in axes})
+        flat = spaces.flatten(others, {key: observation[key] for key in others}).astype(np.float32)
+        images = b"".join(images)
+        return (images + bytes(-len(images) % 4) + flat.tobytes()).hex()
     if axes is not None:
         array = np.transpose(observation, axes).astype(np.uint8)
     elif isinstance(space, spaces.Box):

@@ -74,6 +74,17 @@ def image(shape, dtype="uint8"):
     return Random(spaces.Box(0, 255 if dtype == "uint8" else 1, tuple(shape), np.dtype(dtype)), spaces.Discrete(2))
 
 
+def seen():
+    """Images beside other observations."""
+    parts = {
+        "direction": spaces.Discrete(4),
+        "image": spaces.Box(0, 255, (7, 7, 3), np.uint8),
+        "map": spaces.Box(0, 255, (40, 41), np.uint8),
+        "position": spaces.Box(-1, 1, (2,), np.float64),
+    }
+    return Random(spaces.Dict(parts), spaces.Discrete(2))
+
+
 def doubles():
     """Observations and actions of double precision in a matrix."""
     return Random(spaces.Box(-2, 2, (2, 3), np.float64), spaces.Box(-1, 1, (2, 2), np.float64))
