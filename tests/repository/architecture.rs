@@ -21,7 +21,19 @@ const ALLOWED: [(&str, &[&str]); 14] = [
     ("mujoco", &["downloads", "rl-env"]),
     ("gymnasium-workers", &["rl-env"]),
     ("algorithms", &["kernels", "rl-env", "settings"]),
-    ("ale-train-python", &["ale", "ale-train", "classic-control", "mujoco", "rl-env", "toy-text", "vector"]),
+    (
+        "ale-train-python",
+        &[
+            "ale",
+            "ale-train",
+            "classic-control",
+            "gymnasium-workers",
+            "mujoco",
+            "rl-env",
+            "toy-text",
+            "vector",
+        ],
+    ),
     (
         "ale-train",
         &[
@@ -67,7 +79,7 @@ fn the_python_module_builds_without_the_application() {
         packages.iter().find(|package| package.name == "ale-train-python").expect("a crate for Python");
     let application =
         python.dependencies.iter().find(|dependency| dependency.name == "ale-train").expect("a dependency");
-    assert!(application.optional, "the feature `program` enables the application, for the program in wheels");
+    assert!(application.optional, "the feature `learners` enables the application");
 }
 
 /// Environments are independent of the learners and their framework.

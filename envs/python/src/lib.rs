@@ -12,7 +12,7 @@ mod columns;
 mod environments;
 mod errors;
 mod info;
-#[cfg(feature = "learners")]
+#[cfg(all(unix, feature = "learners"))]
 mod learners;
 mod machine;
 mod packages;
@@ -37,11 +37,11 @@ mod _native {
     #[pymodule_export]
     use crate::tasks::TaskPool;
 
-    #[cfg(feature = "learners")]
+    #[cfg(all(unix, feature = "learners"))]
     #[pymodule_export]
     use crate::learners::{
-        NativeAgent, NativeLearner, experiment, frames_per_step, key_of_setting, main, progress, run_command,
-        worker_source,
+        NativeAgent, NativeLearner, experiment, frames_per_step, key_of_setting, main, progress, row_bytes,
+        run_command, worker_source,
     };
 
     /// Returns the ids of all games.

@@ -30,8 +30,8 @@ const LAYERS: [(&str, &[&str]); 2] = [
         &[
             // Tools that know no experiment.
             "allocator cluster device durable enclosure failure file_format files font global interrupt interval memory \
-             mujoco_tasks output plot quantity recent_returns rom_sources selection signal statistics table telemetry tensors \
-             threads version zoo_agents",
+             mujoco_tasks output plot program quantity recent_returns rom_sources selection signal statistics table \
+             telemetry tensors threads version zoo_agents",
             // The experiment.
             "config learner",
             // The flags.
@@ -40,6 +40,8 @@ const LAYERS: [(&str, &[&str]); 2] = [
             "agent checkpoint environments provenance report runs scores show",
             // The commands.
             "bench commands evaluation initial_weights play record sweep train",
+            // The program inside another process.
+            "embedding",
         ],
     ),
 ];

@@ -52,6 +52,9 @@ def progress(run_dir: str) -> tuple[int, int, int] | None:
 def experiment(run_dir: str) -> str:
     """Returns the experiment of a run in JSON."""
 
+def row_bytes(spaces: str) -> int:
+    """Returns the size of an observation of the spaces that worker.py describes in JSON."""
+
 def worker_source() -> str:
     """Returns the program of the workers that step environments of Gymnasium."""
 

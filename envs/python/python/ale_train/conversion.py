@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector.utils import batch_space, iterate
 
+from ale_train import _native
 from ale_train.worker_module import worker_module
 
 __all__ = ["Conversion"]
@@ -30,14 +30,14 @@ class Conversion:
         self.num_envs = num_envs
         self._space = observation_space
         self._observation = _supported(worker.observation_of, observation_space, True)
-        shown = self._observation
-        self._row_bytes = math.prod(shown.shape) * shown.dtype.itemsize
-        self._rows = np.zeros((num_envs, self._row_bytes), np.uint8)
-        starts = range(0, self._rows.size, max(1, self._row_bytes))
-        self._views = [shown.view(self._rows, start) for start in starts[:num_envs]]
         self._actions = [_supported(worker.action_of, action_space, False) for _ in range(num_envs)]
-        described = worker.describe_box(shown.shape, shown.dtype, shown.low, shown.high)
-        self.spaces = json.dumps({"observation": described, "action": self._actions[0].describe()})
+        described = {"observation": self._observation.describe(), "action": self._actions[0].describe()}
+        self.spaces = json.dumps(described)
+        self._row_bytes = _native.row_bytes(self.spaces)
+        # Rows start at multiples of eight bytes, as in the memory of learners.
+        stride = -(-self._row_bytes // 8) * 8
+        self._rows = np.zeros((num_envs, stride), np.uint8)
+        self._views = [self._observation.view(self._rows, env * stride) for env in range(num_envs)]
         self._components: np.ndarray | None = None
 
     def rows(self, observations: Iterable[Any]) -> np.ndarray:
@@ -48,13 +48,13 @@ class Conversion:
         """
         for env, observation in enumerate(observations):
             self._write(observation, env)
-        rows: np.ndarray = self._rows.reshape(-1).copy()
+        rows: np.ndarray = self._rows[:, : self._row_bytes].reshape(-1).copy()
         return rows
 
     def row(self, observation: Any) -> np.ndarray:
         """Returns the row of an observation as bytes. Raises ValueError if it is not in the space."""
         self._write(observation, 0)
-        row: np.ndarray = self._rows[0].copy()
+        row: np.ndarray = self._rows[0, : self._row_bytes].copy()
         return row
 
     def _write(self, observation: Any, env: int) -> None:

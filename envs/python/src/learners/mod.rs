@@ -8,7 +8,7 @@ mod vector_env;
 pub(crate) use agent::NativeAgent;
 pub(crate) use learner::NativeLearner;
 pub(crate) use program::{
-    experiment, frames_per_step, key_of_setting, main, progress, run_command, worker_source,
+    experiment, frames_per_step, key_of_setting, main, progress, row_bytes, run_command, worker_source,
 };
 
 use ale_train::embedding::CallError;

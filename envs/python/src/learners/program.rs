@@ -5,8 +5,8 @@ use ale_train::embedding::{self, CallError, Command, Observer, Provider};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::from_call;
 use super::vector_env::HostVectorEnv;
+use super::{from_call, spaces_of};
 use crate::signals;
 
 /// Runs the program, whose file is `program`, with these arguments, the first of which is its name. Returns its exit
@@ -73,6 +73,12 @@ pub(crate) fn progress(run_dir: PathBuf) -> PyResult<Option<(u64, u64, u64)>> {
 #[pyfunction]
 pub(crate) fn experiment(run_dir: PathBuf) -> PyResult<String> {
     embedding::experiment(run_dir).map_err(from_call)
+}
+
+/// Returns the size of an observation of the spaces that worker.py describes in JSON.
+#[pyfunction]
+pub(crate) fn row_bytes(spaces: &str) -> PyResult<usize> {
+    Ok(spaces_of(spaces)?.0.byte_len())
 }
 
 /// Returns the program of the workers that step environments of Gymnasium.
