@@ -309,3 +309,35 @@ def test_recurrent_agents_have_a_state(tmp_path):
     _, same = model.predict(second, state, np.array([False]), deterministic=True)
     assert same.player is state.player
     assert model.agent.experiment["policy"]["lstm"] == 8
+
+
+class Mixed(gymnasium.Env):
+    """An image and a vector, of which both are needed."""
+
+    observation_space = spaces.Dict(
+        {"picture": spaces.Box(0, 255, (5, 6, 3), np.uint8), "speed": spaces.Box(-1, 1, (3,), np.float32)}
+    )
+    action_space = spaces.MultiDiscrete([2, 3])
+
+    def _observe(self):
+        picture = self.np_random.integers(256, size=(5, 6, 3), dtype=np.uint8)
+        return {"picture": picture, "speed": self.np_random.uniform(-1, 1, 3).astype(np.float32)}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._observe(), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        return self._observe(), float(action[0]), bool(self.np_random.random() < 0.1), False, {}
+
+
+def test_images_and_vectors_are_converted_as_in_workers(tmp_path):
+    settings = {"seed": 1, "num_threads": 1, "verbose": False, "num_steps": 16}
+    workers = ale_train.PPO(Mixed, num_envs=3, run_dir=tmp_path / "workers", **settings).learn(192)
+    env = SyncVectorEnv([Mixed] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
+    here = ale_train.PPO(env, run_dir=tmp_path / "here", **settings).learn(192)
+    assert records(tmp_path / "here") == records(tmp_path / "workers")
+    observations, _ = env.reset(seed=2)
+    actions, _ = workers.predict(observations, deterministic=True)
+    assert actions.shape == (3, 2) and (actions == here.predict(observations, deterministic=True)[0]).all()
