@@ -31,7 +31,8 @@
 //! | others | not supported | not supported |
 //!
 //! Vectors of observations equal those of `gymnasium.spaces.flatten`, rounded to 32 bits. With
-//! [`WorkerOptions::flatten`], all observations but images of `uint8` become such vectors, as learners need. Integer
+//! [`WorkerOptions::flatten`], all observations but images of `uint8` become such vectors, as learners need. With
+//! [`WorkerOptions::pad`], vectors of different lengths are padded with zeros, so that they can share batches. Integer
 //! actions count from 0: the worker adds `start`. Floats are converted to the type and shape of the space, and are not
 //! clipped.
 //!

@@ -79,6 +79,10 @@ pub struct WorkerOptions {
     /// True if observations become vectors of 32-bit floats, except `Box` spaces of `uint8`. Otherwise, a `Box` keeps
     /// its shape, and its type if that is `uint8`, `int8`, `int64` or `float32`.
     pub flatten: bool,
+    /// If given, vectors of 32-bit floats with different spaces are padded with zeros to the longest one, so that their
+    /// environments can share batches. A number above 0 pads all vectors to at least this length. Their space then has
+    /// no bounds.
+    pub pad: Option<usize>,
     /// The Python interpreter. By default `bin/python` in the directory `$VIRTUAL_ENV`, if that is set, or else
     /// `python3` on the path.
     pub python: Option<PathBuf>,
@@ -98,6 +102,7 @@ impl Default for WorkerOptions {
             batch_order: BatchOrder::FirstCome,
             autoreset_mode: AutoresetMode::default(),
             flatten: false,
+            pad: None,
             python: None,
             paths: Vec::new(),
             timeout: 60.0,

@@ -71,6 +71,8 @@ pub struct WorkerVectorEnv {
     has_fixed_rows: bool,
     mode: AutoresetMode,
     observation_space: Space,
+    /// The bytes of an observation of each environment, before the padding.
+    own_bytes: Vec<usize>,
     action_spaces: Vec<Space>,
     action_lens: Vec<usize>,
     tasks: Vec<String>,
