@@ -128,7 +128,7 @@ fn settings<'a>(difference: &'a Difference, experiment: &Experiment) -> &'a [&'s
     match (difference, &experiment.games) {
         (Difference::Observations { .. }, Games::Atari(_)) => &IMAGES,
         // They follow from the tasks alone.
-        (Difference::Observations { .. }, Games::Registered(_) | Games::Python(_)) => &[],
+        (Difference::Observations { .. }, Games::Tasks(_)) => &[],
         (Difference::Actions { .. }, _) => &ACTIONS,
         (other, _) => other.settings(),
     }

@@ -54,7 +54,7 @@ impl Config {
         check_actions(&games, sections.run.algorithm)?;
         let num_envs = games.num_envs(&sections.environments);
         if sections.environments.halves == Some(true) {
-            check_halves(&sections.run, algorithm.as_ref(), num_envs)?;
+            check_halves(&sections.run, algorithm.as_ref(), &games, num_envs)?;
         }
         let budgets = Budgets::new(&games, &sections.environments)?;
         algorithm.set_total_steps(total_steps(&sections, algorithm.as_ref(), &budgets, num_envs)?);
@@ -83,7 +83,8 @@ impl Experiment {
     /// devices other than the CPU, because such a device would otherwise wait for the environments. `is_alone` is false
     /// for one of several processes.
     pub(crate) fn settle_halves(&mut self, is_alone: bool) {
-        let is_possible = check_halves(&self.run, self.algorithm.as_ref(), self.num_envs()).is_ok();
+        let is_possible =
+            check_halves(&self.run, self.algorithm.as_ref(), &self.games, self.num_envs()).is_ok();
         self.environments.halves.get_or_insert(is_alone && is_possible && !self.device.is_cpu());
     }
 
@@ -194,7 +195,18 @@ fn check_limits(sections: &Sections) -> Result<()> {
 }
 
 /// Fails unless two halves of the environments can take turns.
-fn check_halves(run: &RunSettings, algorithm: &dyn AlgorithmConfig, num_envs: usize) -> Result<()> {
+fn check_halves(
+    run: &RunSettings,
+    algorithm: &dyn AlgorithmConfig,
+    games: &Games,
+    num_envs: usize,
+) -> Result<()> {
+    let in_python = games.in_python();
+    ensure!(
+        in_python.is_empty() || in_python.len() == games.names().len(),
+        "environments.halves = true is not possible with {}, because other tasks do not run in Python",
+        in_python[0]
+    );
     ensure!(
         algorithm.is_on_policy(),
         "environments.halves = true is not possible with {}: it needs an algorithm that waits for whole rollouts",

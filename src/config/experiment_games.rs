@@ -13,10 +13,8 @@ use crate::telemetry::TrackedGame;
 pub(crate) enum Games {
     /// Atari games, each once, in one of their flavours.
     Atari(Vec<Flavour>),
-    /// Tasks of the registry, each once. They have no emulator: a frame is a step.
-    Registered(Vec<&'static str>),
-    /// Environments in Python, each once. A frame is a step.
-    Python(Vec<&'static str>),
+    /// Tasks of the registry and environments in Python, each once. They have no emulator: a frame is a step.
+    Tasks(Vec<&'static str>),
 }
 
 /// Fails unless a game with overrides is among the games of an experiment.
@@ -37,22 +35,20 @@ impl Games {
     pub(crate) fn resolve(names: &[String]) -> Result<Self> {
         ensure!(!names.is_empty(), "environments.games is empty; `ale-train games` lists all games");
         let ids = selection::expand(names.iter().map(String::as_str))?;
-        let (python, others): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| selection::is_in_python(id));
-        let (atari, registered): (Vec<_>, Vec<_>) = others.into_iter().partition(|id| ale::game(id).is_ok());
-        match (atari.first(), registered.first(), python.first()) {
-            (Some(game), Some(task), _) => {
+        let (atari, tasks): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| ale::game(id).is_ok());
+        match (atari.first(), tasks.first()) {
+            (None, _) => Ok(Self::Tasks(tasks)),
+            (Some(_), None) => {
+                let flavour = |id| ale::game(id).map(Flavour::default_of);
+                Ok(Self::Atari(atari.into_iter().map(flavour).collect::<Result<_, _>>()?))
+            }
+            (Some(game), Some(env)) if selection::is_in_python(env) => {
+                bail!("{env} cannot be trained together with {game}, which does not run in Python")
+            }
+            (Some(game), Some(task)) => {
                 bail!(
                     "{task} cannot be trained together with {game}: the observations of {task} are not images"
                 )
-            }
-            (Some(other), None, Some(env)) | (None, Some(other), Some(env)) => {
-                bail!("{env} cannot be trained together with {other}, which does not run in Python")
-            }
-            (None, None, _) => Ok(Self::Python(python)),
-            (None, Some(_), None) => Ok(Self::Registered(registered)),
-            (Some(_), None, None) => {
-                let flavour = |id| ale::game(id).map(Flavour::default_of);
-                Ok(Self::Atari(atari.into_iter().map(flavour).collect::<Result<_, _>>()?))
             }
         }
     }
@@ -70,7 +66,7 @@ impl Games {
     fn map(self, change: impl Fn(Flavour) -> Flavour) -> Self {
         match self {
             Self::Atari(flavours) => Self::Atari(flavours.into_iter().map(change).collect()),
-            Self::Registered(_) | Self::Python(_) => self,
+            Self::Tasks(_) => self,
         }
     }
 
@@ -78,8 +74,7 @@ impl Games {
     pub(crate) fn only(&self, names: &[&str]) -> Self {
         match self {
             Self::Atari(_) => Self::Atari(names.iter().filter_map(|name| self.flavour(name)).collect()),
-            Self::Registered(ids) => Self::Registered(those_of(ids, names)),
-            Self::Python(ids) => Self::Python(those_of(ids, names)),
+            Self::Tasks(ids) => Self::Tasks(those_of(ids, names)),
         }
     }
 
@@ -87,8 +82,13 @@ impl Games {
     pub(crate) fn names(&self) -> Vec<&'static str> {
         match self {
             Self::Atari(flavours) => flavours.iter().map(|flavour| flavour.game.id).collect(),
-            Self::Registered(ids) | Self::Python(ids) => ids.clone(),
+            Self::Tasks(ids) => ids.clone(),
         }
+    }
+
+    /// Returns the ids of the environments in Python.
+    pub(crate) fn in_python(&self) -> Vec<&'static str> {
+        self.names().into_iter().filter(|id| selection::is_in_python(id)).collect()
     }
 
     /// Returns the [label](Flavour::label) of each game.
@@ -120,11 +120,10 @@ impl Games {
     pub(super) fn action_kind(&self, id: &str) -> Option<ActionKind> {
         match self {
             Self::Atari(_) => Some(ActionKind::Discrete),
-            Self::Registered(_) => match selection::spec(id)?.action_kind {
+            Self::Tasks(_) => match selection::spec(id)?.action_kind {
                 rl_env::ActionKind::Continuous => Some(ActionKind::Continuous),
                 rl_env::ActionKind::Discrete => Some(ActionKind::Discrete),
             },
-            Self::Python(_) => None,
         }
     }
 
@@ -160,8 +159,7 @@ impl Games {
     pub(crate) fn best_score(&self, name: &str) -> Option<f64> {
         match self {
             Self::Atari(_) => self.flavour(name)?.published()?.best_score,
-            Self::Registered(_) => selection::spec(name)?.best_return,
-            Self::Python(_) => None,
+            Self::Tasks(_) => selection::spec(name)?.best_return,
         }
     }
 
@@ -169,7 +167,7 @@ impl Games {
     pub(crate) fn flavour(&self, name: &str) -> Option<Flavour> {
         match self {
             Self::Atari(flavours) => flavours.iter().find(|flavour| flavour.game.id == name).copied(),
-            Self::Registered(_) | Self::Python(_) => None,
+            Self::Tasks(_) => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The vector environments of an experiment.
 
+mod joined;
 mod padded;
 pub(crate) mod provided;
 #[cfg(unix)]
@@ -14,7 +15,7 @@ use algorithms::cluster::Cluster;
 use algorithms::networks::MIN_PICTURE_SIDE;
 use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result, ensure};
-use rl_env::{Actions, AutoresetMode, VectorEnv, VectorError};
+use rl_env::{Actions, AutoresetMode, Env as _, VectorEnv, VectorError};
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
 use crate::config::{EnvironmentSettings, Experiment, Games};
@@ -23,7 +24,8 @@ use crate::mujoco_tasks;
 use crate::rom_sources;
 use crate::selection;
 
-use padded::{Padded, length_of};
+use joined::Joined;
+use padded::{Padded, length_of, padded_length};
 use registered::registered;
 use share::Share;
 
@@ -38,7 +40,8 @@ enum Purpose {
     Training,
     /// Evaluation on full episodes: the loss of a life has no effect.
     Evaluation,
-    /// The same, with frames. The caller resets the environments after the end of an episode, whose last frame is shown.
+    /// The same, with frames. The caller resets the environments after the end of an episode, whose last frame is
+    /// shown.
     Showing,
 }
 
@@ -58,13 +61,14 @@ pub(crate) trait Environments: VectorEnv {
     /// Limits the number of further steps of an environment, after which it [rests](PoolVectorEnv::limit_steps).
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError>;
 
-    /// Returns the reason why snapshots do not hold the state of the environments. Not called between `send` and `recv`.
+    /// Returns the reason why snapshots do not hold the state of the environments. Not called between `send` and
+    /// `recv`.
     fn unsaved(&self) -> Option<String> {
         None
     }
 
-    /// Returns the reason why a snapshot does not hold the state of the environments, so that they must be reset instead
-    /// of restored.
+    /// Returns the reason why a snapshot does not hold the state of the environments, so that they must be reset
+    /// instead of restored.
     fn lost_state(&self, _snapshot: &[u8]) -> Option<String> {
         None
     }
@@ -151,13 +155,12 @@ impl Builder {
                 let games: Vec<_> = flavours.iter().map(|flavour| flavour.game).collect();
                 with_roms(&games, global)?
             }
-            Games::Registered(ids) => {
+            Games::Tasks(ids) => {
                 if ids.iter().any(|id| selection::family(id) == Some(mujoco::FAMILY)) {
                     mujoco_tasks::obtain(global)?;
                 }
                 Vec::new()
             }
-            Games::Python(_) => Vec::new(),
         };
         let settings = experiment.environments.clone();
         let is_sticky = overrides.repeat_action_probability.is_some_and(|probability| probability > 0.0);
@@ -220,7 +223,7 @@ impl Builder {
     /// Builds an environment of each game for evaluation. Vectors of observations are at least as long as those of
     /// `trained`, because an agent may have been trained on further games with longer ones.
     pub(crate) fn build_one_of_each(&self, trained: Option<&VectorSpec>) -> Result<Box<dyn Environments>> {
-        let length = trained.and_then(|spec| length_of(&spec.observation_space)).unwrap_or(0);
+        let length = trained.and_then(|spec| padded_length(&spec.observation_space)).unwrap_or(0);
         self.build_some(Purpose::Evaluation, 0, length, |_| 1)
     }
 
@@ -231,14 +234,14 @@ impl Builder {
         num_envs: usize,
         spec: &VectorSpec,
     ) -> Result<Box<dyn Environments>> {
-        let length = length_of(&spec.observation_space).unwrap_or(0);
+        let length = padded_length(&spec.observation_space).unwrap_or(0);
         self.build_some(Purpose::Evaluation, 0, length, |name| if name == game { num_envs } else { 0 })
     }
 
     /// Builds an environment in Python whose frames are shown, for a player of environments like those of `spec`. Only
     /// the caller resets it.
     pub(crate) fn build_shown(&self, spec: &VectorSpec) -> Result<Box<dyn Environments>> {
-        let length = length_of(&spec.observation_space).unwrap_or(0);
+        let length = padded_length(&spec.observation_space).unwrap_or(0);
         self.build_some(Purpose::Showing, 0, length, |_| 1)
     }
 
@@ -254,7 +257,7 @@ impl Builder {
             "environments.halves = true is not possible with several processes"
         );
         ensure!(
-            !matches!(self.games, Games::Python(_)),
+            self.games.in_python().is_empty(),
             "environments in Python cannot be trained by several processes"
         );
         let one_of_each = self.build_some(Purpose::Training, 0, 0, |_| 1)?;
@@ -263,7 +266,7 @@ impl Builder {
         let task_ids = (0..spec.tasks.len()).flat_map(|task| std::iter::repeat_n(task, num_envs(task)));
         let spec = VectorSpec { task_ids: task_ids.collect(), ..spec };
         let envs = cluster.own_envs(spec.num_envs());
-        let length = length_of(&spec.observation_space).unwrap_or(0);
+        let length = padded_length(&spec.observation_space).unwrap_or(0);
         let local = self.build_some(Purpose::Training, 0, length, |name| {
             envs.clone().filter(|&env| spec.tasks[spec.task_ids[env]].name == name).count()
         })?;
@@ -296,24 +299,73 @@ impl Builder {
                 let groups = groups.filter(|group| group.num_envs > 0);
                 Ok(Box::new(AtariVectorEnv::of_groups(groups, pool)?))
             }
-            Games::Registered(ids) => {
-                let copies = ids.iter().flat_map(|&id| std::iter::repeat_n(id, num_envs(id)));
-                let envs = registered(copies, self.settings.rescale_observations, length)?;
-                Ok(Box::new(PoolVectorEnv::new(envs, pool)?))
-            }
-            Games::Python(names) if names[0].starts_with(provided::PREFIX) => provided::build(names[0]),
-            #[cfg(not(unix))]
-            Games::Python(_) => anyhow::bail!("environments in Python are not supported on this system"),
-            #[cfg(unix)]
-            Games::Python(names) => {
-                let groups: Vec<(&str, usize)> = names.iter().map(|&name| (name, num_envs(name))).collect();
-                let workers = match self.settings.gymnasium.workers {
-                    0 => self.num_threads,
-                    workers => workers,
-                };
-                python::build(&groups, &self.settings.gymnasium, purpose, workers, batch_size)
+            Games::Tasks(ids) if ids[0].starts_with(provided::PREFIX) => provided::build(ids[0]),
+            Games::Tasks(ids) => {
+                let groups = ids.iter().map(|&id| (id, num_envs(id))).filter(|(_, num_envs)| *num_envs > 0);
+                self.build_tasks(&groups.collect::<Vec<_>>(), purpose, pool, length)
             }
         }
+    }
+
+    /// Builds environments of tasks, given the id and the number of each.
+    fn build_tasks(
+        &self,
+        groups: &[(&'static str, usize)],
+        purpose: Purpose,
+        pool: PoolOptions,
+        length: usize,
+    ) -> Result<Box<dyn Environments>> {
+        let (in_python, built_in): (Vec<_>, Vec<_>) =
+            groups.iter().copied().partition(|(id, _)| selection::is_in_python(id));
+        let padded = |length| {
+            let copies = built_in.iter().flat_map(|&(id, num_envs)| std::iter::repeat_n(id, num_envs));
+            registered(copies, self.settings.rescale_observations, length)
+        };
+        let Some((python_id, _)) = in_python.first() else {
+            return Ok(Box::new(PoolVectorEnv::new(padded(length)?, pool)?));
+        };
+        let own_length = padded(length)?.first().and_then(|(_, env)| length_of(env.observation_space()));
+        let python =
+            self.build_in_python(&in_python, purpose, pool.batch_size, own_length.unwrap_or(length))?;
+        let Some((id, _)) = built_in.first() else { return Ok(python) };
+        ensure!(
+            !self.settings.gymnasium.action_masks,
+            "environments.gymnasium.action_masks = true is not possible: {id} has no action masks"
+        );
+        let length = length_of(python.single_observation_space()).with_context(|| {
+            format!("{id} cannot be trained together with {python_id}, whose observations are images")
+        })?;
+        let built_in = PoolVectorEnv::new(padded(length)?, pool)?;
+        let ids: Vec<&str> = groups.iter().map(|&(id, _)| id).collect();
+        Ok(Box::new(Joined::new(vec![Box::new(built_in), python], &ids)))
+    }
+
+    /// Builds environments in Python, given the name and the number of each. Vectors of observations have at least
+    /// `length` elements.
+    #[cfg(unix)]
+    fn build_in_python(
+        &self,
+        groups: &[(&str, usize)],
+        purpose: Purpose,
+        batch_size: usize,
+        length: usize,
+    ) -> Result<Box<dyn Environments>> {
+        let workers = match self.settings.gymnasium.workers {
+            0 => self.num_threads,
+            workers => workers,
+        };
+        python::build(groups, &self.settings.gymnasium, purpose, workers, batch_size, length)
+    }
+
+    #[cfg(not(unix))]
+    fn build_in_python(
+        &self,
+        _: &[(&str, usize)],
+        _: Purpose,
+        _: usize,
+        _: usize,
+    ) -> Result<Box<dyn Environments>> {
+        anyhow::bail!("environments in Python are not supported on this system")
     }
 
     fn num_training_envs(&self) -> usize {

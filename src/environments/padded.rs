@@ -12,8 +12,7 @@ impl Padded {
     /// Pads the observations of `env` to `length` floats. Returns nothing if they are not vectors of floats or are
     /// longer.
     pub(super) fn new(env: BoxedEnv, length: usize) -> Option<Self> {
-        // The spaces of all tasks must be equal, so they have no bounds.
-        let space = Space::floats(length, f32::NEG_INFINITY, f32::INFINITY);
+        let space = unbounded(length);
         let row_bytes = env.observation_space().byte_len();
         (length_of(env.observation_space())? <= length).then_some(Self { env, space, row_bytes })
     }
@@ -31,6 +30,16 @@ pub(super) fn length_of(observations: &Space) -> Option<usize> {
         Space::Box { shape, dtype: rl_env::Dtype::F32, .. } if shape.len() == 1 => Some(shape[0]),
         _ => None,
     }
+}
+
+/// Returns the length of padded observations; `None` for all others.
+pub(super) fn padded_length(observations: &Space) -> Option<usize> {
+    length_of(observations).filter(|&length| *observations == unbounded(length))
+}
+
+/// The space of padded observations. Those of all tasks must be equal, so it has no bounds.
+fn unbounded(length: usize) -> Space {
+    Space::floats(length, f32::NEG_INFINITY, f32::INFINITY)
 }
 
 impl Env for Padded {

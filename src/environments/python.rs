@@ -12,13 +12,15 @@ use serde_json::Map;
 use super::{Environments, LONGEST_EPISODE, Purpose};
 use crate::config::GymnasiumSettings;
 
-/// Builds environments, given the name and the number of each.
+/// Builds environments, given the name and the number of each. Vectors of observations of different lengths are padded
+/// to the longest, and to at least `length` elements.
 pub(super) fn build(
     groups: &[(&str, usize)],
     settings: &GymnasiumSettings,
     purpose: Purpose,
     workers: usize,
     batch_size: usize,
+    length: usize,
 ) -> Result<Box<dyn Environments>> {
     let are_shown = purpose == Purpose::Showing;
     let mut options = settings.env_options(are_shown);
@@ -27,7 +29,6 @@ pub(super) fn build(
     }
     let groups: Vec<EnvGroup> = groups
         .iter()
-        .filter(|(_, num_envs)| *num_envs > 0)
         .map(|&(name, num_envs)| EnvGroup { name: name.to_owned(), num_envs, options: options.clone() })
         .collect();
     let workers = WorkerOptions {
@@ -37,6 +38,7 @@ pub(super) fn build(
         autoreset_mode: if are_shown { AutoresetMode::Disabled } else { AutoresetMode::SameStep },
         flatten: true,
         action_masks: settings.action_masks,
+        pad: Some(length),
         python: settings.python.clone(),
         definitions: settings.definitions.clone(),
         timeout: settings.timeout,

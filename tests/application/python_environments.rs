@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::play::{PLAIN, Terminal, screen};
 #[cfg(target_os = "linux")]
 use crate::program::is_alive;
-use crate::program::{self, ALE_TRAIN, Line, checkpoints, outcome, run, signal, wait_for};
+use crate::program::{self, ALE_TRAIN, Line, checkpoints, curves, outcome, run, signal, wait_for};
 use crate::python::python_with;
 
 /// Environments that cannot be pickled, that fail, that print, and that render frames.
@@ -52,6 +52,13 @@ class Evaluated(Corridor):
         if seed is not None and seed > 1000 and not os.path.exists("repaired"):
             raise RuntimeError("the evaluation collapsed")
         return super().reset(seed=seed, options=options)
+
+
+class Images(Corridor):
+    observation_space = gymnasium.spaces.Box(0, 255, (3, 40, 40), np.uint8)
+
+    def _observe(self):
+        return np.full((3, 40, 40), self.position, np.uint8)
 
 
 class Printing(Corridor):
@@ -169,6 +176,7 @@ fn a_killed_run_in_python_continues_bit_for_bit_with_another_number_of_workers()
     for settings in [
         "ppo --env gymnasium:CartPole-v1 --total-frames 20000",
         "ppo --env gymnasium:CartPole-v1 --total-frames 20000 --set environments.halves=true",
+        "ppo --games gym:MountainCar-v0,CartPole-v1,python:corridor:Corridor --total-frames 20000",
         "dqn --env python:corridor:Corridor --total-frames 20000 --set dqn.learning_starts=100",
         "sac --env gym:Pendulum-v1 --total-frames 4000 --set sac.learning_starts=100 --set sac.train_ratio=0.1",
     ] {
@@ -296,29 +304,44 @@ fn a_saved_state_leaves_no_trace_in_the_provenance() {
 fn a_fault_ends_the_run_with_a_checkpoint_of_the_learner() {
     let Some(modules) = Modules::new() else { return };
     for (index, (settings, fault, cause)) in [
-        ("ppo", "raise", "RuntimeError: the corridor collapsed"),
-        ("ppo --set environments.halves=true", "raise", "step 8 of the episode failed"),
-        ("ppo --set policy.lstm=8", "exit", "its worker process ended with exit status 3"),
-        ("ppo --set environments.halves=true", "exit", "its worker process ended with exit status 3"),
-        ("dqn --set dqn.learning_starts=100", "nan", "element 0 of the observation"),
-        ("pqn", "hang", "its worker process did not respond for 3 seconds"),
+        ("ppo --env python:envs:Failing", "raise", "RuntimeError: the corridor collapsed"),
+        (
+            "ppo --env python:envs:Failing --set environments.halves=true",
+            "raise",
+            "step 8 of the episode failed",
+        ),
+        (
+            "ppo --env python:envs:Failing --set policy.lstm=8",
+            "exit",
+            "worker process ended with exit status 3",
+        ),
+        ("ppo --env python:envs:Failing --set environments.halves=true", "exit", "ended with exit status 3"),
+        (
+            "ppo --games CartPole-v1,python:envs:Failing",
+            "exit",
+            "environment 4: python:envs:Failing (seed 8)",
+        ),
+        (
+            "dqn --env python:envs:Failing --set dqn.learning_starts=100",
+            "nan",
+            "element 0 of the observation",
+        ),
+        ("pqn --env python:envs:Failing", "hang", "its worker process did not respond for 3 seconds"),
     ]
     .into_iter()
     .enumerate()
     {
         let name = format!("run-{index}");
-        let (algorithm, settings) = settings.split_once(' ').unwrap_or((settings, ""));
         fs::write(modules.run("fault"), fault).expect("a file");
-        let line =
-            modules.train(&name, &format!("{algorithm} --env python:envs:Failing --total-frames 4096"));
-        let line = line.words(settings).words("--quiet").set("environments.gymnasium.timeout", 3);
+        let line = modules.train(&name, settings).words("--total-frames 4096 --quiet");
+        let line = line.set("environments.gymnasium.timeout", 3);
         let messages = line.fail(1);
         let expected = format!(
             "the learner is saved: continue with `ale-train resume {}`",
             modules.run(&name).display()
         );
         for part in [cause, "error: training failed: environment ", "python:envs:Failing (seed ", &expected] {
-            assert!(messages.contains(part), "{algorithm} {settings}: {messages}");
+            assert!(messages.contains(part), "{settings}: {messages}");
         }
         assert_eq!(messages.lines().count(), 1, "{messages}");
         let newest = checkpoints(&modules.run(&name)).pop().expect("a checkpoint");
@@ -394,6 +417,33 @@ fn children(process: u32) -> Vec<u32> {
     };
     let texts: Vec<String> = threads.map(of_thread).collect();
     texts.iter().flat_map(|text| text.split_whitespace()).map(|id| id.parse().expect("an id")).collect()
+}
+
+#[test]
+fn environments_share_a_network_with_each_other_and_with_built_in_tasks() {
+    let Some(modules) = Modules::new() else { return };
+    // Observations of 2, 4 and 1 elements; the built-in task is in the middle.
+    let games = ["gymnasium:MountainCar-v0", "CartPole-v1", "python:corridor:Corridor"];
+    let line = modules.train("run", &format!("ppo --games {} --total-frames 12000", games.join(",")));
+    let line = line.set("evaluation.episodes", 3).set("environments.game.CartPole-v1.total_frames", 1000);
+    let output = line.set(r#"environments.game."gymnasium:MountainCar-v0".num_envs"#, 2).stdout();
+    let scores = fs::read_to_string(modules.run("run").join("scores.json")).expect("scores");
+    for game in games {
+        assert!(output.contains(game) && scores.contains(game), "{game}: {output}, {scores}");
+    }
+    let curves = curves(&modules.run("run"));
+    let last = |tag: &str| curves.iter().rev().find_map(|record| record[tag].as_f64());
+    // Those with a budget rest after it. In each round, the others have two environments and four.
+    assert_eq!(last("charts/frames/CartPole-v1"), Some(1000.0));
+    let [car, corridor] =
+        [games[0], games[2]].map(|game| last(&format!("charts/frames/{game}")).expect("frames"));
+    assert_eq!(2.0 * car, corridor);
+    for game in &games[1..] {
+        assert!(last(&format!("charts/episodic_return/{game}")).is_some(), "{game}: {curves:?}");
+    }
+    let evaluate = run("eval run --episodes 2 --json --games").arg(games[2]).within(modules.directory.path());
+    let evaluated: Value = serde_json::from_str(&evaluate.stdout()).expect("JSON");
+    assert_eq!(evaluated["games"][0]["game"], games[2]);
 }
 
 /// Returns the first pixel of each frame of a GIF, after checking its size and its speed.
@@ -514,6 +564,17 @@ fn mistakes_are_one_sentence() {
         ("ppo --env python:corridor", 2, "does not name an environment"),
         ("sac --env python:corridor:Corridor", 2, "SAC needs a Box of bounded float32"),
         ("ppo --games pong,gym:CartPole-v1", 2, "cannot be trained together with pong"),
+        (
+            "ppo --games CartPole-v1,python:envs:Images",
+            2,
+            "python:envs:Images, whose observations are images",
+        ),
+        ("ppo --games CartPole-v1,gym:Pendulum-v1", 2, "gymnasium:Pendulum-v1"),
+        (
+            "ppo --games CartPole-v1,gym:CartPole-v1 --set environments.halves=true",
+            2,
+            "environments.halves = true is not possible with gymnasium:CartPole-v1, because other tasks do not run",
+        ),
         ("ppo --games LunarLander-v3", 2, "gymnasium:LunarLander-v3 would be an environment of Gymnasium"),
     ] {
         let messages = modules.train("run", settings).fail(status);

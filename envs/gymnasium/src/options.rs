@@ -92,6 +92,10 @@ pub struct WorkerOptions {
     /// [`Batch::action_masks`](rl_env::Batch::action_masks). For `Discrete(n)` it is an array of `n` numbers or truth
     /// values, for `MultiDiscrete` and `MultiBinary` the arrays of all choices in a tuple or one after the other.
     pub action_masks: bool,
+    /// If given, vectors of 32-bit floats with different spaces are padded with zeros to the longest one, so that their
+    /// environments can share batches. A number above 0 pads all vectors to at least this length. Their space then has
+    /// no bounds.
+    pub pad: Option<usize>,
     /// The Python interpreter. By default `bin/python` in the directory `$VIRTUAL_ENV`, if that is set, or else
     /// `python3` on the path.
     pub python: Option<PathBuf>,
@@ -116,6 +120,7 @@ impl Default for WorkerOptions {
             autoreset_mode: AutoresetMode::default(),
             flatten: false,
             action_masks: false,
+            pad: None,
             python: None,
             paths: Vec::new(),
             definitions: None,

@@ -131,6 +131,20 @@ impl Ring {
         row
     }
 
+    /// Fills the part of a row after its first `own_bytes` with zeros: another environment may have used the row
+    /// before.
+    pub(crate) fn pad(&mut self, row: usize, own_bytes: usize) {
+        let Sizes { row_bytes, batch_size, has_fixed_rows, .. } = self.sizes;
+        if own_bytes == row_bytes || !has_fixed_rows {
+            return;
+        }
+        let (batch, row) = (&mut self.batches[row / batch_size], row % batch_size);
+        batch.observations.row_mut(row)[own_bytes..].fill(0);
+        if batch.final_observations.rows() > 0 {
+            batch.final_observations.row_mut(row)[own_bytes..].fill(0);
+        }
+    }
+
     /// Receives the next batch, of these environments, and returns it. Its observations are complete; the caller fills
     /// in the other fields.
     pub(crate) fn receive(&mut self, envs: impl Iterator<Item = usize>) -> &mut Batch {

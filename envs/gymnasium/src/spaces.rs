@@ -86,6 +86,30 @@ fn bound(texts: &[String]) -> Result<Bound, ParseFloatError> {
     })
 }
 
+/// Pads observations as [`WorkerOptions::pad`](crate::WorkerOptions::pad) says, if all of them are vectors of 32-bit
+/// floats.
+pub(crate) fn pad(spaces: &mut [(Space, Space)], pad: Option<usize>) {
+    let Some(least) = pad else { return };
+    let are_equal = spaces.iter().all(|(observation, _)| *observation == spaces[0].0);
+    let lengths: Option<Vec<usize>> = spaces.iter().map(|(observation, _)| length_of(observation)).collect();
+    if let Some(longest) = lengths.and_then(|lengths| lengths.into_iter().max())
+        && (!are_equal || least > 0)
+    {
+        let padded = Space::floats(longest.max(least), f32::NEG_INFINITY, f32::INFINITY);
+        for (observation, _) in spaces {
+            observation.clone_from(&padded);
+        }
+    }
+}
+
+/// Returns the length of observations, if they are vectors of 32-bit floats.
+fn length_of(observation: &Space) -> Option<usize> {
+    match observation {
+        Space::Box { shape, dtype: Dtype::F32, .. } if shape.len() == 1 => Some(shape[0]),
+        _ => None,
+    }
+}
+
 /// Checks that environments, with their names, can share batches of observations and actions.
 pub(crate) fn check_spaces(names: &[String], spaces: &[(Space, Space)]) -> Result<(), BuildError> {
     let (expected, first_action) = &spaces[0];
@@ -184,6 +208,26 @@ mod tests {
         assert!(check([(floats.clone(), choice), continuous]).contains("cannot be mixed"));
         let none = (floats.clone(), Space::multi_discrete([]));
         assert!(check([none.clone(), none]).contains("without elements"));
+    }
+
+    #[test]
+    fn vectors_are_padded_if_they_differ_or_are_too_short() {
+        let spaces = |lengths: [usize; 2]| lengths.map(|n| (Space::floats(n, 0.0, 1.0), Space::discrete(2)));
+        let padded = |lengths, least| {
+            let mut spaces = spaces(lengths);
+            pad(&mut spaces, least);
+            spaces.map(|(observation, _)| observation)
+        };
+        let unbounded = |length| Space::floats(length, f32::NEG_INFINITY, f32::INFINITY);
+        assert_eq!(padded([2, 3], None), [2, 3].map(|n| Space::floats(n, 0.0, 1.0)));
+        assert_eq!(padded([3, 3], Some(0)), [3, 3].map(|n| Space::floats(n, 0.0, 1.0)));
+        assert_eq!(padded([2, 3], Some(0)), [3, 3].map(unbounded));
+        assert_eq!(padded([3, 3], Some(2)), [3, 3].map(unbounded));
+        assert_eq!(padded([2, 3], Some(5)), [5, 5].map(unbounded));
+        let mut images = [(Space::bytes([3, 40, 40]), Space::discrete(2))];
+        let before = images.clone();
+        pad(&mut images, Some(7));
+        assert_eq!(images, before);
     }
 
     #[test]

@@ -48,7 +48,8 @@ struct Worker {
     envs: Range<usize>,
     /// The requests that have not been answered, oldest first.
     requests: VecDeque<Request>,
-    reply: Option<Frame>,
+    /// The answer to a frame.
+    reply: Option<Result<Frame, Fault>>,
     /// The environments of the next request, as indices within the worker.
     indices: Vec<u32>,
     /// The environment that was running when the worker was last looked at.
@@ -227,8 +228,7 @@ impl Workers {
     /// Waits for the reply to a frame.
     pub(crate) fn reply(&mut self, index: usize) -> Result<Frame, Fault> {
         self.wait_until(|workers| workers.list[index].requests.is_empty())?;
-        let reply = self.list[index].reply.take();
-        reply.ok_or_else(|| self.failure.take().unwrap_or(Fault::Interrupted))
+        self.list[index].reply.take().unwrap_or(Err(Fault::Interrupted))
     }
 
     /// Returns the worker of an environment.
@@ -296,13 +296,20 @@ impl Workers {
         let Ok(Some(response)) = worker.process.receive() else { return Err(self.ended(index)) };
         let Some(request) = worker.requests.pop_front() else { return Ok(()) };
         worker.begin();
-        match response {
-            Response::Done => {}
-            Response::Reply(frame) => worker.reply = Some(frame),
+        let answer = match response {
+            Response::Done => None,
+            Response::Reply(frame) => Some(Ok(frame)),
             Response::Failed(fault) => {
                 let output = worker.process.last_lines();
-                self.failure.get_or_insert(Fault::Env { fault, output });
+                Some(Err(Fault::Env { fault, output }))
             }
+        };
+        match (&request, answer) {
+            (Request::Control, answer) => worker.reply = answer,
+            (_, Some(Err(fault))) => {
+                self.failure.get_or_insert(fault);
+            }
+            _ => {}
         }
         match request {
             Request::Control => {}

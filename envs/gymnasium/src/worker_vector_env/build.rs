@@ -21,7 +21,7 @@ use crate::memory::SharedMemory;
 use crate::name::{EnvName, Source};
 use crate::options::{BatchOrder, EnvGroup, EnvOptions, WorkerOptions, limit};
 use crate::ring::{Ring, Sizes};
-use crate::spaces::{SpacesReply, check_spaces, floats_of, index_tasks, most_options};
+use crate::spaces::{SpacesReply, check_spaces, floats_of, index_tasks, most_options, pad};
 use crate::workers::{Fault, Workers};
 
 /// The request to make environments.
@@ -97,7 +97,7 @@ impl WorkerVectorEnv {
     /// Starts workers and makes the environments of these groups, in their order.
     ///
     /// Environments may have different names, if their observations have the same space after conversion (see
-    /// [`WorkerOptions::flatten`]) and all actions are either discrete or continuous.
+    /// [`WorkerOptions::flatten`] and [`WorkerOptions::pad`]) and all actions are either discrete or continuous.
     pub fn new(groups: &[EnvGroup], options: &WorkerOptions) -> Result<Self, BuildError> {
         let groups = check_groups(groups)?;
         let num_envs = groups.last().map_or(0, |group| group.envs.end);
@@ -109,8 +109,10 @@ impl WorkerVectorEnv {
         let count = options.workers_for(num_envs);
         let workers = Workers::start(&python, count, num_envs, !has_fixed_rows, start_timeout);
         let mut workers = workers.map_err(|source| BuildError::Python { python: python.clone(), source })?;
-        let spaces = make_environments(&mut workers, &groups, options, &python)?;
+        let mut spaces = make_environments(&mut workers, &groups, options, &python)?;
         let names = names_of(&groups);
+        let own_bytes = spaces.iter().map(|(observation, _)| observation.byte_len()).collect();
+        pad(&mut spaces, options.pad);
         check_spaces(&names, &spaces)?;
         let observation_space = spaces[0].0.clone();
         let action_spaces: Vec<Space> = spaces.into_iter().map(|(_, action)| action).collect();
@@ -141,6 +143,7 @@ impl WorkerVectorEnv {
             mode,
             floats: floats_of(&observation_space),
             observation_space,
+            own_bytes,
             action_spaces,
             action_lens,
             tasks,

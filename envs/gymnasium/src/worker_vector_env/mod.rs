@@ -74,6 +74,8 @@ pub struct WorkerVectorEnv {
     observation_space: Space,
     /// The bytes of the floats in an observation, which must be finite.
     floats: Option<Range<usize>>,
+    /// The bytes of an observation of each environment, before the padding.
+    own_bytes: Vec<usize>,
     action_spaces: Vec<Space>,
     action_lens: Vec<usize>,
     tasks: Vec<String>,

@@ -186,6 +186,45 @@ fn steps_can_be_limited() {
 }
 
 #[test]
+fn vectors_of_different_lengths_are_padded_with_zeros() {
+    let Some(options) = options(2) else { return };
+    // Five and three values, in groups that take turns and so share rows.
+    let groups = [group(CORRIDOR, 2), group("python:sample_envs:short_corridor", 2)];
+    assert!(WorkerVectorEnv::new(&groups, &options).is_err());
+    for (pad, length) in [(0, 5), (8, 8)] {
+        for (batch_order, batch_size) in
+            [(BatchOrder::InTurn, 2), (BatchOrder::InTurn, 4), (BatchOrder::FirstCome, 1)]
+        {
+            let autoreset_mode = AutoresetMode::SameStep;
+            let options =
+                WorkerOptions { autoreset_mode, batch_order, batch_size, pad: Some(pad), ..options.clone() };
+            let mut envs = WorkerVectorEnv::new(&groups, &options).unwrap();
+            let found = traces(&mut envs, 60);
+            let alone = WorkerOptions { autoreset_mode, ..options.clone() };
+            let alone = WorkerOptions { batch_size: 0, pad: None, ..alone };
+            let corridors = traces(&mut make(CORRIDOR, 2, &alone), 60);
+            for (found, expected) in found.iter().zip(&corridors).flat_map(|(a, b)| a.iter().zip(b)) {
+                let padding = vec![0; 4 * (length - 5)];
+                assert_eq!(found.observation, [expected.observation.as_slice(), &padding].concat());
+                let [found, expected] = [found, expected].map(|row| row.final_observation.clone().unwrap());
+                assert_eq!(found, [expected.as_slice(), &padding].concat());
+            }
+            for row in found[2..].iter().flatten() {
+                for observation in [&row.observation, row.final_observation.as_ref().unwrap()] {
+                    assert_eq!(observation.len(), 4 * length);
+                    assert!(observation[12..].iter().all(|&byte| byte == 0));
+                    assert!(
+                        observation[..12]
+                            .chunks(4)
+                            .all(|bit| bit == 0_f32.to_ne_bytes() || bit == 1_f32.to_ne_bytes())
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn workers_may_have_unequal_parts() {
     let Some(options) = options(3) else { return };
     let envs = WorkerVectorEnv::new(&[group(CORRIDOR, 2)], &options).unwrap();

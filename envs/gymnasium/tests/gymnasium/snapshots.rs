@@ -125,6 +125,17 @@ fn environments_without_snapshots_say_why() {
 }
 
 #[test]
+fn the_first_environment_without_a_snapshot_is_named_whichever_worker_answers_first() {
+    let Some(options) = options(4) else { return };
+    let mut envs = make("python:sample_envs:Unpicklable", 8, &options);
+    envs.reset(ResetSeeds::From(1)).unwrap();
+    for _ in 0..30 {
+        assert_eq!(failure(envs.snapshot().unwrap_err()).0, 0);
+    }
+    play(&mut envs, &mut Pcg64::new(1), 5);
+}
+
+#[test]
 fn bad_snapshots_change_nothing() {
     let Some(options) = options(2) else { return };
     let mut envs = make("python:sample_envs:bits", 2, &options);

@@ -52,6 +52,11 @@ def corridor(**kwargs):
     return Random(spaces.Discrete(5, start=-2), spaces.Discrete(3, start=4), **kwargs)
 
 
+def short_corridor():
+    """Fewer observations than the corridor has, and the same actions."""
+    return Random(spaces.Discrete(3), spaces.Discrete(3))
+
+
 def mixed():
     """A dictionary of all kinds of observations, and actions of several choices that do not start at 0."""
     parts = {
