@@ -91,7 +91,7 @@ class Agent(nn.Module):  # type: ignore[misc]
         self.game_embedding = None if embedding is None else nn.Embedding(*embedding.shape)
         shape, torso = json.loads(metadata["observation_shape"]), json.loads(metadata["torso"])
         if not shape:
-            raise ValueError("the agent observes images beside other values, but only agents with one kind can be loaded")
+            raise ValueError("the agent observes images and other values, but only agents with one kind can be loaded")
         is_image = len(shape) == 3
         # The bytes of grids of symbols are not divided.
         self._largest_byte = 1.0 if is_image and torso == "small" else 255.0
