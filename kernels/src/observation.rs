@@ -100,9 +100,8 @@ impl ObservationLayout {
     /// Returns the number of bytes of one observation.
     pub fn row_bytes(self) -> usize {
         match self {
-            Self::Images { .. } | Self::Bytes { .. } => self.length(),
+            Self::Images { .. } | Self::Bytes { .. } | Self::Mixed { floats: 0, .. } => self.length(),
             Self::Floats { length } => length * size_of::<f32>(),
-            Self::Mixed { floats: 0, .. } => self.length(),
             Self::Mixed { floats, .. } => self.start_of_floats() + floats * size_of::<f32>(),
         }
     }

@@ -229,15 +229,12 @@ impl BatchReader {
         envs: &[usize],
     ) -> ReadRows {
         let Self { layout, device, .. } = self;
-        let (observations, tasks, packed) = match &self.on_device {
-            Some(on_device) => {
-                let (packed, tasks) = on_device.read(*layout, observations, envs, &self.task_ids, device);
-                (packed.unpack(*layout), tasks, Some(packed))
-            }
-            None => {
-                let tasks = RowTasks::new(envs.iter().map(|&env| self.task_ids[env]), &self.tasks, device);
-                (layout.tensor(observations.iter().copied(), device), tasks, None)
-            }
+        let (observations, tasks, packed) = if let Some(on_device) = &self.on_device {
+            let (packed, tasks) = on_device.read(*layout, observations, envs, &self.task_ids, device);
+            (packed.unpack(*layout), tasks, Some(packed))
+        } else {
+            let tasks = RowTasks::new(envs.iter().map(|&env| self.task_ids[env]), &self.tasks, device);
+            (layout.tensor(observations.iter().copied(), device), tasks, None)
         };
         ReadRows { observations, tasks: tasks.masked(masks.iter().copied()), packed }
     }

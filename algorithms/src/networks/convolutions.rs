@@ -33,7 +33,7 @@ pub(super) const NATURE: &[Kernels] = &[kernels(32, 8, 4), kernels(64, 4, 2), ke
 /// (<https://arxiv.org/abs/1906.05243>, appendix E).
 pub(super) const DATA_EFFICIENT: &[Kernels] = &[kernels(32, 5, 5), kernels(64, 5, 5)];
 
-/// The convolutions for MiniGrid of its documentation (`MinigridFeaturesExtractor`) and, without a pooling, of
+/// The convolutions for `MiniGrid` of its documentation (`MinigridFeaturesExtractor`) and, without a pooling, of
 /// `rl-starter-files`.
 const SMALL: &[Kernels] = &[kernels(16, 2, 1), kernels(32, 2, 1), kernels(64, 2, 1)];
 

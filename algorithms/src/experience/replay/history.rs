@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::action_element::ActionElement;
 use crate::experience::returns::{NStepReturn, n_step_return};
 
-/// The division of observations into frames: `stack` frames of `frame_bytes` bytes, the oldest first. The action mask of
+/// The division of observations into frames: `frames` frames of `frame_bytes` bytes, the oldest first. The action mask of
 /// an observation, of `mask_bytes` bytes, follows its last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stack {
-    pub(super) stack: usize,
+    pub(super) frames: usize,
     pub(super) frame_bytes: usize,
     /// 0 if there are no masks.
     pub(super) mask_bytes: usize,
@@ -22,7 +22,7 @@ impl Stack {
     }
 
     pub(super) fn row_bytes(self) -> usize {
-        self.stack * self.frame_bytes
+        self.frames * self.frame_bytes
     }
 }
 
@@ -51,7 +51,7 @@ impl FrameRing {
     pub(super) fn push(&mut self, row: &[u8], mask: &[u8], stack: Stack, bytes: &mut [u8]) -> u64 {
         let new = self.new_frames(row, mask, stack, bytes);
         let frame_bytes = stack.frame_bytes;
-        for frame in row.chunks_exact(frame_bytes).skip(stack.stack - new) {
+        for frame in row.chunks_exact(frame_bytes).skip(stack.frames - new) {
             let slot = &mut bytes[self.slot(self.written) * stack.slot_bytes()..][..stack.slot_bytes()];
             let (to, of_mask) = slot.split_at_mut(frame_bytes);
             to.copy_from_slice(frame);
@@ -66,11 +66,11 @@ impl FrameRing {
     /// end of the ring.
     fn new_frames(&self, row: &[u8], mask: &[u8], stack: Stack, bytes: &[u8]) -> usize {
         if self.written == 0 {
-            return stack.stack;
+            return stack.frames;
         }
-        let first = self.written - stack.stack as u64;
+        let first = self.written - stack.frames as u64;
         let continues_after = |new: &usize| {
-            let known = row.chunks_exact(stack.frame_bytes).take(stack.stack - new);
+            let known = row.chunks_exact(stack.frame_bytes).take(stack.frames - new);
             // An observation with another mask is another one.
             let has_mask = *new > 0 || self.mask(self.written, stack, bytes).starts_with(mask);
             has_mask
@@ -78,18 +78,18 @@ impl FrameRing {
                     .zip(known)
                     .all(|(frame, known)| self.frame(frame, stack, bytes) == known)
         };
-        (0..=stack.stack).find(continues_after).unwrap_or(stack.stack)
+        (0..=stack.frames).find(continues_after).unwrap_or(stack.frames)
     }
 
     /// Returns true if all frames of the observation at `position` are present.
     pub(super) fn holds(&self, position: u64, stack: Stack) -> bool {
-        let first = position.checked_sub(stack.stack as u64);
+        let first = position.checked_sub(stack.frames as u64);
         position <= self.written && first.is_some_and(|first| first + self.slots as u64 >= self.written)
     }
 
     /// Appends the observation at `position` to `row`.
     pub(super) fn read(&self, position: u64, stack: Stack, bytes: &[u8], row: &mut Vec<u8>) {
-        for frame in position - stack.stack as u64..position {
+        for frame in position - stack.frames as u64..position {
             row.extend_from_slice(self.frame(frame, stack, bytes));
         }
     }
@@ -319,7 +319,7 @@ impl<E: ActionElement> History<E> {
             && self.actions.len()
                 == (self.steps.len() + usize::from(self.begun.is_some())) * self.action_width
             && (self.oldest..=self.newest_end()).contains(&self.ready_end)
-            && (self.frames.written == 0 || self.frames.written >= stack.stack as u64)
+            && (self.frames.written == 0 || self.frames.written >= stack.frames as u64)
             && positions.all(|position| self.frames.holds(position, stack))
     }
 }

@@ -129,7 +129,7 @@ impl Shares {
                 least,
             });
         }
-        let slots = steps.iter().map(|&steps| slots(steps, stack.stack)).collect();
+        let slots = steps.iter().map(|&steps| slots(steps, stack.frames)).collect();
         Ok(Self { steps, slots })
     }
 }
@@ -144,13 +144,13 @@ fn slots(steps: usize, stack: usize) -> usize {
 
 /// Returns the division of observations into frames, for action masks of `mask_bytes` bytes.
 fn stack_of(layout: ObservationLayout, mask_bytes: usize) -> Stack {
-    let (stack, frame_bytes) = match layout {
+    let (frames, frame_bytes) = match layout {
         ObservationLayout::Images { channels, height, width } => (channels, height * width),
         ObservationLayout::Bytes { .. }
         | ObservationLayout::Floats { .. }
         | ObservationLayout::Mixed { .. } => (1, layout.row_bytes()),
     };
-    Stack { stack, frame_bytes, mask_bytes }
+    Stack { frames, frame_bytes, mask_bytes }
 }
 
 /// Returns the number of bytes of a frame, of which observations are stacks.
