@@ -49,6 +49,10 @@ CONTINUOUS = {
     "mountaincar-continuous-sac": None,
 }
 # The runs of one network on several tasks, and the preset of the runs on each task alone.
+IN_PYTHON = ["box2d-ppo", "minigrid-ppo"]
+# One run of a million steps on LunarLander-v2, with the standard deviation over its episodes:
+# github.com/DLR-RM/rl-baselines3-zoo 0088472, benchmark.md.
+RL_ZOO = {"gymnasium:LunarLander-v3": "242.1 ± 31.8, on v2"}
 TOGETHER = "mujoco-ppo-three-tasks-s*"
 ALONE = "mujoco-ppo"
 # The arguments with which toy texts were trained, and the names of the runs.
@@ -158,6 +162,17 @@ def continuous_lines(published):
             yield f"| {' | '.join(cells)} |"
 
 
+def in_python_lines():
+    """Returns a row for each environment in Python."""
+    yield "| environment | preset | return | seeds | random player | rl-zoo |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for preset in IN_PYTHON:
+        for game, results in runs_of_games(preset):
+            random_player = number(statistics.fmean(means(results, "random")))
+            cells = [game.rsplit(":", 1)[-1], f"`{preset}`", spread(means(results, "agent")), str(len(results))]
+            yield f"| {' | '.join([*cells, random_player, RL_ZOO.get(game, '-')])} |"
+
+
 def together_lines():
     """Returns a row for each task that one network learned together with others."""
     yield "| task | one network for all | one network per task | random player |"
@@ -241,6 +256,7 @@ def tables_of_pages(program):
         atari_100k.lines(listed(program, "--games", "atari100k"), published_scores()["scores"]),
         continuous_lines(published_scores()),
         together_lines(),
+        in_python_lines(),
         toy_text_lines(best_scores),
     ]
     return {PAGE: evidence, INDEX: [index.run_lines(), index.learner_lines()]}

@@ -26,8 +26,8 @@ def run_name(preset, game, seed):
 
 
 def short(game):
-    """Returns the id of a game without its version, in lower case."""
-    return game.rsplit("-v", 1)[0].lower()
+    """Returns the id of a game without its package and its version, in lower case."""
+    return game.rsplit(":", 1)[-1].rsplit("-v", 1)[0].lower()
 
 
 def is_kept(tag):
