@@ -134,4 +134,4 @@ pub use limits::MAX_NUM_ENVS;
 pub use name::{EnvName, NameError};
 pub use options::{BatchOrder, EnvGroup, EnvOptions, WorkerOptions, WrapperOptions};
 #[cfg(unix)]
-pub use worker_vector_env::{RgbFrame, WorkerVectorEnv};
+pub use worker_vector_env::{RgbFrame, WorkerVectorEnv, join_snapshots, part_of_snapshot};
