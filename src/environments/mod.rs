@@ -8,6 +8,7 @@ mod python;
 mod registered;
 mod share;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, PoweredGame, RgbImage};
@@ -71,6 +72,16 @@ pub(crate) trait Environments: VectorEnv {
     /// instead of restored.
     fn lost_state(&self, _snapshot: &[u8]) -> Option<String> {
         None
+    }
+
+    /// Joins the snapshots of the parts of all processes, in the order of their environments.
+    fn join_snapshots(&self, parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
+        vector::join_snapshots(parts)
+    }
+
+    /// Returns the part of a snapshot that belongs to some environments.
+    fn part_of_snapshot(&self, snapshot: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
+        vector::part_of_snapshot(snapshot, envs)
     }
 
     /// Returns true if an environment has failed in a step. From then on `recv` returns no results of environments: the
@@ -256,12 +267,13 @@ impl Builder {
             !self.settings.take_turns(),
             "environments.halves = true is not possible with several processes"
         );
+        let in_python = self.games.in_python();
         ensure!(
-            self.games.in_python().is_empty(),
-            "environments in Python cannot be trained by several processes"
+            in_python.is_empty() || in_python.len() == self.games.names().len(),
+            "{} cannot be trained by several processes together with tasks that do not run in Python",
+            in_python[0]
         );
-        let one_of_each = self.build_some(Purpose::Training, 0, 0, |_| 1)?;
-        let spec = self.spec(one_of_each.as_ref())?;
+        let spec = self.spec(self.build_some(Purpose::Training, 0, 0, |_| 1)?.as_ref())?;
         let num_envs = |task: usize| self.settings.num_envs_of(&spec.tasks[task].name);
         let task_ids = (0..spec.tasks.len()).flat_map(|task| std::iter::repeat_n(task, num_envs(task)));
         let spec = VectorSpec { task_ids: task_ids.collect(), ..spec };

@@ -1,5 +1,7 @@
 //! Environments in Python.
 
+use std::ops::Range;
+
 use ale::RgbImage;
 use anyhow::Result;
 use gymnasium_workers::{BatchOrder, EnvGroup, RgbFrame, WorkerOptions, WorkerVectorEnv, WrapperOptions};
@@ -86,6 +88,12 @@ enum Snapshot {
     State(Vec<u8>),
     /// The reason why there is none.
     Lost(String),
+}
+
+impl Snapshot {
+    fn read(bytes: &[u8]) -> Result<Self, VectorError> {
+        snapshot::decode(bytes).map_err(|error| VectorError::BadSnapshot(error.to_string()))
+    }
 }
 
 impl PythonEnvironments {
@@ -219,7 +227,7 @@ impl VectorEnv for PythonEnvironments {
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<&Batch, VectorError> {
-        match snapshot::decode(bytes).map_err(|error| VectorError::BadSnapshot(error.to_string()))? {
+        match Snapshot::read(bytes)? {
             Snapshot::State(state) => self.envs.restore(&state)?,
             Snapshot::Lost(reason) => return Err(VectorError::BadSnapshot(reason)),
         };
@@ -263,10 +271,29 @@ impl Environments for PythonEnvironments {
     }
 
     fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
-        match snapshot::decode(snapshot) {
+        match Snapshot::read(snapshot) {
             Ok(Snapshot::Lost(reason)) => Some(reason),
             _ => None,
         }
+    }
+
+    fn join_snapshots(&self, parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
+        let mut states = Vec::new();
+        for part in parts {
+            match Snapshot::read(part)? {
+                Snapshot::State(state) => states.push(state),
+                lost @ Snapshot::Lost(_) => return Ok(snapshot::encode(&lost)),
+            }
+        }
+        Ok(snapshot::encode(&Snapshot::State(gymnasium_workers::join_snapshots(&states)?)))
+    }
+
+    fn part_of_snapshot(&self, bytes: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
+        let part = match Snapshot::read(bytes)? {
+            Snapshot::State(state) => Snapshot::State(gymnasium_workers::part_of_snapshot(&state, envs)?),
+            lost @ Snapshot::Lost(_) => lost,
+        };
+        Ok(snapshot::encode(&part))
     }
 
     fn has_failed(&self) -> bool {

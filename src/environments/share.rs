@@ -97,7 +97,8 @@ impl VectorEnv for Share {
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
-        self.local.restore(&vector::part_of_snapshot(snapshot, self.envs.clone())?)?;
+        let part = self.local.part_of_snapshot(snapshot, self.envs.clone())?;
+        self.local.restore(&part)?;
         Ok(self.update_batch())
     }
 }
@@ -110,6 +111,18 @@ impl Environments for Share {
 
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError> {
         self.local.screen(env - self.envs.start)
+    }
+
+    fn unsaved(&self) -> Option<String> {
+        self.local.unsaved()
+    }
+
+    fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
+        self.local.lost_state(snapshot)
+    }
+
+    fn join_snapshots(&self, parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
+        self.local.join_snapshots(parts)
     }
 
     /// Has no effect on environments of other processes.

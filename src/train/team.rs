@@ -132,10 +132,10 @@ impl Team {
     }
 
     /// Returns the snapshot of the environments of all processes, each of which calls this.
-    pub(super) fn snapshot(&self, local: &dyn Environments) -> Result<Vec<u8>> {
-        let local = local.snapshot()?;
+    pub(super) fn snapshot(&self, environments: &dyn Environments) -> Result<Vec<u8>> {
+        let local = environments.snapshot()?;
         let Some(peers) = self.peers else { return Ok(local) };
-        Ok(vector::join_snapshots(&peers.gather(&local)?)?)
+        Ok(environments.join_snapshots(&peers.gather(&local)?)?)
     }
 }
 

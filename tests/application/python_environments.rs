@@ -479,7 +479,8 @@ fn a_video_has_the_frames_of_an_episode_up_to_its_end() {
         for (step, &[_, shown, constant]) in (1..).zip(&pixels) {
             assert_eq!((shown, constant), (step, 7), "{name}: {pixels:?}");
         }
-        // The end of the corridor is 10; episodes are truncated after 50 steps. Each step costs 1, and the end gives 10.
+        // The end of the corridor is 10; episodes are truncated after 50 steps. Each step costs 1, and the end gives
+        // 10.
         assert!(position == 200 || steps == 50, "{name}: {pixels:?}");
         let score = if position == 200 { 11 - steps as i64 } else { -(steps as i64) };
         assert_eq!(said, format!("score {score} after {steps} steps, in video.gif\n"), "{name}");

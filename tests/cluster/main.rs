@@ -5,6 +5,8 @@
 mod failures;
 #[path = "../program/mod.rs"]
 mod program;
+#[path = "../application/python.rs"]
+mod python;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -16,7 +18,8 @@ use safetensors::SafeTensors;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use program::{ALE_TRAIN, Line, checkpoints, outcome, signal, succeed};
+use program::{ALE_TRAIN, Line, checkpoints, outcome, signal, succeed, wait_for};
+use python::python_with;
 
 /// Three games with different numbers of environments, so that shard boundaries fall within games and one game ends
 /// early.
@@ -167,6 +170,36 @@ fn dqn_on_images_learns_the_same() {
 #[test]
 fn sac_learns_the_same() {
     learns_the_same(SAC);
+}
+
+#[test]
+fn environments_in_python_learn_the_same() {
+    let Some(python) = python_with("gymnasium") else { return };
+    let temp = TempDir::new().expect("a directory");
+    let run = |name: &str| temp.path().join(name);
+    // Observations of different lengths, and shard boundaries within the environments of a task.
+    let games = "ppo --games gymnasium:CartPole-v1,gymnasium:Acrobot-v1 --num-envs 5 --total-frames 4000";
+    let line = |name: &str| {
+        let line =
+            training(&run(name), games).set("ppo.num_steps", 32).set("checkpoints.interval_frames", 1000);
+        line.set("environments.gymnasium.python", &python)
+    };
+    for processes in [1, 2, 4] {
+        succeed(&mut job(processes, &line(&processes.to_string())));
+    }
+    line("alone").set("distributed.shards", 8).succeed();
+    // A run of two processes that is killed, and continued by four.
+    let mut killed =
+        job(2, &line("parts")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a job");
+    wait_for(&mut killed, "checkpoint", || !checkpoints(&run("parts")).is_empty());
+    signal(killed.id(), "-TERM");
+    killed.wait().expect("the job ends");
+    succeed(&mut resume(4, &run("parts")));
+    // The state of an episode has its duration, so environments are not compared.
+    let expected = outcome(&run("2")).0;
+    for name in ["1", "4", "alone", "parts"] {
+        assert!(outcome(&run(name)).0 == expected, "the learner of {name}");
+    }
 }
 
 #[test]

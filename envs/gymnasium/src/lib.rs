@@ -141,4 +141,4 @@ pub use process::PROGRAM as WORKER;
 #[cfg(unix)]
 pub use spaces::described_spaces;
 #[cfg(unix)]
-pub use worker_vector_env::{RgbFrame, WorkerVectorEnv};
+pub use worker_vector_env::{RgbFrame, WorkerVectorEnv, join_snapshots, part_of_snapshot};

@@ -7,6 +7,7 @@ mod send;
 mod snapshot;
 
 pub use render::RgbFrame;
+pub use snapshot::{join_snapshots, part_of_snapshot};
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};

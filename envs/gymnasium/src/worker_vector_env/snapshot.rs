@@ -141,14 +141,7 @@ impl WorkerVectorEnv {
     /// Decodes a state and checks that it fits these environments.
     fn decode(&self, bytes: &[u8]) -> Result<VectorState, VectorError> {
         let bad = |reason: String| Err(VectorError::BadSnapshot(reason));
-        let state: VectorState = match snapshot::decode(bytes) {
-            Ok(state) => state,
-            Err(EnvError::BadSnapshot(reason)) => return bad(reason),
-            Err(error) => return bad(error.to_string()),
-        };
-        if state.version != VERSION {
-            return bad(format!("its format is {}, but must be {VERSION}", state.version));
-        }
+        let state = VectorState::read(bytes)?;
         if state.mode != self.mode {
             return bad(format!("its autoreset mode is {:?}, but must be {:?}", state.mode, self.mode));
         }
@@ -173,6 +166,61 @@ impl WorkerVectorEnv {
         }
         Ok(state)
     }
+}
+
+impl VectorState {
+    /// Reads a state of this format.
+    fn read(bytes: &[u8]) -> Result<Self, VectorError> {
+        let state: Self = snapshot::decode(bytes).map_err(|error| match error {
+            EnvError::BadSnapshot(reason) => VectorError::BadSnapshot(reason),
+            error => VectorError::BadSnapshot(error.to_string()),
+        })?;
+        if state.version != VERSION {
+            let reason = format!("its format is {}, but must be {VERSION}", state.version);
+            return Err(VectorError::BadSnapshot(reason));
+        }
+        Ok(state)
+    }
+
+    /// Returns the environments, which must be in order.
+    fn envs_in_order(self) -> Result<Vec<SavedEnv>, VectorError> {
+        if self.envs.iter().map(|env| env.env_id).eq(0..self.envs.len()) {
+            return Ok(self.envs);
+        }
+        Err(VectorError::BadSnapshot("its environments must be in order".to_owned()))
+    }
+}
+
+/// Joins snapshots of several vector environments, each of whose batches hold all environments, into the snapshot of a
+/// single vector environment with all their environments in this order.
+pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
+    let bad = |reason: &str| VectorError::BadSnapshot(reason.to_owned());
+    let states = parts.iter().map(|part| VectorState::read(part)).collect::<Result<Vec<_>, _>>()?;
+    let mode = states.first().ok_or_else(|| bad("none was given"))?.mode;
+    if states.iter().any(|state| state.mode != mode) {
+        return Err(bad("different autoreset modes cannot be joined"));
+    }
+    let mut envs = Vec::new();
+    for state in states {
+        let first = envs.len();
+        let renumbered = |env: SavedEnv| SavedEnv { env_id: first + env.env_id, ..env };
+        envs.extend(state.envs_in_order()?.into_iter().map(renumbered));
+    }
+    Ok(snapshot::encode(&VectorState { version: VERSION, mode, envs }))
+}
+
+/// Returns the part of a snapshot that belongs to some environments, for a vector environment that has only these. The
+/// snapshot must come from a vector environment whose batches hold all environments.
+pub fn part_of_snapshot(snapshot: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
+    let state = VectorState::read(snapshot)?;
+    let (version, mode, all) = (state.version, state.mode, state.envs_in_order()?);
+    if all.len() < envs.end {
+        let reason = format!("it must contain at least {} environments", envs.end);
+        return Err(VectorError::BadSnapshot(reason));
+    }
+    let part = all.into_iter().skip(envs.start).take(envs.len());
+    let part = part.map(|env| SavedEnv { env_id: env.env_id - envs.start, ..env }).collect();
+    Ok(snapshot::encode(&VectorState { version, mode, envs: part }))
 }
 
 /// Returns the state of every environment, pickled.

@@ -1,7 +1,7 @@
 //! Snapshots of environments that can be pickled.
 
-use gymnasium_workers::{BatchOrder, WorkerOptions, WorkerVectorEnv};
-use rl_env::{AutoresetMode, Pcg64, ResetSeeds, VectorEnv, VectorError};
+use gymnasium_workers::{BatchOrder, WorkerOptions, WorkerVectorEnv, join_snapshots, part_of_snapshot};
+use rl_env::{Actions, AutoresetMode, Pcg64, ResetSeeds, VectorEnv, VectorError};
 
 use crate::support::{Row, draw, draw_for, failure, group, make, options, rows};
 
@@ -102,6 +102,36 @@ fn first_come_batches_have_snapshots() {
     let expected = rows(envs.batch());
     play(&mut envs, &mut Pcg64::new(3), 20);
     assert_eq!(rows(envs.restore(&again).unwrap()), expected);
+}
+
+#[test]
+fn snapshots_of_parts_are_joined_and_taken_apart() {
+    let Some(options) = options(1) else { return };
+    let mut parts = [3, 1].map(|num_envs| make("gymnasium:CartPole-v1", num_envs, &options));
+    let mut whole = make("gymnasium:CartPole-v1", NUM_ENVS, &options);
+    parts[0].reset(ResetSeeds::From(5)).unwrap();
+    parts[1].reset(ResetSeeds::From(8)).unwrap();
+    let expected: Vec<Row> = {
+        whole.reset(ResetSeeds::From(5)).unwrap();
+        let [first, second] = parts.each_mut();
+        for step in 0..40 {
+            whole.step(Actions::Discrete(&[step % 2; NUM_ENVS])).unwrap();
+            first.step(Actions::Discrete(&[step % 2; 3])).unwrap();
+            second.step(Actions::Discrete(&[step % 2])).unwrap();
+        }
+        rows(whole.batch())
+    };
+    let snapshots = parts.each_ref().map(|part| part.snapshot().unwrap());
+    let joined = join_snapshots(&snapshots).unwrap();
+    whole.reset(ResetSeeds::From(0)).unwrap();
+    assert_eq!(rows(whole.restore(&joined).unwrap()), expected);
+    for (part, envs) in parts.iter_mut().zip([0..3, 3..4]) {
+        part.reset(ResetSeeds::From(0)).unwrap();
+        let found = rows(part.restore(&part_of_snapshot(&joined, envs.clone()).unwrap()).unwrap());
+        assert_eq!(found, expected[envs]);
+    }
+    assert!(part_of_snapshot(&joined, 2..5).is_err());
+    assert!(join_snapshots(&[]).is_err() && join_snapshots(&[joined, vec![1]]).is_err());
 }
 
 #[test]
