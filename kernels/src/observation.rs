@@ -53,8 +53,8 @@ pub enum ObservationLayout {
         /// The number of floats.
         length: usize,
     },
-    /// Images one after the other, each as [`Images`](Self::Images), and a vector of floats at the next multiple of four
-    /// bytes.
+    /// Images one after the other, each as [`Images`](Self::Images), and a vector of floats at the next multiple of
+    /// four bytes.
     Mixed {
         /// The images; those after the last one are empty.
         images: [ImageShape; MAX_IMAGES],

@@ -47,11 +47,12 @@ settings! {
         pub(crate) wrappers: Wrappers = Wrappers::default(); fixed "the checkpoint has the state of each environment",
         /// A file with definitions of environments that no module has, which the Python package writes.
         pub(crate) definitions: Option<PathBuf> = None,
-        /// The number of consecutive observations that are one observation of the agent, the newest last: outside of the
-        /// wrappers, `gymnasium.wrappers.FrameStackObservation`.
+        /// The number of consecutive observations that are one observation of the agent, the newest last: outside of
+        /// the wrappers, `gymnasium.wrappers.FrameStackObservation`.
         pub(crate) frame_stack: u32 = 1 => between(1.0, ale::MAX_STACK_NUM as f64); fixed "the network was trained on other observations",
-        /// True if actions are restricted by `info["action_mask"]`, which every reset and step of every environment must
-        /// then have: zeros and ones, for each option of a `Discrete` space or of each choice of a `MultiDiscrete` one.
+        /// True if actions are restricted by `info["action_mask"]`, which every reset and step of every environment
+        /// must then have: zeros and ones, for each option of a `Discrete` space or of each choice of a `MultiDiscrete`
+        /// one.
         pub(crate) action_masks: bool = false; fixed "the network was trained with masks or without",
         /// The number of steps after which an episode is truncated, instead of the registered one.
         pub(crate) max_episode_steps: Option<u32> = None => at_least(1.0); fixed "the checkpoint has the state of each environment",

@@ -102,8 +102,8 @@ impl Policy {
         Ok(batch.env_ids.iter().zip(self.values_with_noise(batch, None)?).map(of_env).collect())
     }
 
-    /// Returns the values of the options of each environment's choices, with the given noise: minus infinity for options
-    /// that a mask does not allow.
+    /// Returns the values of the options of each environment's choices, with the given noise: minus infinity for
+    /// options that a mask does not allow.
     pub(crate) fn values_with_noise(
         &self,
         batch: &Batch,

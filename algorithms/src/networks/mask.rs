@@ -14,8 +14,8 @@ pub fn illegal_actions(counts: &[usize], max_actions: usize, device: &Device) ->
     Tensor::from_data(TensorData::new(mask, [counts.len(), max_actions]), device)
 }
 
-/// Returns the mask of the options that the action masks of some rows do not allow, `[rows, max_actions]`. An action mask
-/// has a byte for each option, 1 if it is allowed, and may be followed by others.
+/// Returns the mask of the options that the action masks of some rows do not allow, `[rows, max_actions]`. An action
+/// mask has a byte for each option, 1 if it is allowed, and may be followed by others.
 pub(super) fn forbidden_options(masks: &[&[u8]], max_actions: usize, device: &Device) -> Tensor<2, Bool> {
     let is_forbidden = |mask: &&[u8], option: usize| mask.get(option) != Some(&1);
     let of_row = |mask| (0..max_actions).map(move |option| is_forbidden(mask, option));

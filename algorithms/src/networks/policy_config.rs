@@ -57,11 +57,11 @@ settings! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct PolicyConfig {
-        /// The convolutional torso for each image of an observation. `nature` has three convolutions (Mnih et al. 2015), `impala`
-        /// fifteen in residual blocks (Espeholt et al. 2018), `data_efficient` two with large strides (van Hasselt et
-        /// al. 2019). `small` has three with 2 x 2 kernels for grids of symbols such as MiniGrid's, whose bytes it does
-        /// not divide by 255. Images with a side of less than 36 pixels have it too, unless `impala` is set. Vectors go
-        /// through fully connected layers instead.
+        /// The convolutional torso for each image of an observation. `nature` has three convolutions (Mnih et al.
+        /// 2015), `impala` fifteen in residual blocks (Espeholt et al. 2018), `data_efficient` two with large strides
+        /// (van Hasselt et al. 2019). `small` has three with 2 x 2 kernels for grids of symbols such as MiniGrid's,
+        /// whose bytes it does not divide by 255. Images with a side of less than 36 pixels have it too, unless
+        /// `impala` is set. Vectors go through fully connected layers instead.
         pub torso: TorsoKind = TorsoKind::Nature; fixed "the shape of the network depends on it",
         /// Multiplier of the number of channels of the convolutions.
         pub width: f64 = 1.0 => above(0.0).up_to(64.0); fixed "the shape of the network depends on it",

@@ -88,8 +88,8 @@ impl RowTasks {
         Self { forbidden: Some(forbidden), ..self }
     }
 
-    /// Returns the mask of the columns beyond the outputs of each row's task, and of the options that its action mask does
-    /// not allow, `[rows, max_outputs]`.
+    /// Returns the mask of the columns beyond the outputs of each row's task, and of the options that its action mask
+    /// does not allow, `[rows, max_outputs]`.
     pub fn illegal(&self) -> Tensor<2, Bool> {
         match &self.forbidden {
             Some(forbidden) => self.illegal.clone().bool_or(forbidden.clone()),

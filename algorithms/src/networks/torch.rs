@@ -1,9 +1,9 @@
 //! Weights with the names and axis order of PyTorch modules like `CleanRL`'s.
 //!
-//! In PyTorch the outputs of a layer come first and the channels of an image come before its rows; here both
-//! come last. All layers up to the head form an `nn.Sequential` called `network`, whose indices also count
-//! normalisations, activations and the flattening of images. The layers of a second image and more are sequences called
-//! `further.0` and so on; the features of these images keep their channels last, and the floats beside images follow them.
+//! In PyTorch the outputs of a layer come first and the channels of an image come before its rows; here both come last.
+//! All layers up to the head form an `nn.Sequential` called `network`, whose indices also count normalisations,
+//! activations and the flattening of images. The layers of a second image and more are sequences called `further.0` and
+//! so on; the features of these images keep their channels last, and the floats beside images follow them.
 
 use burn::module::Module;
 

@@ -268,7 +268,8 @@ impl JointActions {
         })
     }
 
-    /// Draws an action uniformly at random among those whose options are allowed, with one random number for each choice.
+    /// Draws an action uniformly at random among those whose options are allowed, with one random number for each
+    /// choice.
     /// `is_allowed` is called with output columns, and allows at least one option of each choice.
     pub(crate) fn random_among(&self, is_allowed: impl Fn(usize) -> bool, rng: &mut impl Rng) -> Vec<i32> {
         self.walk(|_, edges| {

@@ -31,10 +31,10 @@
 //! | others | not supported | not supported |
 //!
 //! Vectors of observations equal those of `gymnasium.spaces.flatten`, rounded to 32 bits. With
-//! [`WorkerOptions::flatten`], observations become what learners need: such vectors, or images with channels first. With
-//! [`WorkerOptions::pad`], vectors of different lengths are padded with zeros, so that they can share batches. Integer
-//! actions count from 0: the worker adds `start`. Floats are converted to the type and shape of the space, and are not
-//! clipped.
+//! [`WorkerOptions::flatten`], observations become what learners need: such vectors, or images with channels first.
+//! With [`WorkerOptions::pad`], vectors of different lengths are padded with zeros, so that they can share batches.
+//! Integer actions count from 0: the worker adds `start`. Floats are converted to the type and shape of the space, and
+//! are not clipped.
 //!
 //! An observation with a wrong shape, or with a type that NumPy does not convert with `casting="same_kind"`, is an
 //! error, as it is in `SyncVectorEnv`. So are NaN and infinite values in floating-point observations, rewards that are

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::action_element::ActionElement;
 use crate::experience::returns::{NStepReturn, n_step_return};
 
-/// The division of observations into frames: `frames` frames of `frame_bytes` bytes, the oldest first. The action mask of
-/// an observation, of `mask_bytes` bytes, follows its last frame.
+/// The division of observations into frames: `frames` frames of `frame_bytes` bytes, the oldest first. The action mask
+/// of an observation, of `mask_bytes` bytes, follows its last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stack {
     pub(super) frames: usize,

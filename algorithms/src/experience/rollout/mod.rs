@@ -261,8 +261,8 @@ impl Rollout {
         (0..self.num_envs).flat_map(entries).collect()
     }
 
-    /// Returns the observations of all steps that have begun, with their action masks. Observations are stacks of frames
-    /// of `frame_bytes` bytes.
+    /// Returns the observations of all steps that have begun, with their action masks. Observations are stacks of
+    /// frames of `frame_bytes` bytes.
     pub(crate) fn packed_observations(&self, frame_bytes: usize) -> PackedObservations {
         let rows = self.begun().into_iter().map(|entry| self.row(entry));
         PackedObservations::new(rows, self.packed_frame_bytes(frame_bytes))
@@ -273,8 +273,8 @@ impl Rollout {
         if self.mask_bytes > 0 { self.row_bytes } else { frame_bytes }
     }
 
-    /// Restores the observations of a rollout that was deserialised, with masks of `mask_bytes` bytes. Returns `None` if
-    /// they do not fit its steps.
+    /// Restores the observations of a rollout that was deserialised, with masks of `mask_bytes` bytes. Returns `None`
+    /// if they do not fit its steps.
     pub(crate) fn restore_observations(
         &mut self,
         packed: &PackedObservations,
