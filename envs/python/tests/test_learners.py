@@ -220,7 +220,7 @@ def test_exceptions_of_a_callback_are_raised_after_a_checkpoint(tmp_path):
     [
         ({"learning_rat": 1e-3}, "learning_rat is not a setting of ppo; did you mean ppo.learning_rate?"),
         ({"learning_rate": -1}, "ppo.learning_rate"),
-        ({"policy": {"hiden_size": 1}}, "did you mean 'policy.hidden_size'?"),
+        ({"policy": {"hidden_sizes": 1}}, "did you mean 'policy.hidden_size'?"),
         ({"preset": "fats-ppo"}, "fast-ppo"),
     ],
 )
