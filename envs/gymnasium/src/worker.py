@@ -543,10 +543,12 @@ def import_packages():
     """Imports NumPy and Gymnasium."""
     global np, gymnasium, spaces, cloudpickle
     try:
-        import cloudpickle
         import gymnasium
         import numpy as np
         from gymnasium import spaces
+
+        # Gymnasium depends on it.
+        import cloudpickle
     except ModuleNotFoundError as error:
         raise BuildFailed(kind="module", module=error.name) from error
     if int(gymnasium.__version__.split(".")[0]) < 1:
