@@ -48,7 +48,7 @@ impl RandomEnvs {
     }
 
     /// Returns true if the masks allow these actions, one for each environment. Without masks, all are allowed.
-    pub(super) fn allow(&self, actions: Actions<'_>) -> bool {
+    pub(crate) fn allow(&self, actions: Actions<'_>) -> bool {
         let (Some(mut rest), true) = (actions.discrete(), self.batch.has_action_masks()) else { return true };
         (0..self.batch.len()).all(|env| {
             let (own, others) = rest.split_at(self.spec.actions(env).num_choices());

@@ -4,13 +4,6 @@ use burn::tensor::Tensor;
 use super::norm::ImageNorm;
 use super::{Conv, Initializer, PolicyConfig};
 
-/// The smallest height and width of a picture: the last convolution of [`NATURE`] might have no output on a smaller
-/// one.
-pub const MIN_PICTURE_SIDE: usize = 36;
-
-/// The smallest height and width of an image, for the convolutions of [`SMALL`].
-pub(super) const MIN_SMALL_SIDE: usize = 4;
-
 /// The height and width from which small images have the convolutions of [`STRIDED`], so that the number of features
 /// stays below about ten thousand.
 const MIN_STRIDED_SIDE: usize = 16;

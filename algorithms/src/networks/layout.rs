@@ -1,8 +1,14 @@
 use kernels::{ImageShape, MAX_IMAGES, ObservationLayout};
 use rl_env::{Dtype, Space};
 
-use super::convolutions::MIN_SMALL_SIDE;
 use crate::SpecError;
+
+/// The smallest height and width of a picture: the last convolution of the torso `nature` might have no output on a
+/// smaller one.
+pub const MIN_PICTURE_SIDE: usize = 36;
+
+/// The smallest height and width of an image, for the convolutions of the torso `small`.
+const MIN_SMALL_SIDE: usize = 4;
 
 /// Returns the layout of observations in `space`. Fails if no torso supports them.
 ///

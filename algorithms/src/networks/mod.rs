@@ -29,12 +29,11 @@ pub(crate) mod value_scale;
 mod weights;
 
 pub use actor_critic::ActorCritic;
-pub use convolutions::MIN_PICTURE_SIDE;
 pub use heads::Heads;
 pub(crate) use init::standard_normal;
 pub use init::{Initializer, orthogonal};
 pub use kernels::{Bf16Arithmetic, Conv, ImageShape, MAX_IMAGES, ObservationLayout, Precision};
-pub use layout::layout_of;
+pub use layout::{MIN_PICTURE_SIDE, layout_of};
 pub use lstm::{LstmState, Sequences};
 pub use mask::{ILLEGAL_LOGIT, illegal_actions, mask_logits};
 pub use noisy::{Dense, LayerNoise, NoisyLinear};

@@ -3,7 +3,7 @@ use kernels::on_cpu;
 use serde::{Deserialize, Serialize};
 use settings::{Settings, above, between, choices, settings};
 
-use super::convolutions::MIN_PICTURE_SIDE;
+use super::layout::MIN_PICTURE_SIDE;
 use super::{Bf16Arithmetic, ImageShape, ObservationLayout, Precision};
 use crate::networks::value_scale::{LEAST_DEVIATION, TaskScales};
 use crate::{ConfigError, ValueScale};

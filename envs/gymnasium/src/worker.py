@@ -36,7 +36,7 @@ CONTROL, ALL = 0, 0xFFFFFFFF
 DONE, FAILED, REPLY = b".", b"!", b"="
 
 # The smallest sides of images for which networks have convolutions, and of those without an axis for channels. Equal to
-# those in convolutions.rs of the crate `algorithms`.
+# those in layout.rs of the crate `algorithms`.
 MIN_IMAGE_SIDE, MIN_PICTURE_SIDE = 4, 36
 
 # The largest number of images in an observation. Equal to that in observation.rs of the crate `kernels`.

@@ -11,27 +11,30 @@ use crate::networks::{PolicyConfig, weights};
 use crate::testing::{RandomEnvs, images_and_floats, spec, spec_of_masks};
 use crate::{Learner, LearnerError, ReplayStorage, VectorSpec, check_learner};
 
+/// Checks that a learner follows the rules. An update can be stopped if at least eight gradient steps are due.
+fn check(config: &DqnConfig, policy: &PolicyConfig, spec: &VectorSpec) {
+    let config = DqnConfig { train_ratio: 4.0, ..config.clone() };
+    let new = || Dqn::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
+    let stops = check_learner(new, &Device::flex()).unwrap();
+    assert!(stops >= 2 * 8, "{stops}");
+}
+
 #[test]
 fn every_variant_follows_the_rules_of_learners() {
     for config in variants() {
         for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-            // An update can be stopped if at least eight gradient steps are due.
-            let config = DqnConfig { train_ratio: 4.0, ..config.clone() };
-            for spec in [spec, spec_of_masks].map(|spec| spec(Space::floats(3, -1.0, 1.0), mode)) {
-                let stops = check_learner(|| learner(config.clone(), spec.clone()), &Device::flex()).unwrap();
-                assert!(stops >= 2 * 8, "{stops}");
-            }
+            check(&config, &PolicyConfig::default(), &spec(Space::floats(3, -1.0, 1.0), mode));
         }
     }
 }
 
 #[test]
-fn images_beside_vectors_follow_the_rules_of_learners() {
-    let policy = PolicyConfig { width: 0.125, hidden_size: Some(8), ..PolicyConfig::default() };
-    let config = DqnConfig { train_ratio: 4.0, ..rainbow() };
-    let spec = spec(images_and_floats(), AutoresetMode::SameStep);
-    let new = || Dqn::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
-    assert!(check_learner(new, &Device::flex()).unwrap() >= 2 * 8);
+fn masks_and_images_beside_vectors_follow_the_rules_of_learners() {
+    for (config, mode) in [(config(), AutoresetMode::NextStep), (rainbow(), AutoresetMode::SameStep)] {
+        check(&config, &PolicyConfig::default(), &spec_of_masks(Space::floats(3, -1.0, 1.0), mode));
+    }
+    let small = PolicyConfig { width: 0.125, hidden_size: Some(8), ..PolicyConfig::default() };
+    check(&config(), &small, &spec(images_and_floats(), AutoresetMode::SameStep));
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The whole learner, on batches of random environments.
 
 use burn::tensor::Device;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Batch, Space};
 
 use super::{Policy, Ppo, PpoConfig, PpoMetrics, TaskMetrics};
 use crate::networks::{HeadKind, PolicyConfig, weights};
-use crate::testing::{RandomEnvs, assert_legal, spec, spec_of_choices};
+use crate::testing::{RandomEnvs, assert_legal, spec, spec_of_choices, spec_of_masks};
 use crate::{Learner, SpecError, Task, VectorSpec};
 
 mod continuous;
@@ -109,6 +111,34 @@ fn several_choices_are_learned_from() {
             }
         }
     }
+}
+
+#[test]
+fn learning_uses_the_masks_with_which_actions_were_chosen() {
+    let once = PpoConfig { update_epochs: 1, num_minibatches: 1, ..config() };
+    for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
+        for lstm in [0, 4] {
+            let (policy, spec) = (PolicyConfig { lstm, ..PolicyConfig::default() }, masks(mode));
+            let mut ppo = Ppo::new(once.clone(), policy, spec.clone(), &Device::flex(), 7).unwrap();
+            let mut envs = RandomEnvs::new(spec);
+            for _ in 0..48 {
+                if let Some(metrics) = step(&mut ppo, &mut envs) {
+                    assert!(metrics.approx_kl.abs() < 1e-6 && metrics.clipfrac == 0.0, "{metrics:?}");
+                }
+            }
+            // Policies that do not learn respect masks too.
+            let trained = ppo.policy(ppo.spec()).unwrap();
+            let greedy = trained.greedy(&envs.batch).unwrap();
+            assert!(envs.allow(greedy.as_actions()));
+            let (mut state, mut rng) = (trained.initial_state(), ChaCha8Rng::seed_from_u64(1));
+            let sampled = trained.act(&envs.batch, &mut state, false, &mut rng).unwrap();
+            assert!(envs.allow(sampled.as_actions()));
+        }
+    }
+}
+
+fn masks(mode: AutoresetMode) -> VectorSpec {
+    spec_of_masks(Space::floats(3, -1.0, 1.0), mode)
 }
 
 #[test]

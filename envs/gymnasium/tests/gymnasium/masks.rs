@@ -127,9 +127,9 @@ fn snapshots_have_masks() {
             assert_eq!(rows(restored.step(actions.as_actions()).unwrap()), expected);
         }
         let plain = WorkerOptions { action_masks: false, ..options.clone() };
-        let error =
-            WorkerVectorEnv::new(&[masked("tuple")], &plain).unwrap().restore(&envs.snapshot().unwrap());
-        assert!(error.unwrap_err().to_string().contains("it has action masks"));
+        let mut plain = WorkerVectorEnv::new(&[masked("tuple")], &plain).unwrap();
+        let error = plain.restore(&envs.snapshot().unwrap()).unwrap_err();
+        assert!(error.to_string().contains("it has action masks"), "{error}");
     }
 }
 

@@ -253,6 +253,8 @@ class Masked(Random):
 
     def reset(self, *, seed=None, options=None):
         observation, _ = super().reset(seed=seed)
+        if self.fault:
+            self.left = 1000
         return observation, self.info()
 
     def step(self, action):
