@@ -80,8 +80,9 @@ pub struct WorkerOptions {
     /// `uint8`, `int8`, `int64` or `float32`.
     ///
     /// * A `Box` of `uint8` or `bool` with three axes is an image, or with four axes a stack of images. It becomes a
-    ///   `Box` of `uint8` with the axes channels, height and width. The channels are the first or the last axis: the odd
-    ///   one out if the other two are equal, otherwise the shorter one, or the last. Images have at least 4 x 4 pixels.
+    ///   `Box` of `uint8` with the axes channels, height and width. The channels are the first or the last axis: the
+    ///   odd one out if the other two are equal, otherwise the shorter one, or the last. Images have at least 4 x 4
+    ///   pixels.
     /// * With two axes of at least 36 pixels, it is an image with one channel.
     /// * A `Box` of `uint8` with one axis stays as it is.
     /// * A `Dict` or `Tuple` with such images becomes a [`Space::Tuple`](rl_env::Space::Tuple): the images, and all
