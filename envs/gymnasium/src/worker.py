@@ -651,7 +651,11 @@ def make_slot(index, spec, flatten, masked, definition):
             parse(space)
         except TypeError as error:
             raise BuildFailed(kind="space", role=role, space=str(space), supported=supported, **about) from error
-    return Slot(index, env, flatten, masked)
+    slot = Slot(index, env, flatten, masked)
+    if definition is not None:
+        # Unlike pickle, it saves instances of classes that no module has.
+        slot.dumps = cloudpickle.dumps
+    return slot
 
 
 def first_line(error):
@@ -718,6 +722,7 @@ class Slot:
         self.mask, self.final_mask = None, None
         # A state that has been loaded but not restored.
         self.staged = None
+        self.dumps = pickle.dumps
 
     def describe(self):
         """Describes the spaces of observations and actions."""
@@ -876,8 +881,7 @@ class Slot:
         state = (self.env, self.last, self.final, self.over, self.total, self.length, seconds, result)
         if self.action_mask is not None:
             state += (self.mask, self.final_mask)
-        # A dependency of Gymnasium. Unlike pickle, it saves instances of classes that no module has.
-        return cloudpickle.dumps(state, pickle.HIGHEST_PROTOCOL)
+        return self.dumps(state, pickle.HIGHEST_PROTOCOL)
 
     def load(self, state):
         """Reads a state without changing anything."""
