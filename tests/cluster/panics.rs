@@ -30,7 +30,8 @@ fn main() -> ExitCode {
         if Ok(rank) == env::var(PANICS) {
             thread::spawn(|| panic_in(&PathBuf::from(env::var(RUN).expect("a directory"))));
         }
-        return ale_train::main();
+        let program = env::current_exe().expect("this program");
+        return ale_train::main(program, env::args_os().collect()).into();
     }
     let trials = ["1", "0"].map(|rank| {
         Trial::test(format!("a_panic_of_rank_{rank}_ends_the_job"), move || {
