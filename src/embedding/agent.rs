@@ -7,6 +7,8 @@ use rl_env::{ActionBuffer, AutoresetMode, Batch, Space};
 
 use super::error::CallError;
 use super::own_thread::OwnThread;
+use super::rows::fill;
+use super::run::json_of;
 use crate::agent::TrainedAgent;
 use crate::cli::CheckpointArgs;
 use crate::learner::{self, Player};
@@ -26,6 +28,8 @@ pub struct Agent {
     pub frames: u64,
     /// True if its network is recurrent: then its players have a state.
     pub is_recurrent: bool,
+    /// The bytes of an action mask, which [`act`](Self::act) then needs; 0 if the agent was trained without masks.
+    pub mask_bytes: usize,
 }
 
 /// A game that an agent plays.
@@ -60,7 +64,7 @@ impl Agent {
         let args = CheckpointArgs { checkpoint: path, best };
         let trained = TrainedAgent::open(&args, &Printer::Quiet)?;
         let (frames, is_recurrent) = (trained.frames, trained.experiment.policy.lstm > 0);
-        let experiment = json_of(&trained)?;
+        let experiment = json_of(&trained.experiment.to_toml()?)?;
         // Opened again on the thread, because networks stay on the thread that creates them.
         let on_thread = OwnThread::new(move || {
             let trained = TrainedAgent::open(&args, &Printer::Quiet)?;
@@ -68,6 +72,7 @@ impl Agent {
             Ok(Acting { learner: trained.restore()?, players: BTreeMap::new(), next: 0 })
         })?;
         let spec = on_thread.call(|acting| Ok(acting.learner.spec().clone()))?;
+        let mask_bytes = spec.mask_bytes();
         let tasks = spec.tasks.iter();
         let tasks =
             tasks.map(|task| AgentTask { name: task.name.clone(), action_space: task.actions.space() });
@@ -78,6 +83,7 @@ impl Agent {
             experiment,
             frames,
             is_recurrent,
+            mask_bytes,
         })
     }
 
@@ -102,21 +108,17 @@ impl Agent {
     }
 
     /// Returns an action for each observation. `observations` are the rows of all environments, one after the other,
-    /// and `starts` is true where an episode starts.
+    /// `starts` is true where an episode starts, and `masks` are the [action masks](Batch::action_masks), empty if the
+    /// agent was trained without them.
     pub fn act(
         &self,
         player: PlayerId,
         observations: Vec<u8>,
         starts: Vec<bool>,
+        masks: Vec<u8>,
     ) -> Result<ActionBuffer, CallError> {
-        self.on_thread.call(move |acting| Ok(acting.act(player, &observations, starts)?))
+        self.on_thread.call(move |acting| Ok(acting.act(player, &observations, starts, &masks)?))
     }
-}
-
-/// Returns the experiment of an agent as JSON.
-fn json_of(trained: &TrainedAgent) -> Result<String> {
-    let experiment: toml::Table = toml::from_str(&trained.experiment.to_toml()?)?;
-    Ok(serde_json::to_string(&experiment)?)
 }
 
 impl Acting {
@@ -131,23 +133,28 @@ impl Acting {
         };
         let player = self.learner.player(&spec, greedy, seed)?;
         let batch = Batch::new(num_envs, spec.observation_space.byte_len(), true);
+        let batch = match spec.mask_bytes() {
+            0 => batch,
+            bytes => batch.with_action_masks(bytes),
+        };
         let id = PlayerId(self.next);
         self.next += 1;
         self.players.insert(id, Playing { player, batch });
         Ok(id)
     }
 
-    fn act(&mut self, player: PlayerId, observations: &[u8], starts: Vec<bool>) -> Result<ActionBuffer> {
+    fn act(
+        &mut self,
+        player: PlayerId,
+        observations: &[u8],
+        starts: Vec<bool>,
+        masks: &[u8],
+    ) -> Result<ActionBuffer> {
         let Playing { player, batch } = self.players.get_mut(&player).context("the player was removed")?;
-        let (rows, row_bytes) = (batch.len(), batch.observations.row_bytes());
-        ensure!(
-            observations.len() == rows * row_bytes && starts.len() == rows,
-            "{} bytes of observations and {} starts are not those of {rows} environments",
-            observations.len(),
-            starts.len()
-        );
-        let given = observations.chunks(row_bytes.max(1));
-        batch.observations.rows_mut().zip(given).for_each(|(row, given)| row.copy_from_slice(given));
+        let rows = batch.len();
+        ensure!(starts.len() == rows, "{} starts are not those of {rows} environments", starts.len());
+        fill(&mut batch.observations, observations, "observations")?;
+        fill(&mut batch.action_masks, masks, "action masks")?;
         // A row after the end of an episode is the first of the next one.
         batch.terminated = starts;
         Ok(player.act(batch)?)

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CallError;
 use super::own_thread::OwnThread;
+use super::rows::fill;
 use super::run::training_command;
 use crate::config::Experiment;
 use crate::learner;
@@ -35,6 +36,25 @@ pub struct Transition {
     /// With [`AutoresetMode::SameStep`], the last observations of the episodes that ended, one after the other; the
     /// other rows are arbitrary.
     pub final_observations: Vec<u8>,
+    /// The [action masks](Batch::action_masks) of the next observations; empty without masks.
+    pub action_masks: Vec<u8>,
+    /// The action masks of the final observations; empty without masks or without final observations.
+    pub final_action_masks: Vec<u8>,
+}
+
+/// The environments of a [`Learner`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearnerEnvs {
+    /// The number of environments.
+    pub num_envs: usize,
+    /// The space of their observations.
+    pub observation_space: Space,
+    /// The space of their actions.
+    pub action_space: Space,
+    /// True if their actions have masks.
+    pub are_masked: bool,
+    /// When they are reset.
+    pub autoreset_mode: AutoresetMode,
 }
 
 /// The part on the learner's thread.
@@ -52,25 +72,20 @@ struct Learning {
 }
 
 impl Learner {
-    /// Creates a learner for `num_envs` environments with these spaces. `arguments` are those of a training command
-    /// with one game, whose name alone is used.
-    pub fn new(
-        arguments: Vec<OsString>,
-        observation_space: Space,
-        action_space: Space,
-        num_envs: usize,
-        autoreset_mode: AutoresetMode,
-    ) -> Result<Self, CallError> {
+    /// Creates a learner for these environments. `arguments` are those of a training command with one game, whose name
+    /// alone is used.
+    pub fn new(arguments: Vec<OsString>, envs: LearnerEnvs) -> Result<Self, CallError> {
         let on_thread = OwnThread::new(move || {
             let (experiment, _) = train::experiment(&training_command(arguments)?)?;
-            Ok(Learning::new(experiment, observation_space, &action_space, num_envs, autoreset_mode)?)
+            Ok(Learning::new(experiment, envs)?)
         })?;
         Ok(Self { on_thread })
     }
 
-    /// Returns an action for each environment, given their observations one after the other.
-    pub fn act(&self, observations: Vec<u8>) -> Result<ActionBuffer, CallError> {
-        self.on_thread.call(move |learning| Ok(learning.act(&observations)?))
+    /// Returns an action for each environment, given their observations one after the other. `masks` are their action
+    /// masks, which are needed only with observations that were not observed.
+    pub fn act(&self, observations: Vec<u8>, masks: Vec<u8>) -> Result<ActionBuffer, CallError> {
+        self.on_thread.call(move |learning| Ok(learning.act(&observations, &masks)?))
     }
 
     /// Observes the results of the last actions.
@@ -101,16 +116,12 @@ impl Learner {
 }
 
 impl Learning {
-    fn new(
-        experiment: Experiment,
-        observation_space: Space,
-        action_space: &Space,
-        num_envs: usize,
-        autoreset_mode: AutoresetMode,
-    ) -> Result<Self> {
+    fn new(experiment: Experiment, envs: LearnerEnvs) -> Result<Self> {
+        let LearnerEnvs { num_envs, observation_space, action_space, are_masked, autoreset_mode } = envs;
         let name = experiment.games.names()[0];
-        let actions = TaskActions::of_space(action_space)
+        let actions = TaskActions::of_space(&action_space)
             .with_context(|| format!("learners do not support the action space {action_space}"))?;
+        let actions = if are_masked { actions.masked() } else { actions };
         let task = Task::of_actions(name, actions);
         let row_bytes = observation_space.byte_len();
         let spec = VectorSpec {
@@ -121,15 +132,19 @@ impl Learning {
             autoreset_mode,
         };
         set_threads(experiment.num_threads())?;
+        let batch = Batch::new(num_envs, row_bytes, autoreset_mode == AutoresetMode::SameStep);
+        let batch = match spec.mask_bytes() {
+            0 => batch,
+            bytes => batch.with_action_masks(bytes),
+        };
         let (policy, device, seed) =
             (experiment.policy.clone(), experiment.device.open()?, experiment.run.seed);
         let learner = experiment.algorithm.create(policy, spec, Cluster::default(), &device, seed)?;
-        let batch = Batch::new(num_envs, row_bytes, autoreset_mode == AutoresetMode::SameStep);
         let is_over = vec![false; num_envs];
         Ok(Self { experiment, device, learner, batch, has_acted: false, is_observed: false, is_over })
     }
 
-    fn act(&mut self, observations: &[u8]) -> Result<ActionBuffer> {
+    fn act(&mut self, observations: &[u8], masks: &[u8]) -> Result<ActionBuffer> {
         ensure!(!self.has_acted, "observe the results of the last actions before the next act");
         ensure!(!self.learner.is_ready(), "an update is due: call update before the next act");
         ensure!(!self.learner.is_complete(), "the planned training is complete");
@@ -139,7 +154,8 @@ impl Learning {
                 "act was given observations other than those that were observed last"
             );
         } else {
-            fill(&mut self.batch.observations, observations)?;
+            fill(&mut self.batch.observations, observations, "observations")?;
+            fill(&mut self.batch.action_masks, masks, "action masks")?;
         }
         let actions = match self.learner.act(&self.batch)? {
             Actions::Discrete(actions) => ActionBuffer::Discrete(actions.to_vec()),
@@ -151,16 +167,18 @@ impl Learning {
 
     fn observe(&mut self, transition: Transition) -> Result<()> {
         ensure!(self.has_acted, "act before you observe");
-        let Transition { observations, rewards, terminated, truncated, final_observations } = transition;
+        let Transition { rewards, terminated, truncated, .. } = transition;
         let num_envs = self.batch.len();
         let lengths = [rewards.len(), terminated.len(), truncated.len()];
         ensure!(
             lengths == [num_envs; 3],
             "{lengths:?} rewards, terminations and truncations are not those of {num_envs} environments"
         );
-        fill(&mut self.batch.observations, &observations)?;
+        fill(&mut self.batch.observations, &transition.observations, "observations")?;
+        fill(&mut self.batch.action_masks, &transition.action_masks, "action masks")?;
         if self.batch.final_observations.rows() > 0 {
-            fill(&mut self.batch.final_observations, &final_observations)?;
+            fill(&mut self.batch.final_observations, &transition.final_observations, "final observations")?;
+            fill(&mut self.batch.final_action_masks, &transition.final_action_masks, "final action masks")?;
         }
         let has_ended =
             || terminated.iter().zip(&truncated).map(|(&terminated, &truncated)| terminated || truncated);
@@ -224,19 +242,6 @@ struct State {
     autoreset: Vec<bool>,
     is_over: Vec<bool>,
     learner: Vec<u8>,
-}
-
-/// Copies observations, one after the other, to the rows of a buffer.
-fn fill(buffer: &mut rl_env::ObservationBuffer, observations: &[u8]) -> Result<()> {
-    let (rows, row_bytes) = (buffer.rows(), buffer.row_bytes());
-    ensure!(
-        observations.len() == rows * row_bytes,
-        "{} bytes of observations are not those of {rows} environments",
-        observations.len()
-    );
-    let given = observations.chunks(row_bytes.max(1));
-    buffer.rows_mut().zip(given).for_each(|(row, given)| row.copy_from_slice(given));
-    Ok(())
 }
 
 /// Returns true if the observations of a batch are these.

@@ -12,13 +12,14 @@ mod command;
 mod error;
 mod learner;
 mod own_thread;
+mod rows;
 mod run;
 
 pub use agent::{Agent, AgentTask, PlayerId};
 pub use command::Command;
 pub use error::CallError;
-pub use learner::{Learner, Transition};
-pub use run::{Progress, experiment, frames_per_step, key_of_setting, progress};
+pub use learner::{Learner, LearnerEnvs, Transition};
+pub use run::{Progress, experiment, key_of_setting, planned_experiment, progress};
 
 pub use crate::environments::provided::Provider;
 pub use crate::telemetry::Observer;

@@ -47,7 +47,12 @@ fn read_experiment(run_dir: &Path) -> Result<String> {
         enclosure::read_text(run_dir, &path, limit::EXPERIMENT)
             .with_context(|| format!("cannot read {}", path.display()))?
     };
-    let experiment: toml::Table = toml::from_str(&text)?;
+    json_of(&text)
+}
+
+/// Converts an experiment in TOML to JSON.
+pub(super) fn json_of(experiment: &str) -> Result<String> {
+    let experiment: toml::Table = toml::from_str(experiment)?;
     Ok(serde_json::to_string(&experiment)?)
 }
 
@@ -60,10 +65,10 @@ pub(super) fn training_command(arguments: Vec<OsString>) -> Result<TrainCommand,
     }
 }
 
-/// Returns the number of emulated frames for each step of an environment in the run that a training command describes.
-pub fn frames_per_step(arguments: Vec<OsString>) -> Result<u64, CallError> {
+/// Returns the experiment that a training command describes, as JSON.
+pub fn planned_experiment(arguments: Vec<OsString>) -> Result<String, CallError> {
     let (experiment, _) = train::experiment(&training_command(arguments)?)?;
-    Ok(experiment.frames_per_step())
+    Ok(json_of(&experiment.to_toml()?)?)
 }
 
 /// Returns the key of an experiment that a short name such as `learning_rate` means for an algorithm. A name with dots

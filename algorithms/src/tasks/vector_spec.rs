@@ -376,7 +376,7 @@ impl VectorSpec {
     }
 
     /// Returns the number of bytes of an action mask, 0 if the tasks have none.
-    pub(crate) fn mask_bytes(&self) -> usize {
+    pub fn mask_bytes(&self) -> usize {
         mask_bytes(&self.tasks)
     }
 

@@ -40,8 +40,8 @@ mod _native {
     #[cfg(all(unix, feature = "learners"))]
     #[pymodule_export]
     use crate::learners::{
-        NativeAgent, NativeLearner, experiment, frames_per_step, key_of_setting, main, progress, row_bytes,
-        run_command, worker_source,
+        NativeAgent, NativeLearner, experiment, key_of_setting, main, planned_experiment, progress,
+        row_bytes, run_command, worker_source,
     };
 
     /// Returns the ids of all games.

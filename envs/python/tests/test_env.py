@@ -61,9 +61,7 @@ def test_states_fit_the_same_game_only() -> None:
 
 
 @pytest.mark.parametrize("played", [0, 101])
-@pytest.mark.parametrize(
-    "game", ["journey_escape", "miniature_golf", "pitfall2", "qbert", "tetris", "tic_tac_toe_3d"]
-)
+@pytest.mark.parametrize("game", ["journey_escape", "miniature_golf", "pitfall2", "qbert", "tetris", "tic_tac_toe_3d"])
 def test_frames_after_a_restore_equal_those_of_the_saved_game(game: str, played: int) -> None:
     env, other = (ale_train.AtariEnv(game, frameskip=1, repeat_action_probability=0) for _ in range(2))
     env.reset(seed=1)

@@ -51,7 +51,7 @@ class Corridor(gymnasium.Env):
 def records(run_dir):
     """Returns the records of a run with losses, without the durations."""
     lines = (run_dir / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    updates = [json.loads(line) for line in lines if "losses/policy_loss" in line]
+    updates = [json.loads(line) for line in lines if '"losses/' in line]
     return [{key: value for key, value in update.items() if key.startswith("losses/")} for update in updates]
 
 
@@ -119,6 +119,76 @@ def test_a_loop_of_ones_own_equals_a_run(tmp_path, mode):
         metrics = learner.update()
         if metrics:
             updates.append({key: value for key, value in metrics.items() if key.startswith("losses/")})
+    assert len(updates) > 1 and updates == records(tmp_path)
+
+
+class Doors(gymnasium.Env):
+    """Two of three doors are open. The one whose number is observed leads to the reward 1.
+
+    One in ten steps is the last, and episodes of ten steps are truncated.
+    """
+
+    observation_space = spaces.Box(0, 1, (3,), np.float32)
+    action_space = spaces.Discrete(3, start=2)
+
+    def _observe(self):
+        self.doors = self.np_random.permutation(3)
+        observation, mask = np.zeros(3, np.float32), np.ones(3, np.int8)
+        observation[self.doors[0]], mask[self.doors[1]] = 1, 0
+        return observation, {"action_mask": mask}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self._observe()
+
+    def step(self, action):
+        assert action != self.doors[1] + 2, "the door is closed"
+        reward = float(action == self.doors[0] + 2)
+        self.steps += 1
+        is_last = bool(self.np_random.random() < 0.1)
+        observation, info = self._observe()
+        return observation, reward, is_last, self.steps == 10, {} if is_last else info
+
+
+def doors(num_envs, mode=AutoresetMode.SAME_STEP):
+    return SyncVectorEnv([Doors] * num_envs, autoreset_mode=mode)
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "DQN"])
+def test_masks_of_a_vector_environment_and_of_workers_are_alike(tmp_path, algorithm):
+    settings = {**QUICK, "num_envs": 4, "action_masks": True, "num_threads": 1}
+    learner = getattr(ale_train, algorithm)
+    learner(Doors, run_dir=tmp_path / "workers", **settings).learn(4096)
+    model = learner(doors(4), run_dir=tmp_path / "here", **settings).learn(4096)
+    assert len(records(tmp_path / "here")) > 1
+    assert records(tmp_path / "here") == records(tmp_path / "workers")
+    scores = model.evaluate(20, deterministic=True, env=doors(2, AutoresetMode.NEXT_STEP))
+    assert len(scores.returns[model.agent.game]) == 20
+    actions, _ = model.predict(np.zeros((3, 3), np.float32), action_masks=np.eye(3, dtype=np.int8))
+    assert actions.tolist() == [2, 3, 4]
+    with pytest.raises(ValueError, match="1 are needed, but none were given"):
+        model.predict(np.zeros(3, np.float32))
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_masks_in_a_loop_of_ones_own_are_those_of_a_run(tmp_path, mode):
+    settings = {"seed": 1, "num_threads": 1, "learning_rate": 0.003, "action_masks": True}
+    ale_train.PPO(doors(4, mode), run_dir=tmp_path, verbose=False, **settings).learn(4096)
+    env = doors(4, mode)
+    described = ("ppo", env.single_observation_space, env.single_action_space, 4)
+    learner = ale_train.Learner(*described, autoreset_mode=mode, total_steps=4096, **settings)
+    observations, infos = env.reset(seed=1)
+    with pytest.raises(ValueError, match="no action_mask of environment 0"):
+        learner.act(observations)
+    updates, actions = [], learner.act(observations, infos)
+    while not learner.is_complete:
+        observations, *results = env.step(actions)
+        learner.observe(observations, *results)
+        metrics = learner.update()
+        if metrics:
+            updates.append({key: value for key, value in metrics.items() if key.startswith("losses/")})
+        actions = actions if learner.is_complete else learner.act(observations)
     assert len(updates) > 1 and updates == records(tmp_path)
 
 

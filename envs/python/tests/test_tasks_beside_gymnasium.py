@@ -2,10 +2,12 @@
 
 import copy
 import pickle
+import warnings
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import RecordEpisodeStatistics
 
@@ -235,6 +237,16 @@ def test_single_environments_are_equal(id):
             for name in info:
                 assert np.array_equal(info[name], their_info[name]), name
             ended = any(results[1:])
+
+
+@pytest.mark.parametrize("id", ale_train.tasks())
+def test_single_environments_pass_the_checks_of_gymnasium(id):
+    env = gymnasium.make(f"ale_train/{id}").unwrapped
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Gymnasium's own environments have these action spaces and bounds too.
+        warnings.filterwarnings("ignore", ".*(symmetric and normalized space|space (minimum|maximum) value is)")
+        check_env(env, skip_render_check=True)
 
 
 def test_a_step_that_reaches_the_limit_may_also_terminate():

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ale_train.actions import Action
-from ale_train.bridge import Bridge
+from ale_train.bridge import Bridge, Results
 from ale_train.env import AtariEnvStepMetadata
 from ale_train.logger_mode import LoggerMode
 
@@ -43,8 +43,8 @@ def run_command(
 def key_of_setting(name: str, algorithm: str) -> str:
     """Returns the key that a short name of a setting means for an algorithm."""
 
-def frames_per_step(arguments: list[str]) -> int:
-    """Returns the number of frames of a step in the run that a training command describes."""
+def planned_experiment(arguments: list[str]) -> str:
+    """Returns the experiment that a training command describes, in JSON."""
 
 def progress(run_dir: str) -> tuple[int, int, int] | None:
     """Returns the frames, the steps and the updates of a run at its newest checkpoint. None if it has none."""
@@ -74,27 +74,30 @@ class NativeAgent:
     @property
     def is_recurrent(self) -> bool: ...
     @property
+    def is_masked(self) -> bool: ...
+    @property
     def observation(self) -> tuple[list[int], str]: ...
     def action(self, task: int) -> tuple[list[int], str]: ...
     def player(self, task: int, num_envs: int, greedy: bool, seed: int) -> Player: ...
     def remove(self, player: Player) -> None: ...
     def act(
-        self, player: Player, observations: npt.NDArray[np.uint8], starts: npt.NDArray[np.bool_]
+        self,
+        player: Player,
+        observations: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.bool_],
+        masks: npt.NDArray[np.uint8],
     ) -> npt.NDArray[np.int32] | npt.NDArray[np.float32]: ...
 
 class NativeLearner:
     """A learner, without the conversions of observations and actions."""
 
-    def __new__(cls, arguments: list[str], spaces: str, num_envs: int, autoreset_mode: str) -> NativeLearner: ...
-    def act(self, observations: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32] | npt.NDArray[np.float32]: ...
-    def observe(
-        self,
-        observations: npt.NDArray[np.uint8],
-        rewards: npt.NDArray[np.float32],
-        terminated: npt.NDArray[np.bool_],
-        truncated: npt.NDArray[np.bool_],
-        final_observations: npt.NDArray[np.uint8],
-    ) -> None: ...
+    def __new__(
+        cls, arguments: list[str], spaces: str, num_envs: int, are_masked: bool, autoreset_mode: str
+    ) -> NativeLearner: ...
+    def act(
+        self, observations: npt.NDArray[np.uint8], masks: npt.NDArray[np.uint8]
+    ) -> npt.NDArray[np.int32] | npt.NDArray[np.float32]: ...
+    def observe(self, results: Results) -> None: ...
     def update(self) -> list[tuple[str, float]] | None: ...
     def progress(self) -> tuple[int, bool]: ...
     def state(self) -> bytes: ...

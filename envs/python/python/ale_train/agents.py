@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, iterate
 
 from ale_train import _native
-from ale_train.bridge import autoreset_mode
+from ale_train.bridge import action_masks, autoreset_mode
 from ale_train.conversion import Conversion
 from ale_train.program import run
 
@@ -58,6 +58,7 @@ class Agent:
         game: The name of the game that it plays.
         frames: The number of frames of its training.
         experiment: The settings of its training.
+        is_masked: True if it was trained with action masks.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Agent:
         self._task = _index(self.games, game)
         self.game = self.games[self._task]
         self.frames: int = self._native.frames
+        self.is_masked: bool = self._native.is_masked
         self.experiment: dict[str, Any] = json.loads(self._native.experiment)
         if (observation_space is None) != (action_space is None):
             raise TypeError("give both spaces or none of them")
@@ -92,6 +94,7 @@ class Agent:
         state: PlayerState | None = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
+        action_masks: Any = None,
     ) -> tuple[np.ndarray, PlayerState | None]:
         """Chooses actions, like the method of Stable-Baselines3.
 
@@ -100,17 +103,20 @@ class Agent:
             state: The state that the last call returned, for a recurrent network; None at the start.
             episode_start: True for each environment in which an episode starts, of shape ``(num_envs,)``.
             deterministic: True for the best actions. False samples them as in training.
+            action_masks: The action mask of the observation, or one for each environment, if the agent was trained with
+                them. None for an environment allows everything.
 
         Returns:
             The action, or an action for each environment, and the state; None unless the network is recurrent.
 
         Raises:
-            ValueError: The observation is not one that the agent was trained on.
+            ValueError: The observation is not one that the agent was trained on, or a mask is missing.
         """
         rows, num_envs, is_single = self._rows(observation)
         starts = np.zeros(num_envs, bool) if episode_start is None else np.asarray(episode_start, bool).reshape(-1)
         player = self._player(num_envs, deterministic) if state is None else state.player
-        elements = self._native.act(player, rows, np.ascontiguousarray(starts))
+        masks = self._mask_rows([action_masks] if is_single and action_masks is not None else action_masks, num_envs)
+        elements = self._native.act(player, rows, np.ascontiguousarray(starts), masks)
         actions = self._actions(elements, num_envs)
         kept = PlayerState(player) if self._native.is_recurrent else None
         return (actions[0] if is_single else actions), kept
@@ -211,6 +217,19 @@ class Agent:
         array = np.ascontiguousarray(observations, dtype)
         return array.reshape(-1).view(np.uint8), num_envs, is_single
 
+    def _mask_rows(self, masks: Any, num_envs: int) -> np.ndarray:
+        """Returns the rows of action masks as bytes."""
+        if not self.is_masked:
+            if masks is not None:
+                raise ValueError("the agent was trained without action masks")
+            return np.zeros(0, np.uint8)
+        if self._spaces is None:
+            raise ValueError("agents that were trained with action masks need the spaces of load_agent")
+        if masks is None or len(masks) != num_envs:
+            given = "none were" if masks is None else f"{len(masks)} were"
+            raise ValueError(f"the agent was trained with action masks; {num_envs} are needed, but {given} given")
+        return self._conversion(num_envs).mask_rows(masks)
+
     def _actions(self, elements: np.ndarray, num_envs: int) -> np.ndarray:
         if self._spaces is not None:
             return self._conversion(num_envs).actions(elements)
@@ -220,7 +239,7 @@ class Agent:
     def _conversion(self, num_envs: int) -> Conversion:
         if num_envs not in self._conversions:
             assert self._spaces is not None
-            self._conversions[num_envs] = Conversion(*self._spaces, num_envs)
+            self._conversions[num_envs] = Conversion(*self._spaces, num_envs, are_masked=self.is_masked)
         return self._conversions[num_envs]
 
 
@@ -255,11 +274,13 @@ def _play(agent: Agent, env: VectorEnv[Any, Any, Any], episodes: int, seed: int,
     returns: list[float] = []
     lengths: list[int] = []
     total, length = np.zeros(env.num_envs), np.zeros(env.num_envs, int)
-    observations, _ = env.reset(seed=seed)
-    state, starts = None, np.ones(env.num_envs, bool)
+    observations, infos = env.reset(seed=seed)
+    state, starts, needs_mask = None, np.ones(env.num_envs, bool), np.ones(env.num_envs, bool)
     while left.any():
-        actions, state = agent.predict(observations, state, starts, deterministic)
-        observations, rewards, terminations, truncations, _ = env.step(actions)
+        masks = action_masks(infos, needs_mask) if agent.is_masked else None
+        actions, state = agent.predict(observations, state, starts, deterministic, masks)
+        observations, rewards, terminations, truncations, infos = env.step(actions)
+        needs_mask = ~np.asarray(terminations, bool) | (mode is AutoresetMode.SAME_STEP)
         ended = np.asarray(terminations) | np.asarray(truncations)
         # With the mode NEXT_STEP, the step after the end of an episode only resets the environment.
         is_reset = starts if mode is AutoresetMode.NEXT_STEP and length.any() else np.zeros(env.num_envs, bool)

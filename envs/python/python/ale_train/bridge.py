@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from ale_train.conversion import Conversion
 
-__all__ = ["Bridge", "Results", "autoreset_mode", "final_rows"]
+__all__ = ["Bridge", "Results", "action_masks", "autoreset_mode", "mask_rows"]
 
 
 def autoreset_mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
@@ -26,7 +26,71 @@ def autoreset_mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
     return AutoresetMode(mode)
 
 
-def final_rows(conversion: Conversion, infos: dict[str, Any], ended: np.ndarray, rows: np.ndarray) -> np.ndarray:
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """The results of a step: rows of observations and of action masks as bytes, and a value for each environment."""
+
+    observations: np.ndarray
+    final_observations: np.ndarray
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    action_masks: np.ndarray
+    final_action_masks: np.ndarray
+
+    @classmethod
+    def of_step(
+        cls,
+        conversion: Conversion,
+        mode: AutoresetMode,
+        observations: Any,
+        rewards: Any,
+        terminations: Any,
+        truncations: Any,
+        infos: dict[str, Any],
+    ) -> Results:
+        """Converts what ``step`` of a vector environment returned.
+
+        Raises:
+            ValueError: An observation is not in the space, or infos lacks a last observation or an action mask.
+        """
+        rows = conversion.batch_rows(observations)
+        terminated, truncated = np.asarray(terminations, bool), np.asarray(truncations, bool)
+        # With the mode NEXT_STEP, no action follows a terminated step; with the other, infos are those of a reset.
+        masks = mask_rows(conversion, infos, ~terminated | (mode is AutoresetMode.SAME_STEP))
+        last, last_masks = rows, masks
+        if mode is AutoresetMode.SAME_STEP:
+            ended = terminated | truncated
+            last = _final_rows(conversion, infos, ended, rows)
+            of_ends = mask_rows(conversion, infos.get("final_info", {}), ended & ~terminated)
+            last_masks = np.where(np.repeat(ended, conversion.mask_bytes), of_ends, masks)
+        return cls(rows, last, np.asarray(rewards, np.float64), terminated, truncated, masks, last_masks)
+
+
+def mask_rows(conversion: Conversion, infos: dict[str, Any], needed: np.ndarray) -> np.ndarray:
+    """Returns the rows of the action masks in the infos of a vector environment; none if actions have no masks.
+
+    Args:
+        conversion: The conversion of the environments.
+        infos: What ``reset`` or ``step`` returned.
+        needed: False for each environment whose mask is not read, and allows everything.
+    """
+    return conversion.mask_rows(action_masks(infos, needed)) if conversion.mask_bytes else np.zeros(0, np.uint8)
+
+
+def action_masks(infos: dict[str, Any], needed: np.ndarray) -> list[Any]:
+    """Returns the action mask of each environment in the infos of a vector environment; None where none is needed.
+
+    Raises:
+        ValueError: A mask is missing.
+    """
+    present = infos.get("_action_mask", np.full(len(needed), "action_mask" in infos))
+    for env in np.flatnonzero(needed & ~np.asarray(present, bool)):
+        raise ValueError(f"infos has no action_mask of environment {env}, which the setting action_masks requires")
+    return [_of_env(infos["action_mask"], env) if is_needed else None for env, is_needed in enumerate(needed)]
+
+
+def _final_rows(conversion: Conversion, infos: dict[str, Any], ended: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Returns the rows of the last observations of the episodes that ended with a step.
 
     Args:
@@ -52,17 +116,6 @@ def _of_env(values: Any, env: int) -> Any:
     return tuple(_of_env(value, env) for value in values) if isinstance(values, tuple) else values[env]
 
 
-@dataclasses.dataclass(frozen=True)
-class Results:
-    """The results of a step: rows of observations as bytes, and a value for each environment."""
-
-    observations: np.ndarray
-    final_observations: np.ndarray
-    rewards: np.ndarray
-    terminated: np.ndarray
-    truncated: np.ndarray
-
-
 class Bridge:
     """A vector environment as the program uses it.
 
@@ -71,27 +124,28 @@ class Bridge:
         num_envs: The number of environments.
         same_step: True if an environment is reset in the step that ends its episode.
         spaces: The spaces, in JSON.
+        mask_bytes: The bytes of an action mask; 0 if actions have none.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], *, are_masked: bool = False) -> None:
         self.env = env
         self.num_envs = env.num_envs
-        self.same_step = autoreset_mode(env) is AutoresetMode.SAME_STEP
-        self._conversion = Conversion(env.single_observation_space, env.single_action_space, env.num_envs)
-        self.spaces = self._conversion.spaces
+        self._mode = autoreset_mode(env)
+        self.same_step = self._mode is AutoresetMode.SAME_STEP
+        self._conversion = Conversion(
+            env.single_observation_space, env.single_action_space, env.num_envs, are_masked=are_masked
+        )
+        self.spaces, self.mask_bytes = self._conversion.spaces, self._conversion.mask_bytes
         spec = getattr(env, "spec", None)
         label = type(env.unwrapped).__name__ if spec is None else spec.id
         self.name = f"python:__vector__:{re.sub('[^A-Za-z0-9_.-]', '_', label)}"
 
-    def reset(self, seed: int | None) -> np.ndarray:
-        """Resets all environments and returns the rows of their observations."""
-        observations, _ = self.env.reset(seed=None if seed is None else seed % 2**31)
-        return self._conversion.batch_rows(observations)
+    def reset(self, seed: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Resets all environments and returns the rows of their observations and of their action masks."""
+        observations, infos = self.env.reset(seed=None if seed is None else seed % 2**31)
+        masks = mask_rows(self._conversion, infos, np.ones(self.num_envs, bool))
+        return self._conversion.batch_rows(observations), masks
 
     def step(self, elements: np.ndarray) -> Results:
         """Steps all environments."""
-        observations, rewards, terminated, truncated, infos = self.env.step(self._conversion.actions(elements))
-        rows = self._conversion.batch_rows(observations)
-        terminated, truncated = np.asarray(terminated, bool), np.asarray(truncated, bool)
-        last = final_rows(self._conversion, infos, terminated | truncated, rows) if self.same_step else rows
-        return Results(rows, last, np.asarray(rewards, np.float64), terminated, truncated)
+        return Results.of_step(self._conversion, self._mode, *self.env.step(self._conversion.actions(elements)))

@@ -22,17 +22,27 @@ class Conversion:
     Attributes:
         num_envs: The number of environments.
         spaces: The spaces of the learner, in JSON.
+        mask_bytes: The bytes of an action mask; 0 if actions have none.
     """
 
-    def __init__(self, observation_space: gymnasium.Space[Any], action_space: gymnasium.Space[Any], num_envs: int):
+    def __init__(
+        self,
+        observation_space: gymnasium.Space[Any],
+        action_space: gymnasium.Space[Any],
+        num_envs: int,
+        *,
+        are_masked: bool = False,
+    ) -> None:
         """Raises TypeError if learners do not support a space."""
         worker = worker_module()
         self.num_envs = num_envs
         self._space = observation_space
         self._observation = _supported(worker.observation_of, observation_space, True)
-        self._actions = [_supported(worker.action_of, action_space, False) for _ in range(num_envs)]
+        self._actions = [_supported(worker.action_of, action_space, are_masked) for _ in range(num_envs)]
         described = {"observation": self._observation.describe(), "action": self._actions[0].describe()}
         self.spaces = json.dumps(described)
+        self._mask = worker.ActionMask(self._actions[0].counts) if are_masked else None
+        self.mask_bytes: int = 0 if self._mask is None else self._mask.length
         self._row_bytes = _native.row_bytes(self.spaces)
         # Rows start at multiples of eight bytes, as in the memory of learners.
         stride = -(-self._row_bytes // 8) * 8
@@ -66,6 +76,20 @@ class Conversion:
     def batch_rows(self, observations: Any) -> np.ndarray:
         """Returns the rows of the observations of a vector environment."""
         return self.rows(iterate(batch_space(self._space, self.num_envs), observations))
+
+    def mask_rows(self, masks: Iterable[Any]) -> np.ndarray:
+        """Returns the rows of action masks as bytes. None stands for a mask that allows everything.
+
+        Raises:
+            ValueError: A mask has the wrong length or allows nothing.
+        """
+        assert self._mask is not None
+        parse, everything = self._mask.read, self._mask.everything
+        try:
+            rows = [everything() if mask is None else parse({"action_mask": mask}) for mask in masks]
+        except worker_module().Rejected as error:
+            raise ValueError(str(error)) from None
+        return np.concatenate(rows)
 
     def actions(self, elements: np.ndarray) -> np.ndarray:
         """Returns the actions of all environments, given their elements as int32 or float32."""

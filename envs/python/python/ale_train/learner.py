@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import gymnasium
@@ -9,9 +10,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from ale_train import _native
-from ale_train.bridge import final_rows
+from ale_train.bridge import Results, mask_rows
 from ale_train.conversion import Conversion
-from ale_train.program import assignments
+from ale_train.program import assignments, masked
 
 __all__ = ["Learner"]
 
@@ -65,25 +66,32 @@ class Learner:
             ValueError: A setting is unknown or out of range.
         """
         self.num_envs = num_envs
-        self._is_same_step = autoreset_mode is AutoresetMode.SAME_STEP
-        self._conversion = Conversion(observation_space, action_space, num_envs)
+        self._mode = autoreset_mode
         options = {"--preset": preset, "--seed": seed}
         flags = [part for flag, value in options.items() if value is not None for part in (flag, str(value))]
         settings = {"num_envs": num_envs, "total_frames": total_steps, **settings}
         arguments = [algorithm, "--games", _GAME, *flags, *assignments(algorithm, settings)]
-        mode = "SameStep" if self._is_same_step else "NextStep"
-        self._native = _native.NativeLearner(arguments, self._conversion.spaces, num_envs, mode)
+        are_masked = masked(json.loads(_native.planned_experiment(arguments)))
+        self._conversion = Conversion(observation_space, action_space, num_envs, are_masked=are_masked)
+        mode = "SameStep" if autoreset_mode is AutoresetMode.SAME_STEP else "NextStep"
+        self._native = _native.NativeLearner(arguments, self._conversion.spaces, num_envs, are_masked, mode)
+        # The masks of the current observations, once they are known.
+        self._masks: np.ndarray | None = None
 
-    def act(self, observations: Any) -> np.ndarray:
+    def act(self, observations: Any, infos: dict[str, Any] | None = None) -> np.ndarray:
         """Returns an action for each environment.
 
         Args:
             observations: Those that ``reset`` returned, or that were observed last.
+            infos: What ``reset`` returned. Needed after a reset with the setting ``action_masks=True`` only.
 
         Raises:
-            ValueError: The call is out of order, or the observations are others.
+            ValueError: The call is out of order, the observations are others, or there are no action masks.
         """
-        return self._conversion.actions(self._native.act(self._conversion.batch_rows(observations)))
+        if infos is not None or self._masks is None:
+            self._masks = mask_rows(self._conversion, infos or {}, np.ones(self.num_envs, bool))
+        rows = self._conversion.batch_rows(observations)
+        return self._conversion.actions(self._native.act(rows, self._masks))
 
     def observe(
         self,
@@ -96,13 +104,12 @@ class Learner:
         """Observes what the environments returned for the last actions.
 
         Raises:
-            ValueError: The call is out of order, or an array has the wrong length.
+            ValueError: The call is out of order, an array has the wrong length, or an action mask is missing.
         """
-        rows = self._conversion.batch_rows(observations)
-        terminated, truncated = np.asarray(terminations, bool), np.asarray(truncations, bool)
-        ended = terminated | truncated
-        last = final_rows(self._conversion, infos, ended, rows) if self._is_same_step else rows
-        self._native.observe(rows, np.asarray(rewards, np.float32), terminated, truncated, last)
+        step = (observations, rewards, terminations, truncations, infos)
+        results = Results.of_step(self._conversion, self._mode, *step)
+        self._native.observe(results)
+        self._masks = results.action_masks
 
     def update(self) -> dict[str, float] | None:
         """Updates the network if an update is due, and returns its metrics. Returns None if none is due."""
@@ -122,7 +129,8 @@ class Learner:
     def state_dict(self) -> dict[str, bytes]:
         """Returns the complete state, from which training continues bit for bit. Not between ``act`` and ``observe``.
 
-        The next call after ``load_state_dict`` is ``act``, with the observations that were observed last.
+        The next call after ``load_state_dict`` is ``act``, with the observations that were observed last, and their
+        infos if actions have masks.
         """
         return {"learner": self._native.state()}
 
@@ -133,3 +141,4 @@ class Learner:
             ValueError: It is that of another learner.
         """
         self._native.restore(state["learner"])
+        self._masks = None

@@ -16,7 +16,7 @@ from gymnasium.vector import VectorEnv
 from ale_train import _native
 from ale_train.agents import Agent, PlayerState, Scores
 from ale_train.bridge import Bridge
-from ale_train.program import assignments, run
+from ale_train.program import assignments, masked, run
 from ale_train.training_env import TrainingEnv, read_definitions
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ class Algorithm:
             settings = {**settings, "environments.gymnasium.kwargs": self._kwargs}
         settings = {"evaluation.episodes": 0, "environments.gymnasium.python": sys.executable, **settings}
         self._arguments = [*arguments, *assignments(self.name, settings)]
-        self._frames_per_step: int = _native.frames_per_step(self._arguments)
+        planned = json.loads(_native.planned_experiment(self._arguments))
+        self._frames_per_step: int = planned["environments"].get("frame_skip", 1)
+        self._are_masked = masked(planned)
         self.run_dir = Path(run_dir) if run_dir is not None else self._default_run_dir(seed)
         if (self.run_dir / _CONFIG).exists():
             raise ValueError(f"{self.run_dir} contains a run; continue it with {type(self).__name__}.load")
@@ -137,7 +139,7 @@ class Algorithm:
             self._env = TrainingEnv.of(env)
         self._verbose, self._kwargs = verbose, in_python.get("kwargs", {})
         self._arguments, self._agent = [], None
-        self._frames_per_step = settings.get("frame_skip", 1)
+        self._frames_per_step, self._are_masked = settings.get("frame_skip", 1), masked(experiment)
         self.run_dir = directory
         return self
 
@@ -161,7 +163,8 @@ class Algorithm:
         else:
             command = [*self._arguments, "--run-dir", self.run_dir, "--total-frames", str(frames), *self._define()]
         self._agent = None
-        bridge = None if self._env.vector is None else Bridge(self._env.vector)
+        vector = self._env.vector
+        bridge = None if vector is None else Bridge(vector, are_masked=self._are_masked)
         observer = None if callback is None else lambda record: bool(callback(json.loads(record)))
         run([*command, *([] if self._verbose else ["--quiet"])], bridge, observer)
         return self
@@ -191,9 +194,10 @@ class Algorithm:
         state: PlayerState | None = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
+        action_masks: Any = None,
     ) -> tuple[np.ndarray, PlayerState | None]:
         """Chooses actions. ``Agent.predict`` describes the arguments."""
-        return self.agent.predict(observation, state, episode_start, deterministic)
+        return self.agent.predict(observation, state, episode_start, deterministic, action_masks)
 
     def evaluate(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 from ale_train import _native
 from ale_train.bridge import Bridge
 
-__all__ = ["assignments", "run"]
+__all__ = ["assignments", "masked", "run"]
 
 
 def run(
@@ -52,6 +52,11 @@ def assignments(algorithm: str, settings: Mapping[str, Any]) -> list[str]:
         else:
             flags += ["--set", f"{_native.key_of_setting(name, algorithm)}={_toml(value)}"]
     return flags
+
+
+def masked(experiment: Mapping[str, Any]) -> bool:
+    """Returns true if the environments of an experiment have action masks."""
+    return bool(experiment["environments"].get("gymnasium", {}).get("action_masks", False))
 
 
 def _toml(value: Any) -> str:

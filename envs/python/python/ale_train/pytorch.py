@@ -37,6 +37,7 @@ _KERNELS = {
 #: The convolutions of ``small`` for images with at least this height and width.
 _STRIDED_SIDE, _STRIDED = 16, ((2, 1), (2, 2), (2, 2))
 
+
 def load(path: str | os.PathLike[str], task: int | str = 0) -> Agent:
     """Loads an agent with discrete actions.
 

@@ -44,6 +44,12 @@ impl NativeAgent {
         self.0.is_recurrent
     }
 
+    /// True if the agent was trained with action masks.
+    #[getter]
+    fn is_masked(&self) -> bool {
+        self.0.mask_bytes > 0
+    }
+
     /// The shape and the dtype of an observation of the network.
     #[getter]
     fn observation(&self) -> (Vec<usize>, &'static str) {
@@ -77,17 +83,18 @@ impl NativeAgent {
         py.detach(|| self.0.remove(player.id)).map_err(from_call)
     }
 
-    /// Returns the elements of the actions of all rows. `observations` are bytes, and `starts` is true where an episode
-    /// starts.
+    /// Returns the elements of the actions of all rows. `observations` and `masks` are bytes, and `starts` is true where
+    /// an episode starts.
     fn act<'py>(
         &self,
         py: Python<'py>,
         player: &Player,
         observations: &Bound<'py, PyArray1<u8>>,
         starts: &Bound<'py, PyArray1<bool>>,
+        masks: &Bound<'py, PyArray1<u8>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (observations, starts) = (observations.to_vec()?, starts.to_vec()?);
-        let actions = py.detach(|| self.0.act(player.id, observations, starts)).map_err(from_call)?;
+        let (observations, starts, masks) = (observations.to_vec()?, starts.to_vec()?, masks.to_vec()?);
+        let actions = py.detach(|| self.0.act(player.id, observations, starts, masks)).map_err(from_call)?;
         Ok(to_array(py, actions))
     }
 }

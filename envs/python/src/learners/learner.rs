@@ -1,13 +1,13 @@
 use std::ffi::OsString;
 
-use ale_train::embedding::{Learner, Transition};
+use ale_train::embedding::{Learner, LearnerEnvs, Transition};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rl_env::AutoresetMode;
 
-use super::{from_call, spaces_of, to_array};
+use super::{Results, from_call, spaces_of, to_array};
 
 /// A learner, without the conversions of observations and actions.
 #[pyclass(frozen, module = "ale_train._native")]
@@ -22,10 +22,11 @@ impl NativeLearner {
         arguments: Vec<OsString>,
         spaces: &str,
         num_envs: usize,
+        are_masked: bool,
         autoreset_mode: &str,
     ) -> PyResult<Self> {
-        let (observation, action) = spaces_of(spaces)?;
-        let mode = match autoreset_mode {
+        let (observation_space, action_space) = spaces_of(spaces)?;
+        let autoreset_mode = match autoreset_mode {
             "NextStep" => AutoresetMode::NextStep,
             "SameStep" => AutoresetMode::SameStep,
             other => {
@@ -34,9 +35,8 @@ impl NativeLearner {
                 return Err(PyValueError::new_err(message));
             }
         };
-        py.detach(|| Learner::new(arguments, observation, action, num_envs, mode))
-            .map(Self)
-            .map_err(from_call)
+        let envs = LearnerEnvs { num_envs, observation_space, action_space, are_masked, autoreset_mode };
+        py.detach(|| Learner::new(arguments, envs)).map(Self).map_err(from_call)
     }
 
     /// Returns the elements of the actions of all rows.
@@ -44,27 +44,22 @@ impl NativeLearner {
         &self,
         py: Python<'py>,
         observations: &Bound<'py, PyArray1<u8>>,
+        masks: &Bound<'py, PyArray1<u8>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let observations = observations.to_vec()?;
-        Ok(to_array(py, py.detach(|| self.0.act(observations)).map_err(from_call)?))
+        let (observations, masks) = (observations.to_vec()?, masks.to_vec()?);
+        Ok(to_array(py, py.detach(|| self.0.act(observations, masks)).map_err(from_call)?))
     }
 
-    /// Observes the results of the last actions.
-    fn observe<'py>(
-        &self,
-        py: Python<'py>,
-        observations: &Bound<'py, PyArray1<u8>>,
-        rewards: &Bound<'py, PyArray1<f32>>,
-        terminated: &Bound<'py, PyArray1<bool>>,
-        truncated: &Bound<'py, PyArray1<bool>>,
-        final_observations: &Bound<'py, PyArray1<u8>>,
-    ) -> PyResult<()> {
+    /// Observes the results of the last actions: an `ale_train.bridge.Results`.
+    fn observe(&self, py: Python<'_>, results: Results<'_>) -> PyResult<()> {
         let transition = Transition {
-            observations: observations.to_vec()?,
-            rewards: rewards.to_vec()?,
-            terminated: terminated.to_vec()?,
-            truncated: truncated.to_vec()?,
-            final_observations: final_observations.to_vec()?,
+            observations: results.observations.as_array().to_vec(),
+            rewards: results.rewards.as_array().iter().map(|&reward| reward as f32).collect(),
+            terminated: results.terminated.as_array().to_vec(),
+            truncated: results.truncated.as_array().to_vec(),
+            final_observations: results.final_observations.as_array().to_vec(),
+            action_masks: results.action_masks.as_array().to_vec(),
+            final_action_masks: results.final_action_masks.as_array().to_vec(),
         };
         py.detach(|| self.0.observe(transition)).map_err(from_call)
     }

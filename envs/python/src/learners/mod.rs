@@ -8,14 +8,26 @@ mod vector_env;
 pub(crate) use agent::NativeAgent;
 pub(crate) use learner::NativeLearner;
 pub(crate) use program::{
-    experiment, frames_per_step, key_of_setting, main, progress, row_bytes, run_command, worker_source,
+    experiment, key_of_setting, main, planned_experiment, progress, row_bytes, run_command, worker_source,
 };
 
 use ale_train::embedding::CallError;
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rl_env::{ActionBuffer, Space};
+
+/// The results of a step: `ale_train.bridge.Results`.
+#[derive(FromPyObject)]
+struct Results<'py> {
+    observations: PyReadonlyArray1<'py, u8>,
+    final_observations: PyReadonlyArray1<'py, u8>,
+    rewards: PyReadonlyArray1<'py, f64>,
+    terminated: PyReadonlyArray1<'py, bool>,
+    truncated: PyReadonlyArray1<'py, bool>,
+    action_masks: PyReadonlyArray1<'py, u8>,
+    final_action_masks: PyReadonlyArray1<'py, u8>,
+}
 
 /// Returns a `ValueError` for invalid arguments, otherwise a `RuntimeError`.
 fn from_call(error: CallError) -> PyErr {

@@ -56,10 +56,10 @@ pub(crate) fn key_of_setting(name: &str, algorithm: &str) -> PyResult<String> {
     embedding::key_of_setting(name, algorithm).map_err(from_call)
 }
 
-/// Returns the number of frames of a step in the run that a training command describes.
+/// Returns the experiment that a training command describes, in JSON.
 #[pyfunction]
-pub(crate) fn frames_per_step(arguments: Vec<OsString>) -> PyResult<u64> {
-    embedding::frames_per_step(arguments).map_err(from_call)
+pub(crate) fn planned_experiment(arguments: Vec<OsString>) -> PyResult<String> {
+    embedding::planned_experiment(arguments).map_err(from_call)
 }
 
 /// Returns the frames, the steps and the updates of a run at its newest checkpoint. None if it has none.

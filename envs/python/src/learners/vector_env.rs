@@ -1,11 +1,11 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use rl_env::{
-    ActionBuffer, Actions, AutoresetMode, Batch, EnvError, EpisodeStats, ResetSeeds, Space, VectorEnv,
-    VectorError,
+    ActionBuffer, Actions, AutoresetMode, Batch, EnvError, EpisodeStats, ObservationBuffer, ResetSeeds,
+    Space, VectorEnv, VectorError,
 };
 
-use super::{spaces_of, to_array};
+use super::{Results, spaces_of, to_array};
 use crate::signals::Stopped;
 
 /// A vector environment of Gymnasium in this process, through the bridge `ale_train.bridge.Bridge`.
@@ -26,16 +26,6 @@ pub(super) struct HostVectorEnv {
     actions: Option<ActionBuffer>,
 }
 
-/// The results of a step, as the bridge returns them.
-#[derive(FromPyObject)]
-struct Results<'py> {
-    observations: PyReadonlyArray1<'py, u8>,
-    final_observations: PyReadonlyArray1<'py, u8>,
-    rewards: PyReadonlyArray1<'py, f64>,
-    terminated: PyReadonlyArray1<'py, bool>,
-    truncated: PyReadonlyArray1<'py, bool>,
-}
-
 impl HostVectorEnv {
     /// Describes the vector environment of a bridge.
     pub(super) fn new(bridge: Py<PyAny>, stopped: Stopped) -> Result<Self, String> {
@@ -50,6 +40,10 @@ impl HostVectorEnv {
         let same_step: bool = attribute("same_step")?.extract()?;
         let mode = if same_step { AutoresetMode::SameStep } else { AutoresetMode::NextStep };
         let batch = Batch::new(num_envs, observation_space.byte_len(), same_step);
+        let batch = match attribute("mask_bytes")?.extract()? {
+            0 => batch,
+            bytes => batch.with_action_masks(bytes),
+        };
         Ok(Self {
             bridge,
             stopped,
@@ -78,18 +72,13 @@ impl HostVectorEnv {
         Ok(&self.batch)
     }
 
-    fn write_observations(&mut self, observations: &[u8]) {
-        let row_bytes = self.batch.observations.row_bytes().max(1);
-        let rows = self.batch.observations.rows_mut().zip(observations.chunks(row_bytes));
-        rows.for_each(|(row, observation)| row.copy_from_slice(observation));
-    }
-
     fn read(&mut self, results: &Results<'_>) -> PyResult<()> {
-        self.write_observations(results.observations.as_slice()?);
-        let row_bytes = self.batch.final_observations.row_bytes().max(1);
-        let last = results.final_observations.as_slice()?.chunks(row_bytes);
-        let rows = self.batch.final_observations.rows_mut().zip(last);
-        rows.for_each(|(row, observation)| row.copy_from_slice(observation));
+        let Batch { observations, final_observations, action_masks, final_action_masks, .. } =
+            &mut self.batch;
+        fill(observations, results.observations.as_slice()?);
+        fill(final_observations, results.final_observations.as_slice()?);
+        fill(action_masks, results.action_masks.as_slice()?);
+        fill(final_action_masks, results.final_action_masks.as_slice()?);
         let (terminated, truncated) = (results.terminated.as_slice()?, results.truncated.as_slice()?);
         let rewards = results.rewards.as_slice()?;
         for env in 0..self.batch.len() {
@@ -111,6 +100,12 @@ impl HostVectorEnv {
         episode.length += u64::from(!autoreset);
         batch.episodes[env] = has_ended.then(|| std::mem::take(episode));
     }
+}
+
+/// Copies rows, one after the other, to a buffer.
+fn fill(buffer: &mut ObservationBuffer, given: &[u8]) {
+    let given = given.chunks(buffer.row_bytes().max(1));
+    buffer.rows_mut().zip(given).for_each(|(row, given)| row.copy_from_slice(given));
 }
 
 impl VectorEnv for HostVectorEnv {
@@ -145,13 +140,19 @@ impl VectorEnv for HostVectorEnv {
     fn reset(&mut self, seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
         let seed = seeds.of(0);
         self.with_python(|this, py| {
-            let observations = this.bridge.bind(py).call_method1("reset", (seed,))?;
-            let observations: PyReadonlyArray1<'_, u8> = observations.extract()?;
+            let rows = this.bridge.bind(py).call_method1("reset", (seed,))?;
+            let (observations, masks): (PyReadonlyArray1<'_, u8>, PyReadonlyArray1<'_, u8>) =
+                rows.extract()?;
             let (num_envs, row_bytes) = (this.batch.len(), this.batch.observations.row_bytes());
-            this.batch = Batch::new(num_envs, row_bytes, this.mode == AutoresetMode::SameStep);
+            let batch = Batch::new(num_envs, row_bytes, this.mode == AutoresetMode::SameStep);
+            this.batch = match this.batch.action_masks.row_bytes() {
+                0 => batch,
+                bytes => batch.with_action_masks(bytes),
+            };
             this.episodes.fill(EpisodeStats::default());
             this.is_over.fill(false);
-            this.write_observations(observations.as_slice()?);
+            fill(&mut this.batch.observations, observations.as_slice()?);
+            fill(&mut this.batch.action_masks, masks.as_slice()?);
             Ok(())
         })
     }
