@@ -6,7 +6,8 @@
 // Here, files are opened with the checks that the lint demands.
 #![allow(clippy::disallowed_methods)]
 
-use std::fs::{File, OpenOptions};
+pub(crate) use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 

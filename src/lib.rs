@@ -60,6 +60,7 @@ mod tensors;
 mod threads;
 mod train;
 mod version;
+mod watch;
 mod zoo_agents;
 
 use std::ffi::OsString;

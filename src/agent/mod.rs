@@ -158,8 +158,13 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<Games> {
             *game.ok_or_else(|| not_trained_on(name, &names))?
         }
     };
-    ensure!(ale::game(chosen).is_ok() || selection::is_in_python(chosen), no_screen(chosen));
+    ensure!(has_screen(chosen), no_screen(chosen));
     Ok(games.only(&[chosen]))
+}
+
+/// Returns true if a game can be shown.
+pub(crate) fn has_screen(game: &str) -> bool {
+    ale::game(game).is_ok() || selection::is_in_python(game)
 }
 
 fn no_screen(task: &str) -> String {

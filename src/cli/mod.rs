@@ -3,6 +3,7 @@
 //! * `train` and `training_arguments` define the commands that train, and the description of an experiment.
 //! * `agent` defines the commands that use trained agents.
 //! * `game_arguments` defines the commands about games and ROMs.
+//! * `watch_arguments` defines the page of runs.
 //! * `preset_arguments` and `zoo_arguments` define the lists of presets and of trained agents.
 //! * `bench` defines the benchmarks.
 //! * `complete` completes commands in shells.
@@ -21,6 +22,7 @@ mod seeds;
 mod train;
 mod training_arguments;
 mod usage;
+mod watch_arguments;
 mod zoo_arguments;
 
 use std::ffi::OsString;
@@ -39,6 +41,7 @@ pub(crate) use train::TrainCommand;
 pub(crate) use training_arguments::{
     ConfigArgs, ExperimentArgs, Launcher, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,
 };
+pub(crate) use watch_arguments::WatchArgs;
 pub(crate) use zoo_arguments::ZooArgs;
 
 pub(crate) use crate::global::Global;
@@ -126,6 +129,8 @@ pub(crate) enum Command {
     Record(RecordArgs),
     /// Play a game in the terminal, alone or with a trained agent
     Play(PlayArgs),
+    /// Show runs in a browser while they train
+    Watch(WatchArgs),
     /// Write a report with the learning curves and scores of runs
     Report(ReportArgs),
     /// Download, import and list ROMs
@@ -215,7 +220,8 @@ mod tests {
 
     #[test]
     fn every_flag_says_which_numbers_it_takes() {
-        let whole_types = [TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>()];
+        let whole_types =
+            [TypeId::of::<u16>(), TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>()];
         let float_types = [TypeId::of::<f32>(), TypeId::of::<f64>()];
         let mut count = 0;
         for_every_command(&mut |command, path| {

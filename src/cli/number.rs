@@ -25,6 +25,11 @@ pub(super) fn between<T: Value + TryFrom<u64>>(
     }
 }
 
+/// Parses a port.
+pub(super) fn port(text: &str) -> Result<u16, String> {
+    whole_number_in(text, &(1..=u64::from(u16::MAX))).map(|port| port as u16)
+}
+
 /// Returns a parser of the whole numbers that a key of experiments may be.
 pub(super) fn of_key<T: Value + TryFrom<u64>>(key: &str) -> impl Fn(&str) -> Result<T, String> + Clone {
     let range = field(key).and_then(settings::Field::whole_numbers);

@@ -18,6 +18,7 @@ mod runs;
 mod testing;
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use anyhow::Result;
 
@@ -29,6 +30,12 @@ use crate::telemetry::Printer;
 use chart::Figure;
 use report_format::{FORMATS, Format};
 pub(crate) use runs::RunHistory;
+
+/// Returns the page of these runs.
+pub(crate) fn page(run_dirs: &[PathBuf]) -> Result<String> {
+    let runs = run_dirs.iter().map(|run_dir| RunHistory::read(run_dir)).collect::<Result<Vec<_>>>()?;
+    page::html(&groups::parts(runs))
+}
 
 /// Reads the runs and writes the page or the plot.
 pub(crate) fn run(args: &ReportArgs, global: &Global, out: &mut impl Write) -> Result<()> {

@@ -19,7 +19,7 @@ pub(crate) fn runs_below(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns true if a run was created in this directory, even if its configuration file is missing since.
-fn is_run(directory: &Path) -> bool {
+pub(crate) fn is_run(directory: &Path) -> bool {
     let has = |name| directory.join(name).is_file();
     has(PROVENANCE) && (has(CONFIG) || directory.join("checkpoints").is_dir())
 }

@@ -23,7 +23,7 @@ pub(super) fn print_json(runs: &[RunStatus], out: &mut impl Write) -> Result<()>
     Ok(())
 }
 
-fn object(run: &RunStatus) -> Value {
+pub(super) fn object(run: &RunStatus) -> Value {
     let training = run.training.as_ref();
     let value_of = |value: fn(&Training) -> Value| training.map_or(Value::Null, value);
     json!({

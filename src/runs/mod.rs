@@ -17,23 +17,35 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Result, ensure};
+use serde_json::Value;
 
 use crate::cli::RunsArgs;
-pub(crate) use find::runs_below;
+pub(crate) use find::{is_run, runs_below};
 pub(crate) use reached::reached;
 use status::RunStatus;
 
 /// The default directory of runs.
 pub(crate) const DIRECTORY: &str = "checkpoints";
 
+/// Returns the runs below a directory, newest first.
+fn newest_first(directory: &Path) -> Vec<RunStatus> {
+    let mut runs: Vec<RunStatus> =
+        find::runs_below(directory).iter().map(|run| RunStatus::read(run)).collect();
+    runs.sort_by(|a, b| b.disk.changed.cmp(&a.disk.changed).then_with(|| a.path.cmp(&b.path)));
+    runs
+}
+
+/// Returns the runs below a directory, newest first, as `ale-train runs --json` prints them.
+pub(crate) fn described(directory: &Path) -> Vec<Value> {
+    newest_first(directory).iter().map(listing::object).collect()
+}
+
 /// Prints the runs, newest first.
 pub(crate) fn run(args: &RunsArgs, out: &mut impl Write) -> Result<()> {
     let directory = args.directory.as_deref().unwrap_or(Path::new(DIRECTORY));
     ensure!(args.directory.is_none() || directory.exists(), "{} does not exist", directory.display());
     ensure!(!directory.is_file(), "{} is not a directory", directory.display());
-    let mut runs: Vec<RunStatus> =
-        find::runs_below(directory).iter().map(|run| RunStatus::read(run)).collect();
-    runs.sort_by(|a, b| b.disk.changed.cmp(&a.disk.changed).then_with(|| a.path.cmp(&b.path)));
+    let runs = newest_first(directory);
     if args.json {
         return listing::print_json(&runs, out);
     }

@@ -1,4 +1,4 @@
-//! The scores at the end of a run.
+//! The end of a run: its scores, and what to do next.
 
 use std::io::Write;
 use std::mem;
@@ -6,6 +6,7 @@ use std::mem;
 use anyhow::{Context, Result};
 
 use super::run::{OutputOptions, Run};
+use crate::agent;
 use crate::evaluation;
 use crate::failure::{RuntimeFailure, sentence};
 use crate::interrupt::Interrupt;
@@ -39,6 +40,21 @@ impl Run {
         let Some(mut scores) = scores else { return Ok(()) };
         self.keep(&scores, printer);
         self.compare(&mut scores, interrupt, printer, telemetry.status(), table)
+    }
+
+    /// Returns the commands that show the agent, one on each line.
+    pub(super) fn next_commands(&self) -> String {
+        let (games, run) = (self.experiment.games.names(), quoted(&self.directory));
+        let mut lines = vec![format!("  ale-train watch {run}")];
+        if let Some(game) = games.iter().find(|game| agent::has_screen(game)) {
+            let (first, flag) = match games.len() {
+                1 => (String::new(), String::new()),
+                _ => (format!(" {game}"), format!(" --game {game}")),
+            };
+            lines.push(format!("  ale-train play{first} --checkpoint {run} --watch"));
+            lines.push(format!("  ale-train record {run}{flag} --out agent.gif"));
+        }
+        lines.join("\n")
     }
 
     /// Returns the agent's scores at the end, or nothing if a signal arrives before they are known.

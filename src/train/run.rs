@@ -137,6 +137,7 @@ impl Run {
         output.print(&table, &printer, out)?;
         self.fail_if_stopped(&interrupt)?;
         printer.say(&format!("the run is in {}", self.directory.display()));
+        printer.say_lines(&self.next_commands());
         Ok(())
     }
 

@@ -6,16 +6,20 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::program::{run, skip, succeed};
 use crate::python::python_with;
+use crate::watch::Watch;
 
 const WAIT: Duration = Duration::from_mins(3);
 
@@ -99,6 +103,141 @@ fn a_report_shows_curves_and_tables() {
         assert!(document.contains(part), "no '{part}' in {document}");
     }
     browser.screenshot(&url, size, "report.png");
+}
+
+#[test]
+fn a_watched_run_shows_curves_and_the_agent() {
+    let Some(browser) = Browser::find() else { return };
+    let temp = TempDir::new().expect("a temporary directory");
+    train("--games harvest --seed 1 --run-dir one", temp.path());
+    let watch = Watch::start(temp.path(), &[]);
+    let url = format!("http://{}/#run=one", watch.address);
+    let size = (1400, 1000);
+    let mut page = Page::open(&browser, &url, size);
+    for part in ["the screen of Harvest", "policy loss", "steps per second", "<canvas", "finished", "100 %"] {
+        page.wait_for(part);
+    }
+    let screens = r"document.querySelector('.cell img').src";
+    let first = page.evaluate(screens);
+    while page.evaluate(screens) == first {}
+    page.screenshot("watch.png");
+    fs::remove_dir_all(temp.path().join("one")).expect("a run");
+    page.wait_for("There are no runs yet");
+    assert_eq!(page.errors, Vec::<String>::new());
+}
+
+/// A page whose scripts never become idle, controlled by the protocol of Chromium's developer tools.
+struct Page {
+    process: Child,
+    requests: fs::File,
+    answers: BufReader<fs::File>,
+    count: u64,
+    session: String,
+    /// Exceptions of scripts, and files that were refused.
+    errors: Vec<String>,
+    /// The directory of the pipes.
+    _temp: TempDir,
+}
+
+impl Page {
+    fn open(browser: &Browser, url: &str, (width, height): (u32, u32)) -> Self {
+        let temp = TempDir::new().expect("a directory");
+        let [requests, answers] = ["requests", "answers"].map(|name| temp.path().join(name));
+        succeed(Command::new("mkfifo").args([&requests, &answers]));
+        // Chromium reads requests from the file descriptor 3 and writes answers to 4.
+        let process = Command::new("sh")
+            .args(["-c", r#"exec "$0" "$@" 3<"$REQUESTS" 4>"$ANSWERS""#])
+            .arg(&browser.program)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-dev-shm-usage",
+                "--hide-scrollbars",
+                "--disable-gpu",
+            ])
+            .arg(format!("--user-data-dir={}", browser.profile.path().display()))
+            .arg(format!("--window-size={width},{height}"))
+            .arg("--remote-debugging-pipe")
+            .envs([("REQUESTS", &requests), ("ANSWERS", &answers)])
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Chromium");
+        let requests = fs::File::options().write(true).open(requests).expect("a pipe");
+        let answers = BufReader::new(fs::File::open(answers).expect("a pipe"));
+        let session = String::new();
+        let mut page =
+            Self { process, requests, answers, count: 0, session, errors: Vec::new(), _temp: temp };
+        let target = page.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let attached =
+            page.call("Target.attachToTarget", &json!({ "targetId": target["targetId"], "flatten": true }));
+        attached["sessionId"].as_str().expect("a session").clone_into(&mut page.session);
+        for method in ["Runtime.enable", "Log.enable", "Page.enable"] {
+            page.call(method, &json!({}));
+        }
+        page.call("Page.navigate", &json!({ "url": url }));
+        page
+    }
+
+    /// Calls a method and returns its result.
+    fn call(&mut self, method: &str, params: &Value) -> Value {
+        self.count += 1;
+        let mut request = json!({ "id": self.count, "method": method, "params": params });
+        if !self.session.is_empty() {
+            request["sessionId"] = self.session.clone().into();
+        }
+        self.requests.write_all(format!("{request}\0").as_bytes()).expect("a request");
+        loop {
+            let mut answer = Vec::new();
+            self.answers.read_until(0, &mut answer).expect("an answer");
+            let answer: Value =
+                serde_json::from_slice(answer.strip_suffix(b"\0").expect("an answer")).expect("JSON");
+            if answer["id"] == self.count {
+                return answer["result"].clone();
+            }
+            if ["Runtime.exceptionThrown", "Log.entryAdded"].iter().any(|event| answer["method"] == *event) {
+                self.errors.push(answer.to_string());
+            }
+        }
+    }
+
+    /// Returns the value of an expression.
+    fn evaluate(&mut self, expression: &str) -> Value {
+        let evaluated =
+            self.call("Runtime.evaluate", &json!({ "expression": expression, "returnByValue": true }));
+        evaluated["result"]["value"].clone()
+    }
+
+    /// Waits until the visible part of the document contains a text.
+    fn wait_for(&mut self, part: &str) {
+        let deadline = Instant::now() + WAIT;
+        loop {
+            // The text that is visible, and the elements.
+            let document = self.evaluate(
+                "document.body.innerText + [...document.querySelectorAll('main *')].map((it) => it.cloneNode().outerHTML)",
+            );
+            if document.as_str().is_some_and(|document| document.contains(part)) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "no '{part}' in {document}; errors: {:?}", self.errors);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn screenshot(&mut self, name: &str) {
+        let picture = self.call("Page.captureScreenshot", &json!({}));
+        let picture = STANDARD.decode(picture["data"].as_str().expect("a picture")).expect("base64");
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
+        fs::create_dir_all(&directory).expect("a directory");
+        fs::write(directory.join(name), picture).expect("a file");
+        eprintln!("screenshot: {}", directory.join(name).display());
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 /// A TensorBoard process that is killed at the end of the test.

@@ -21,3 +21,4 @@ mod resume;
 mod runs;
 mod sweep;
 mod tensorboard;
+mod watch;

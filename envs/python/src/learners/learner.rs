@@ -51,7 +51,8 @@ impl NativeLearner {
     }
 
     /// Observes the results of the last actions: an `ale_train.bridge.Results`.
-    fn observe(&self, py: Python<'_>, results: Results<'_>) -> PyResult<()> {
+    fn observe(&self, py: Python<'_>, results: &Bound<'_, PyAny>) -> PyResult<()> {
+        let results: Results<'_> = results.extract()?;
         let transition = Transition {
             observations: results.observations.as_array().to_vec(),
             rewards: results.rewards.as_array().iter().map(|&reward| reward as f32).collect(),
