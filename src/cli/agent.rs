@@ -93,14 +93,18 @@ step. MP4 needs ffmpeg.
 Examples:
   ale-train record checkpoints/RUN --out harvest.gif
   ale-train record checkpoints/RUN --best --greedy --out harvest.apng
-  ale-train record checkpoints/RUN --game pong --scale 4 --out pong.mp4")]
+  ale-train record checkpoints/RUN --game pong --scale 4 --out pong.mp4
+  ale-train record zoo:atari57 --mosaic --max-steps 300 --out games.mp4")]
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
-    /// The game, if the agent was trained on several
+    /// The game, if the agent was trained on several; with --mosaic, the games, separated by commas [default: all]
     // The alias is for users of other commands, which take several games with `--games`.
     #[arg(long, alias = "games", value_name = "GAME", add = complete::game())]
     pub(crate) game: Option<String>,
+    /// Show several games beside each other, each with its score. Episodes that end begin anew
+    #[arg(long)]
+    pub(crate) mosaic: bool,
     /// Video to write, with the extension .gif, .apng or .mp4
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -113,7 +117,7 @@ pub(crate) struct RecordArgs {
     /// The maximum number of steps
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::at_least::<u64>(1))]
     pub(crate) max_steps: u64,
-    /// Scale factor of the screen [default: 2, or 1 for environments in Python]
+    /// Scale factor of the screen [default: 2, or 1 for environments in Python and mosaics]
     #[arg(long, value_name = "N", value_parser = number::between::<usize>(1..=16))]
     pub(crate) scale: Option<usize>,
 }
@@ -185,13 +189,14 @@ Examples:
   ale-train report checkpoints/RUN
   ale-train report checkpoints --out all.html
   ale-train report checkpoints/SWEEP checkpoints/pong__ppo__* --out pong.html
-  ale-train report checkpoints/pong__ppo__* --out pong.svg")]
+  ale-train report checkpoints/pong__ppo__* --out pong.svg
+  ale-train report checkpoints --out scores.csv")]
 pub(crate) struct ReportArgs {
     /// Run directories, directories that contain runs (such as that of a sweep), or glob patterns; the runs may still
     /// be training
     #[arg(value_name = "RUN", required = true, add = complete::runs())]
     pub(crate) runs: Vec<PathBuf>,
-    /// File to write: .html, or .svg or .png for the curves alone
+    /// File to write: .html; .md, .csv or .json for the scores alone; .svg or .png for the curves alone
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
 }

@@ -1,45 +1,44 @@
 use ale::RgbImage;
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::font;
-use crate::show::score_digits;
+use crate::show::{Session, score_digits};
 
 /// The least height of the caption in screen pixels.
 const LINE: usize = 12;
 /// The least height of the caption as a fraction of the width of the drawn screen, so that it is readable.
 const FRACTION: usize = 25;
 
-/// The text below a frame.
-pub(super) struct Caption {
-    pub(super) score: f64,
-    pub(super) action: String,
-    /// The agent's estimate of the discounted return, formatted.
-    pub(super) value: String,
-}
+/// The texts below a frame: on the left, in the middle and on the right.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Caption(pub(super) [String; 3]);
 
 impl Caption {
-    /// Returns the texts on the left, in the middle and on the right.
-    fn texts(&self) -> [String; 3] {
-        [format!("score {}", score_digits(self.score)), self.action.clone(), format!("value {}", self.value)]
+    /// Describes the last step of an agent.
+    pub(super) fn of_step(session: &Session) -> Result<Self> {
+        let reading = session.reading()?.context("the agent is missing")?;
+        let score = format!("score {}", score_digits(session.score()));
+        Ok(Self([score, session.action().to_owned(), format!("value {}", reading.value_digits())]))
     }
 }
 
-/// Returns the height of the caption below a screen.
-fn line(screen: &RgbImage, scale: usize) -> usize {
-    (LINE * scale).max(screen.width * scale / FRACTION)
+/// Returns the height of the caption below a screen of this width.
+fn line(width: usize, scale: usize) -> usize {
+    (LINE * scale).max(width * scale / FRACTION)
 }
 
 /// Returns the width and height of a drawn screen.
-pub(super) fn size(screen: &RgbImage, scale: usize) -> (usize, usize) {
-    (screen.width * scale, screen.height * scale + line(screen, scale))
+pub(super) fn drawn_size((width, height): (usize, usize), scale: usize, has_caption: bool) -> (usize, usize) {
+    let line = if has_caption { line(width, scale) } else { 0 };
+    (width * scale, height * scale + line)
 }
 
 /// Draws a screen, enlarged `scale` times, with its caption below.
-pub(super) fn draw(screen: &RgbImage, scale: usize, caption: &Caption) -> Result<RgbImage> {
+pub(super) fn draw(screen: &RgbImage, scale: usize, caption: Option<&Caption>) -> Result<RgbImage> {
     font::register()?;
-    let (width, height) = size(screen, scale);
+    let (width, height) = drawn_size((screen.width, screen.height), scale, caption.is_some());
     let mut pixels = Vec::with_capacity(3 * width * height);
     for row in screen.pixels.chunks_exact(3 * screen.width) {
         let start = pixels.len();
@@ -50,8 +49,10 @@ pub(super) fn draw(screen: &RgbImage, scale: usize, caption: &Caption) -> Result
         (1..scale).for_each(|_| pixels.extend_from_within(line.clone()));
     }
     pixels.resize(3 * width * height, 0);
-    write(&mut pixels, [width, height], [line(screen, scale), scale], caption)
-        .map_err(|error| anyhow!("cannot draw: {error}"))?;
+    if let Some(caption) = caption {
+        write(&mut pixels, [width, height], [line(screen.width, scale), scale], caption)
+            .map_err(|error| anyhow!("cannot draw: {error}"))?;
+    }
     Ok(RgbImage { height, width, pixels })
 }
 
@@ -66,7 +67,7 @@ fn write(
     let y = (height - line / 2) as i32;
     let (margin, width) = (2 * scale as i32, width as i32);
     let places = [(HPos::Left, margin), (HPos::Center, width / 2), (HPos::Right, width - margin)];
-    for (text, (anchor, x)) in caption.texts().iter().zip(places) {
+    for (text, (anchor, x)) in caption.0.iter().zip(places) {
         let style = style.pos(Pos::new(anchor, VPos::Center));
         area.draw_text(text, &style, (x, y)).map_err(|error| error.to_string())?;
     }
@@ -82,16 +83,14 @@ mod tests {
     fn every_pixel_becomes_a_square_above_the_caption() {
         let colours: [[u8; 3]; 2] = [[10, 20, 30], [200, 100, 50]];
         let screen = RgbImage { height: 1, width: 80, pixels: colours.concat().repeat(40) };
-        let caption = Caption { score: 12.0, action: "fire".to_owned(), value: "0.50".to_owned() };
-        assert_eq!(caption.texts(), ["score 12", "fire", "value 0.50"]);
-        let drawn = draw(&screen, 2, &caption).unwrap();
+        let caption = Caption(["score 12", "fire", "value 0.50"].map(str::to_owned));
+        let drawn = draw(&screen, 2, Some(&caption)).unwrap();
         assert_eq!((drawn.width, drawn.height), (160, 2 * (1 + LINE)));
         let rows: Vec<&[u8]> = drawn.pixels.chunks_exact(3 * 160).collect();
         assert_eq!(rows[0], rows[1]);
         assert_eq!(rows[0][..12], [colours[0], colours[0], colours[1], colours[1]].concat());
         assert!(rows[2..].concat().contains(&255), "no text");
-        let wide = RgbImage { height: 400, width: 600, pixels: Vec::new() };
-        assert_eq!([1, 2].map(|scale| size(&wide, scale)), [(600, 424), (1200, 848)]);
-        assert_eq!(Caption { score: -7.256, ..caption }.texts()[0], "score -7.26");
+        assert_eq!([1, 2].map(|scale| drawn_size((600, 400), scale, true)), [(600, 424), (1200, 848)]);
+        assert_eq!(draw(&screen, 1, None).unwrap(), screen);
     }
 }

@@ -1,7 +1,8 @@
-//! `ale-train record`: a video of an episode of a trained agent, with score, action and value below the
-//! screen.
+//! `ale-train record`: a video of an episode of a trained agent, with score, action and value below the screen, or of
+//! all games of an agent beside each other.
 
 mod caption;
+mod mosaic;
 mod video;
 
 use std::io::Write;
@@ -10,52 +11,68 @@ use anyhow::{Context, Result};
 
 use crate::agent::TrainedAgent;
 use crate::cli::{Global, RecordArgs};
+use crate::config::Games;
 use crate::environments::{Builder, Overrides};
 use crate::failure::RuntimeFailure;
+use crate::output::counted;
 use crate::show::{self, Audience, Session, score_digits};
 use crate::telemetry::Printer;
 use crate::threads::set_threads;
 
 use caption::Caption;
+use mosaic::Mosaic;
 use video::{Video, VideoFile};
 
-/// Plays an episode and writes the video.
+/// Selects all games of a mosaic.
+const ALL: &str = "all";
+
+/// Plays and writes the video.
 pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let file = VideoFile::new(&args.out)?;
     let agent = TrainedAgent::open(&args.agent.checkpoint, &Printer::new(global.quiet))?;
-    let overrides = Overrides {
-        games: Some(agent.game(args.game.as_deref())?),
-        num_threads: args.num_threads,
-        ..Overrides::default()
-    };
     set_threads(args.num_threads.unwrap_or_else(|| agent.experiment.num_threads()))?;
+    let (video, outcome) =
+        if args.mosaic { all_games(args, &agent, global)? } else { one_episode(args, &agent, global)? };
+    file.write(&video).context(RuntimeFailure("the recording failed"))?;
+    writeln!(out, "{outcome}, in {}", args.out.display())?;
+    Ok(())
+}
+
+/// Starts an episode of a game.
+fn session(args: &RecordArgs, agent: &TrainedAgent, game: Games, global: &Global) -> Result<Session> {
+    let overrides = Overrides { games: Some(game), num_threads: args.num_threads, ..Overrides::default() };
     let builder = Builder::new(&agent.experiment, &overrides, global)?;
-    let mut session = show::session(&builder, &agent, Audience::Spectator, args.agent.greedy, args.seed)?;
+    show::session(&builder, agent, Audience::Spectator, args.agent.greedy, args.seed)
+}
+
+/// Plays an episode. Returns the video and the outcome.
+fn one_episode(args: &RecordArgs, agent: &TrainedAgent, global: &Global) -> Result<(Video, String)> {
+    let mut session = session(args, agent, agent.game(args.game.as_deref())?, global)?;
     let description = session.description();
     // The pixels of the console are few.
     let scale = args.scale.unwrap_or(if description.aspect_ratio.is_some() { 2 } else { 1 });
     let mut video = Video::new(description.steps_per_second, scale);
-    let steps = play(&mut session, args.max_steps, &mut video)?;
-    file.write(&video).context(RuntimeFailure("the recording failed"))?;
-    let score = score_digits(session.score());
-    writeln!(out, "score {score} after {steps} steps, in {}", args.out.display())?;
-    Ok(())
+    let mut steps = 0;
+    while steps < args.max_steps && !session.is_over() {
+        session.act()?;
+        steps += 1;
+        video.push(&session.screen()?, Some(Caption::of_step(&session)?))?;
+    }
+    Ok((video, format!("score {} after {steps} steps", score_digits(session.score()))))
 }
 
-/// Plays an episode of at most `max_steps` steps. Returns the number of steps.
-fn play(session: &mut Session, max_steps: u64, video: &mut Video) -> Result<u64> {
-    for step in 1..=max_steps {
-        session.act()?;
-        let reading = session.reading()?.context("the agent is missing")?;
-        let caption = Caption {
-            score: session.score(),
-            action: session.action().to_owned(),
-            value: reading.value_digits(),
-        };
-        video.push(session.screen()?, caption)?;
-        if session.is_over() {
-            return Ok(step);
-        }
+/// Plays all games that the flags select beside each other. Returns the video and the outcome.
+fn all_games(args: &RecordArgs, agent: &TrainedAgent, global: &Global) -> Result<(Video, String)> {
+    let names: Vec<String> = args.game.iter().flat_map(|games| games.split(',')).map(str::to_owned).collect();
+    let names = if names == [ALL] { Vec::new() } else { names };
+    let games = agent.games(&names)?;
+    let sessions =
+        games.names().into_iter().map(|name| session(args, agent, agent.game(Some(name))?, global));
+    let mut mosaic = Mosaic::new(sessions.collect::<Result<Vec<Session>>>()?)?;
+    let mut video = Video::new(mosaic.steps_per_second(), args.scale.unwrap_or(1));
+    for _ in 0..args.max_steps {
+        mosaic.act()?;
+        video.push(&mosaic.picture()?, None)?;
     }
-    Ok(max_steps)
+    Ok((video, format!("{} for {} steps", counted(games.names().len(), "game"), args.max_steps)))
 }

@@ -9,41 +9,52 @@ use anyhow::{Context, Result, bail, ensure};
 use super::caption::{self, Caption};
 use crate::durable::PartialFile;
 use crate::file_format::Formats;
+use crate::show::picture;
 
 /// The speed of choosing 256 colours, from 1 to 30: a good compromise according to the documentation of `gif`.
 const QUANTISATION: i32 = 10;
 
-/// Screens of one size with their captions. They are drawn only when they are written: scaled frames would fill the
-/// memory.
+/// Screens of one size with their captions. They are kept as PNG, and drawn only when they are written: scaled frames
+/// would fill the memory.
 pub(super) struct Video {
     frames_per_second: f64,
     /// The width and height of a screen pixel in the video.
     scale: usize,
-    frames: Vec<(RgbImage, Caption)>,
+    /// The width and height of the screens.
+    size: (usize, usize),
+    frames: Vec<(Vec<u8>, Option<Caption>)>,
 }
 
 impl Video {
     pub(super) fn new(frames_per_second: f64, scale: usize) -> Self {
-        Self { frames_per_second, scale, frames: Vec::new() }
+        Self { frames_per_second, scale, size: (0, 0), frames: Vec::new() }
     }
 
-    /// Adds a frame. Fails if its size differs from that of the others.
-    pub(super) fn push(&mut self, screen: RgbImage, caption: Caption) -> Result<()> {
-        if let Some((first, _)) = self.frames.first() {
-            let sizes = [&screen, first].map(|screen| format!("{}x{}", screen.width, screen.height));
-            ensure!(sizes[0] == sizes[1], "the size of the screen changed from {} to {}", sizes[1], sizes[0]);
+    /// Adds a frame. Fails if its size differs from that of the others. All frames have a caption, or none.
+    pub(super) fn push(&mut self, screen: &RgbImage, caption: Option<Caption>) -> Result<()> {
+        let size = (screen.width, screen.height);
+        if self.frames.is_empty() {
+            self.size = size;
         }
-        self.frames.push((screen, caption));
+        let [before, now] = [self.size, size].map(|(width, height)| format!("{width}x{height}"));
+        ensure!(before == now, "the size of the screen changed from {before} to {now}");
+        self.frames.push((picture::to_png(screen)?, caption));
         Ok(())
     }
 
-    fn images(&self) -> impl Iterator<Item = Result<RgbImage>> {
-        self.frames.iter().map(|(screen, caption)| caption::draw(screen, self.scale, caption))
+    /// Returns each screen and its drawing.
+    fn images(&self) -> impl Iterator<Item = Result<(RgbImage, RgbImage)>> {
+        self.frames.iter().map(|(png, caption)| {
+            let screen = picture::from_png(png)?;
+            let drawn = caption::draw(&screen, self.scale, caption.as_ref())?;
+            Ok((screen, drawn))
+        })
     }
 
     /// Returns the width and height of a frame of the video.
-    fn size(&self) -> (usize, usize) {
-        self.frames.first().map_or((0, 0), |(screen, _)| caption::size(screen, self.scale))
+    fn drawn_size(&self) -> (usize, usize) {
+        let has_caption = self.frames.first().is_some_and(|(_, caption)| caption.is_some());
+        caption::drawn_size(self.size, self.scale, has_caption)
     }
 }
 
@@ -101,7 +112,7 @@ impl VideoFile {
 
 /// Writes a looping GIF. A screen with at most 256 colours, such as that of the console, keeps them exactly.
 fn gif(video: &Video, file: impl Write) -> Result<()> {
-    let (width, height) = video.size();
+    let (width, height) = video.drawn_size();
     let [Ok(width), Ok(height)] = [width, height].map(u16::try_from) else {
         bail!(
             "a GIF of {width}x{height} pixels is not possible; choose a smaller --scale, or record an .mp4"
@@ -109,9 +120,9 @@ fn gif(video: &Video, file: impl Write) -> Result<()> {
     };
     let mut encoder = gif::Encoder::new(file, width, height, &[])?;
     encoder.set_repeat(gif::Repeat::Infinite)?;
-    for (image, (screen, _)) in video.images().zip(&video.frames) {
-        let image = image?;
-        let mut gif_frame = if has_few_colours(screen) {
+    for images in video.images() {
+        let (screen, image) = images?;
+        let mut gif_frame = if has_few_colours(&screen) {
             let (palette, indices) = indexed(&image.pixels);
             gif::Frame::from_palette_pixels(width, height, indices, palette, None)
         } else {
@@ -152,7 +163,7 @@ fn indexed(pixels: &[u8]) -> (Vec<u8>, Vec<u8>) {
 
 /// Writes a looping animated PNG.
 fn apng(video: &Video, file: impl Write) -> Result<()> {
-    let (width, height) = video.size();
+    let (width, height) = video.drawn_size();
     let mut encoder = png::Encoder::new(file, width as u32, height as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_animated(video.frames.len() as u32, 0)?;
@@ -161,14 +172,14 @@ fn apng(video: &Video, file: impl Write) -> Result<()> {
     encoder.set_frame_delay(numerator, (f64::from(numerator) * video.frames_per_second) as u16)?;
     let mut writer = encoder.write_header()?;
     for image in video.images() {
-        writer.write_image_data(&image?.pixels)?;
+        writer.write_image_data(&image?.1.pixels)?;
     }
     Ok(writer.finish()?)
 }
 
 /// Writes an MP4 by piping raw frames into ffmpeg.
 fn mp4(video: &Video, path: &Path) -> Result<()> {
-    let (width, height) = video.size();
+    let (width, height) = video.drawn_size();
     let mut ffmpeg = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"])
         .args(["-s", &format!("{width}x{height}"), "-r", &video.frames_per_second.to_string(), "-i", "-"])
@@ -183,7 +194,7 @@ fn mp4(video: &Video, path: &Path) -> Result<()> {
         .context("cannot start ffmpeg")?;
     let mut stdin = ffmpeg.stdin.take().context("ffmpeg has no standard input")?;
     for image in video.images() {
-        match stdin.write_all(&image?.pixels) {
+        match stdin.write_all(&image?.1.pixels) {
             // ffmpeg reports the reason below.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
             result => result?,
@@ -203,13 +214,13 @@ mod tests {
         let mut video = Video::new(15.0, 1);
         for shade in [1, 2, 3] {
             let screen = RgbImage { height: 2, width: 30, pixels: [[shade, 0, 255]; 60].concat() };
-            video.push(screen, caption()).unwrap();
+            video.push(&screen, Some(caption())).unwrap();
         }
         video
     }
 
     fn caption() -> Caption {
-        Caption { score: 0.0, action: "noop".to_owned(), value: "0.00".to_owned() }
+        Caption(["score 0", "noop", "value 0.00"].map(str::to_owned))
     }
 
     #[test]
@@ -231,7 +242,7 @@ mod tests {
         let mut video = Video::new(50.0, 1);
         let pixels: Vec<u8> =
             (0..40_u8).flat_map(|y| (0..40_u8).flat_map(move |x| [6 * x, 6 * y, 0])).collect();
-        video.push(RgbImage { height: 40, width: 40, pixels: pixels.clone() }, caption()).unwrap();
+        video.push(&RgbImage { height: 40, width: 40, pixels: pixels.clone() }, Some(caption())).unwrap();
         let mut bytes = Vec::new();
         gif(&video, &mut bytes).unwrap();
         let mut options = gif::DecodeOptions::new();
@@ -248,7 +259,7 @@ mod tests {
         let distances = [distance(&mut quantised.into_iter()), distance(&mut first_colours.into_iter())];
         assert!(4 * distances[0] < distances[1], "{distances:?}");
         let taller = RgbImage { height: 41, width: 40, pixels: vec![0; 3 * 41 * 40] };
-        let error = video.push(taller, caption()).unwrap_err().to_string();
+        let error = video.push(&taller, Some(caption())).unwrap_err().to_string();
         assert_eq!(error, "the size of the screen changed from 40x40 to 40x41");
     }
 

@@ -14,6 +14,7 @@ mod page;
 mod published_scores;
 mod report_format;
 mod runs;
+mod score_table;
 #[cfg(test)]
 mod testing;
 
@@ -30,6 +31,7 @@ use crate::telemetry::Printer;
 use chart::Figure;
 use report_format::{FORMATS, Format};
 pub(crate) use runs::RunHistory;
+use score_table::ScoreTable;
 
 /// Returns the page of these runs.
 pub(crate) fn page(run_dirs: &[PathBuf]) -> Result<String> {
@@ -44,9 +46,16 @@ pub(crate) fn run(args: &ReportArgs, global: &Global, out: &mut impl Write) -> R
     let runs = inputs::read(&args.runs, |note| printer.say(note), |warning| printer.warn(warning))?;
     let count = runs.len();
     match format {
-        Format::Html => durable::write(&args.out, page::html(&groups::parts(runs))?.as_bytes())?,
+        Format::Html => write(args, &page::html(&groups::parts(runs))?)?,
+        Format::Markdown => write(args, &ScoreTable::of(&groups::grouped(runs)).markdown())?,
+        Format::Csv => write(args, &ScoreTable::of(&groups::grouped(runs)).csv())?,
+        Format::Json => write(args, &ScoreTable::of(&groups::grouped(runs)).json()?)?,
         Format::Plot => PlotFile::new(&args.out)?.draw(&Figure::new(&groups::grouped(runs)))?,
     }
     writeln!(out, "{count} run{} in {}", if count == 1 { "" } else { "s" }, args.out.display())?;
     Ok(())
+}
+
+fn write(args: &ReportArgs, text: &str) -> Result<()> {
+    durable::write(&args.out, text.as_bytes())
 }

@@ -5,6 +5,12 @@ use crate::file_format::Formats;
 pub(super) enum Format {
     /// The page.
     Html,
+    /// A table of the scores.
+    Markdown,
+    /// A line for each game and setting.
+    Csv,
+    /// All scores.
+    Json,
     /// The learning curves alone.
     Plot,
 }
@@ -14,10 +20,14 @@ pub(super) const FORMATS: Formats<Format> = Formats {
     by_extension: &[
         ("html", Format::Html),
         ("htm", Format::Html),
+        ("md", Format::Markdown),
+        ("csv", Format::Csv),
+        ("json", Format::Json),
         ("svg", Format::Plot),
         ("png", Format::Plot),
     ],
-    allowed: ".html for the page, or in .svg or .png for the learning curves (a browser prints the page as PDF)",
+    allowed: ".html for the page, in .md, .csv or .json for the scores, or in .svg or .png for the learning curves (a browser \
+              prints the page as PDF)",
 };
 
 #[cfg(test)]

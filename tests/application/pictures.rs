@@ -47,6 +47,19 @@ fn a_report_groups_seeds_and_compares_settings() {
     let file = fs::File::open(directory.join("curves.png")).expect("a PNG");
     let png = png::Decoder::new(std::io::BufReader::new(file)).read_info().expect("a PNG");
     assert_eq!((png.info().width, png.info().height), (2 * 560, 2 * 320));
+    for (name, lines, part) in [
+        ("scores.csv", 3, "\nCartPole-v1,\"PPO, gamma 0.99\",2,"),
+        (
+            "scores.md",
+            3,
+            "| game | PPO, gamma 0.9 | PPO, gamma 0.99 |\n| --- | --- | --- |\n| CartPole-v1 | ",
+        ),
+        ("scores.json", 0, "\"setting\": \"PPO, gamma 0.99\""),
+    ] {
+        run("report one two other --out").arg(name).succeed();
+        let text = fs::read_to_string(directory.join(name)).expect("scores");
+        assert!(text.contains(part) && (lines == 0 || text.lines().count() == lines), "{text}");
+    }
     // A directory of runs, as that of a sweep.
     let said = run("report . --out all.html").stdout();
     assert_eq!(said, "3 runs in all.html\n");
@@ -54,7 +67,10 @@ fn a_report_groups_seeds_and_compares_settings() {
     for (words, expected) in [
         ("report one nowhere", "nowhere does not exist"),
         ("report papers", "papers is not the directory of a run"),
-        ("report one --out x.pdf", "must end in .html for the page, or in .svg or .png"),
+        (
+            "report one --out x.pdf",
+            "must end in .html for the page, in .md, .csv or .json for the scores, or in",
+        ),
     ] {
         let said = run(words).fail(2);
         assert!(said.contains(expected), "{said}");
@@ -75,7 +91,12 @@ fn records_whole_screens_and_rejects_wrong_arguments() {
     let file = fs::File::open(directory.join("agent.gif")).expect("a GIF");
     let decoder = gif::DecodeOptions::new().read_info(file).expect("a GIF");
     assert_eq!((decoder.width(), decoder.height()), (320, 2 * (210 + 12)));
+    run("record run --mosaic --max-steps 12 --out mosaic.gif").within(directory).succeed();
+    let file = fs::File::open(directory.join("mosaic.gif")).expect("a GIF");
+    let decoder = gif::DecodeOptions::new().read_info(file).expect("a GIF");
+    assert_eq!((decoder.width(), decoder.height()), (160, 210 + 12));
     for (words, expected) in [
+        ("record run --mosaic --games pong --out a.gif", "was not trained on 'pong'; it plays harvest"),
         ("record run --out agent.avi", "must end in .gif, .apng or .mp4"),
         ("record run --game pong --out a.gif", "was not trained on 'pong'; it plays harvest"),
         ("record run --scale 0 --out a.gif", "it must be in 1..=16"),

@@ -2,7 +2,7 @@
 
 mod charts;
 mod overview;
-mod scores;
+pub(super) mod scores;
 mod settings_section;
 
 use anyhow::Result;

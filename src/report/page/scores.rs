@@ -55,7 +55,7 @@ fn number_of_games(normalised: usize, group: &Group) -> String {
 }
 
 /// Returns the human-normalised score of every run, for each game with reference scores.
-fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
+pub(in super::super) fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
     let scores = games.iter().filter_map(|label| normalised_in_game(group, label));
     scores.filter(|runs| !runs.is_empty()).collect()
 }

@@ -1,0 +1,257 @@
+//! The scores of a report for papers and programs: Markdown, CSV and JSON.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use anyhow::Result;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+use super::aggregate::Aggregate;
+use super::group::{Group, games};
+use super::page::scores::normalised;
+use super::published_scores::published;
+use crate::statistics::mean;
+
+/// The scores of all settings.
+#[derive(Debug, Serialize)]
+pub(super) struct ScoreTable {
+    games: Vec<GameScores>,
+    settings: Vec<SettingScores>,
+}
+
+/// The scores of the runs of a setting in a game.
+#[derive(Debug, Serialize)]
+struct GameScores {
+    game: String,
+    setting: String,
+    /// The mean return of each run.
+    runs: Vec<f64>,
+    mean: f64,
+    lowest: f64,
+    highest: f64,
+    /// Of the mean.
+    human_normalised: Option<f64>,
+    random: Option<f64>,
+    human: Option<f64>,
+}
+
+/// The human-normalised scores of a setting over its games.
+#[derive(Debug, Serialize)]
+struct SettingScores {
+    setting: String,
+    algorithm: &'static str,
+    /// The names of the runs.
+    runs: Vec<String>,
+    /// The number of games with a human-normalised score.
+    games: usize,
+    /// None if no game has such a score.
+    statistics: Option<[Statistic; 4]>,
+}
+
+/// A statistic with its 95 % confidence interval, which needs several runs.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Statistic {
+    name: &'static str,
+    value: f64,
+    interval: Option<(f64, f64)>,
+}
+
+impl ScoreTable {
+    pub(super) fn of(groups: &[Group]) -> Self {
+        let names = games(groups);
+        let of_games =
+            names.iter().flat_map(|game| groups.iter().filter_map(|group| game_scores(group, game)));
+        let mut rng = ChaCha8Rng::seed_from_u64(0);
+        let settings = groups.iter().map(|group| setting_scores(group, &names, &mut rng));
+        Self { games: of_games.collect(), settings: settings.collect() }
+    }
+
+    pub(super) fn json(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// Returns a line for each game and setting.
+    pub(super) fn csv(&self) -> String {
+        let mut text = "game,setting,runs,mean,lowest,highest,human_normalised,random,human\n".to_owned();
+        for row in &self.games {
+            let numbers = [
+                Some(row.mean),
+                Some(row.lowest),
+                Some(row.highest),
+                row.human_normalised,
+                row.random,
+                row.human,
+            ];
+            let numbers = numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()));
+            let names = [&row.game, &row.setting].map(|name| quoted(name));
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{},{},{}", names.join(","), row.runs.len(), numbers.join(","));
+        }
+        text
+    }
+
+    /// Returns a table with a row for each game and a column for each setting, with the best one in bold, and a row for
+    /// each statistic.
+    pub(super) fn markdown(&self) -> String {
+        let settings: Vec<&str> = self.settings.iter().map(|setting| setting.setting.as_str()).collect();
+        let mut rows = vec![[vec!["game"], settings.clone()].concat().join(" | ")];
+        rows.push(vec!["---"; settings.len() + 1].join(" | "));
+        let names: BTreeSet<&str> = self.games.iter().map(|row| row.game.as_str()).collect();
+        for game in names {
+            let of_game: Vec<&GameScores> = self.games.iter().filter(|row| row.game == game).collect();
+            let best = of_game.iter().map(|row| row.mean).fold(f64::NEG_INFINITY, f64::max);
+            let cells = settings.iter().map(|setting| {
+                let row = of_game.iter().find(|row| row.setting == *setting);
+                row.map_or_else(String::new, |row| {
+                    marked(digits(row.mean), settings.len() > 1 && row.mean == best)
+                })
+            });
+            rows.push(std::iter::once(game.to_owned()).chain(cells).collect::<Vec<_>>().join(" | "));
+        }
+        for (index, statistic) in Aggregate::ALL.into_iter().enumerate() {
+            let cells: Vec<String> = self.settings.iter().map(|setting| setting.cell(index)).collect();
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                rows.push(format!("{}, human-normalised | {}", statistic.name(), cells.join(" | ")));
+            }
+        }
+        let mut text = String::new();
+        for row in rows {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "| {row} |");
+        }
+        text
+    }
+}
+
+impl SettingScores {
+    fn cell(&self, statistic: usize) -> String {
+        let Some(Statistic { value, interval, .. }) = self.statistics.map(|all| all[statistic]) else {
+            return String::new();
+        };
+        let interval = interval.map_or_else(String::new, |(low, high)| format!(" [{low:.3}, {high:.3}]"));
+        format!("{value:.3}{interval}")
+    }
+}
+
+fn game_scores(group: &Group, game: &str) -> Option<GameScores> {
+    let runs = group.scores(game);
+    let pick = |pick: fn(f64, f64) -> f64| runs.iter().copied().reduce(pick);
+    let (lowest, highest) = (pick(f64::min)?, pick(f64::max)?);
+    let mean = mean(runs.iter().copied());
+    let published = published(game);
+    Some(GameScores {
+        game: game.to_owned(),
+        setting: group.label.clone(),
+        mean,
+        lowest,
+        highest,
+        human_normalised: published.and_then(|game| game.human_normalised(mean)),
+        random: published.and_then(|game| game.random_score),
+        human: published.and_then(|game| game.human_score),
+        runs,
+    })
+}
+
+fn setting_scores(group: &Group, games: &BTreeSet<&str>, rng: &mut ChaCha8Rng) -> SettingScores {
+    let scores = normalised(group, games);
+    let has_several = scores.iter().any(|runs| runs.len() > 1);
+    let mut statistic = |aggregate: Aggregate| Statistic {
+        name: aggregate.name(),
+        value: aggregate.compute(&scores),
+        interval: has_several.then(|| aggregate.interval(&scores, rng)),
+    };
+    SettingScores {
+        setting: group.label.clone(),
+        algorithm: group.algorithm(),
+        runs: group.runs.iter().map(|run| run.name.clone()).collect(),
+        games: scores.len(),
+        statistics: (!scores.is_empty()).then(|| Aggregate::ALL.map(&mut statistic)),
+    }
+}
+
+/// Formats a score: one decimal below a hundred, none above.
+fn digits(score: f64) -> String {
+    if score.abs() < 100.0 { format!("{score:.1}") } else { format!("{score:.0}") }
+}
+
+fn marked(text: String, is_best: bool) -> String {
+    if is_best { format!("**{text}**") } else { text }
+}
+
+/// Returns a field of CSV in quotes if it needs them (RFC 4180).
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", field.replace('"', "\"\""));
+    }
+    field.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::groups::grouped;
+    use super::super::testing::run;
+    use super::*;
+
+    fn table() -> ScoreTable {
+        let scored = |name: &str, config: &str, pong: f64, boxing: Option<f64>| {
+            let config = format!("[experiment]\n{config}\n[environments]\ngames = ['pong', 'boxing']");
+            let mut run = run(name, &config);
+            run.games.get_mut("pong").unwrap().evaluation = Some(pong);
+            run.games.get_mut("boxing").unwrap().evaluation = boxing;
+            run
+        };
+        let runs = vec![
+            scored("one", "seed = 1", 14.6, Some(12.1)),
+            scored("two", "seed = 2", -20.7, Some(0.1)),
+            scored("other", "total_frames = 50_000", 1.0, None),
+        ];
+        ScoreTable::of(&grouped(runs))
+    }
+
+    #[test]
+    fn every_game_and_setting_has_a_line_of_csv() {
+        let csv = table().csv();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines.len(), 4, "{csv}");
+        let pong = lines.iter().find(|line| line.starts_with("pong,") && line.contains(",2,")).unwrap();
+        let numbers: Vec<&str> = pong.rsplitn(8, ',').collect();
+        assert_eq!(numbers[..2], ["14.6", "-20.7"], "human and random: {pong}");
+        assert!((numbers[5].parse::<f64>().unwrap() - (14.6 - 20.7) / 2.0).abs() < 1e-9, "{pong}");
+        assert_eq!(
+            [quoted("a, b"), quoted("say \"x\""), quoted("plain")],
+            ["\"a, b\"", "\"say \"\"x\"\"\"", "plain"]
+        );
+    }
+
+    #[test]
+    fn the_best_setting_of_a_game_is_bold() {
+        let markdown = table().markdown();
+        let row = |name: &str| {
+            markdown.lines().find(|line| line.starts_with(&format!("| {name}"))).unwrap().to_owned()
+        };
+        // A mean of -3.05 and 1.
+        assert!(row("pong").contains("**1.0**") && row("pong").contains("-3.0"), "{markdown}");
+        assert!(row("boxing").contains("**6.1**"), "{markdown}");
+        assert!(row("IQM, human-normalised").contains('['), "{markdown}");
+        let columns: BTreeSet<usize> = markdown.lines().map(|line| line.matches(" | ").count()).collect();
+        assert_eq!(columns.len(), 1, "{markdown}");
+    }
+
+    #[test]
+    fn json_has_the_scores_of_single_runs_and_intervals() {
+        let json: serde_json::Value = serde_json::from_str(&table().json().unwrap()).unwrap();
+        let rows = json["games"].as_array().unwrap();
+        assert!(
+            rows.iter().any(|row| row["game"] == "pong" && row["runs"] == serde_json::json!([14.6, -20.7]))
+        );
+        let setting =
+            json["settings"].as_array().unwrap().iter().find(|setting| setting["games"] == 2).unwrap();
+        assert_eq!(setting["runs"], serde_json::json!(["one", "two"]));
+        let median = &setting["statistics"][0];
+        assert_eq!(median["name"], "median");
+        assert!((median["value"].as_f64().unwrap() - 0.5).abs() < 1e-9, "{median}");
+        assert!(median["interval"][0].as_f64().unwrap() < 0.5);
+    }
+}
