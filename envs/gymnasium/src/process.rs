@@ -38,8 +38,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a worker.
-    pub(crate) fn start(python: &Path) -> io::Result<Self> {
+    /// Starts a worker, which looks for its next request for the time `spin` before it sleeps.
+    pub(crate) fn start(python: &Path, spin: Duration) -> io::Result<Self> {
         let output = Arc::new(Output::default());
         let (started, starting) = mpsc::channel();
         let (kept, ended) = mpsc::channel();
@@ -47,7 +47,7 @@ impl Process {
         let python = python.to_owned();
         thread.spawn({
             let output = Arc::clone(&output);
-            move || keep(&python, &output, &started, &ended)
+            move || keep(command(&python, spin), &output, &started, &ended)
         })?;
         let mut child = starting.recv().map_err(io::Error::other)??;
         let requests = child.stdin.take().map(|pipe| File::from(OwnedFd::from(pipe)));
@@ -142,8 +142,8 @@ impl Drop for Process {
 
 /// Starts a worker, keeps the end of its output, and stays until the process is dropped: on Linux a worker is ended
 /// with the thread that started it.
-fn keep(python: &Path, output: &Output, started: &Sender<io::Result<Child>>, ended: &Receiver<()>) {
-    let mut child = command(python).spawn();
+fn keep(mut command: Command, output: &Output, started: &Sender<io::Result<Child>>, ended: &Receiver<()>) {
+    let mut child = command.spawn();
     let printed = child.as_mut().ok().and_then(|child| child.stderr.take());
     if started.send(child).is_ok()
         && let Some(printed) = printed
@@ -155,7 +155,7 @@ fn keep(python: &Path, output: &Output, started: &Sender<io::Result<Child>>, end
 }
 
 /// Returns the command of a worker. It reads its program from the pipe of requests, so that no file is needed.
-fn command(python: &Path) -> Command {
+fn command(python: &Path, spin: Duration) -> Command {
     let load = format!(
         "import os\nprogram = b''\nwhile len(program) < {length}:\n    part = os.read(0, {length} - len(program))\n    \
          program += part or exit(0)\n__file__ = 'worker.py'\nexec(compile(program, __file__, 'exec'))",
@@ -163,7 +163,10 @@ fn command(python: &Path) -> Command {
     );
     let mut command = Command::new(python);
     // Without buffers for output and files of bytecode.
-    command.args(["-u", "-B", "-c", &load]).arg(process::id().to_string());
+    command
+        .args(["-u", "-B", "-c", &load])
+        .arg(process::id().to_string())
+        .arg(spin.as_secs_f64().to_string());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

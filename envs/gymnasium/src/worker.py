@@ -14,6 +14,7 @@ import mmap
 import operator
 import os
 import pickle
+import select
 import signal
 import struct
 import sys
@@ -68,11 +69,22 @@ class BuildFailed(Exception):
 class Pipes:
     """The pipes from and to the parent."""
 
-    def __init__(self):
-        """Takes standard input and output, which environments must not use: what they print goes to standard error."""
-        self.requests, self.responses = os.dup(0), os.dup(1)
+    def __init__(self, spin):
+        """Takes standard input and output, which environments must not use: what they print goes to standard error.
+
+        `spin` is the time in seconds for which `wait` does not sleep.
+        """
+        self.requests, self.responses, self.spin = os.dup(0), os.dup(1), spin
+        self.poller = select.poll()
+        self.poller.register(self.requests, select.POLLIN)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
+
+    def wait(self):
+        """Waits for a request, but not for long. A process that sleeps takes longer to continue."""
+        end = time.perf_counter() + self.spin
+        while not self.poller.poll(0) and time.perf_counter() < end:
+            os.sched_yield()
 
     def read(self, count):
         """Reads exactly `count` bytes. Raises EOFError when the parent has closed the pipe or ended."""
@@ -920,6 +932,7 @@ class Worker:
         """Answers requests until the parent closes the pipe."""
         pipes = self.pipes
         while True:
+            pipes.wait()
             (count,) = struct.unpack("=I", pipes.read(4))
             if count == CONTROL:
                 self.control(*pipes.read_frame())
@@ -1049,7 +1062,7 @@ def prepare(parent):
 
 
 def main():
-    pipes = Pipes()
+    pipes = Pipes(float(sys.argv[2]))
     prepare(int(sys.argv[1]))
     worker = Worker(pipes)
     try:
