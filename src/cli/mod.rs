@@ -296,7 +296,8 @@ mod tests {
             ("dqn --minibatch-size 8", "--set dqn.batch_size=8"),
             ("dqn --batch-size 8", "--set dqn.batch_size=8"),
             ("ppo --clip-range 0.2", "--set ppo.clip_coef=0.2"),
-            ("ppo --frame-stack 2", "--set environments.stack_num=2"),
+            ("ppo --num-stack 2", "--set environments.stack_num=2"),
+            ("ppo --frame-stack 2", "--set environments.gymnasium.frame_stack=2"),
             ("resume RUN --lr 1e-4", "--set ppo.learning_rate=1e-4"),
         ] {
             let error = error(&format!("ale-train {line}"));

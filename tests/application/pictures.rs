@@ -52,7 +52,7 @@ fn a_report_groups_seeds_and_compares_settings() {
         (
             "scores.md",
             3,
-            "| game | PPO, gamma 0.9 | PPO, gamma 0.99 |\n| --- | --- | --- |\n| CartPole-v1 | ",
+            "| game | PPO, gamma 0.99 | PPO, gamma 0.9 |\n| --- | --- | --- |\n| CartPole-v1 | ",
         ),
         ("scores.json", 0, "\"setting\": \"PPO, gamma 0.99\""),
     ] {
