@@ -34,7 +34,8 @@ impl Series {
         }
     }
 
-    /// Returns the series in JSON: by tag, the frames and the values. `is_restart` is true if they replace earlier ones.
+    /// Returns the series in JSON: by tag, the frames and the values. `is_restart` is true if they replace earlier
+    /// ones.
     pub(super) fn json(&self, is_restart: bool) -> Value {
         let series = self.by_tag.iter().map(|(tag, points)| {
             let column = |index: usize| points.iter().map(|point| point[index]).collect::<Vec<f64>>();

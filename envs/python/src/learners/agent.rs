@@ -83,8 +83,8 @@ impl NativeAgent {
         py.detach(|| self.0.remove(player.id)).map_err(from_call)
     }
 
-    /// Returns the elements of the actions of all rows. `observations` and `masks` are bytes, and `starts` is true where
-    /// an episode starts.
+    /// Returns the elements of the actions of all rows. `observations` and `masks` are bytes, and `starts` is true
+    /// where an episode starts.
     fn act<'py>(
         &self,
         py: Python<'py>,
