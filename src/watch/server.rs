@@ -57,7 +57,7 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
 
-/// What every request can use.
+/// The state that all requests share.
 struct Site {
     directory: Directory,
     global: Global,
@@ -131,7 +131,7 @@ fn is_own(request: &Request, address: SocketAddr) -> bool {
     is_own_host && (is_own_page || is_opened)
 }
 
-/// What a page shows.
+/// The query of a stream of events.
 #[derive(Deserialize)]
 struct Shown {
     /// The id of a run, if one is shown.
