@@ -23,6 +23,7 @@ mod space;
 mod time_limit;
 mod vector_env;
 mod vector_error;
+mod vector_phase;
 mod words;
 mod ziggurat;
 
@@ -42,3 +43,4 @@ pub use space::{Bound, CannotBatch, Dtype, Leaf, Space};
 pub use time_limit::TimeLimit;
 pub use vector_env::{ResetSeeds, VectorEnv};
 pub use vector_error::VectorError;
+pub use vector_phase::VectorPhase;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::EnvError;
+use crate::{EnvError, VectorError};
 
 /// Encodes a state.
 ///
@@ -21,4 +21,21 @@ pub fn decode<T: DeserializeOwned>(snapshot: &[u8]) -> Result<T, EnvError> {
         Ok((_, rest)) => Err(EnvError::BadSnapshot(format!("{} trailing bytes", rest.len()))),
         Err(error) => Err(EnvError::BadSnapshot(error.to_string())),
     }
+}
+
+/// Decodes the state of a vector environment that [`encode`] wrote, and checks its version, which `version_of` returns.
+pub fn decode_version<T: DeserializeOwned>(
+    snapshot: &[u8],
+    version: u32,
+    version_of: fn(&T) -> u32,
+) -> Result<T, VectorError> {
+    let state = decode(snapshot).map_err(|error| match error {
+        EnvError::BadSnapshot(reason) => VectorError::BadSnapshot(reason),
+        error => VectorError::BadSnapshot(error.to_string()),
+    })?;
+    let found = version_of(&state);
+    if found != version {
+        return Err(VectorError::BadSnapshot(format!("its format is {found}, but must be {version}")));
+    }
+    Ok(state)
 }

@@ -81,3 +81,10 @@ pub enum VectorError {
     #[error("cannot restore the snapshot: {0}")]
     BadSnapshot(String),
 }
+
+impl VectorError {
+    /// Checks the number of actions, seeds or mask entries; `what` names them in the error.
+    pub fn check_len(what: &'static str, got: usize, expected: usize) -> Result<(), Self> {
+        if got == expected { Ok(()) } else { Err(Self::WrongLength { what, got, expected }) }
+    }
+}

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use rl_env::{AutoresetMode, Space};
+use rl_env::{AutoresetMode, Space, VectorPhase};
 use serde::{Deserialize, Serialize};
 
-use super::{EnvState, Phase, WorkerVectorEnv};
+use super::{EnvState, WorkerVectorEnv};
 use crate::BuildError;
 use crate::board::{Board, Command};
 use crate::build_error::BuildFault;
@@ -134,7 +134,7 @@ impl WorkerVectorEnv {
             workers: Mutex::new(workers),
             board,
             ring,
-            phase: Phase::NeedsReset,
+            phase: VectorPhase::NeedsReset,
             envs: vec![env; num_envs],
             num_in_flight: 0,
             next_turn: 0,

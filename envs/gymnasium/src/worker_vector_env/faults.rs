@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use rl_env::{EnvError, VectorError};
+use rl_env::{EnvError, VectorError, VectorPhase};
 
-use super::{Phase, WorkerVectorEnv};
+use super::WorkerVectorEnv;
 use crate::protocol::EnvFault;
 use crate::workers::Fault;
 
@@ -13,7 +13,7 @@ impl WorkerVectorEnv {
     pub(super) fn fail(&mut self, fault: Fault) -> VectorError {
         let is_fatal = matches!(fault, Fault::Ended { .. });
         let error = self.error_of(fault);
-        self.phase = if is_fatal { Phase::Broken(error.clone()) } else { Phase::Failed };
+        self.phase = if is_fatal { VectorPhase::Broken(error.clone()) } else { VectorPhase::Failed };
         error
     }
 

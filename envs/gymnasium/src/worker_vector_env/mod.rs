@@ -12,24 +12,11 @@ pub use snapshot::{join_snapshots, part_of_snapshot};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv, VectorError};
+use rl_env::{Actions, AutoresetMode, Batch, ResetSeeds, Space, VectorEnv, VectorError, VectorPhase};
 
 use crate::board::{Board, Command};
 use crate::ring::Ring;
 use crate::workers::Workers;
-
-/// The state of a vector environment between two calls.
-#[derive(Debug)]
-enum Phase {
-    /// Not reset yet.
-    NeedsReset,
-    /// An environment failed, or a call was interrupted.
-    Failed,
-    /// A batch has been received.
-    Ready,
-    /// A worker has ended.
-    Broken(VectorError),
-}
 
 /// An environment, as far as this process knows it.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +50,7 @@ pub struct WorkerVectorEnv {
     workers: Mutex<Workers>,
     board: Board,
     ring: Ring,
-    phase: Phase,
+    phase: VectorPhase,
     envs: Vec<EnvState>,
     /// The number of environments in flight.
     num_in_flight: usize,
@@ -103,7 +90,7 @@ impl WorkerVectorEnv {
 
     /// Returns true unless a worker has ended.
     pub fn is_usable(&self) -> bool {
-        !matches!(self.phase, Phase::Broken(_)) && !self.lock().has_ended()
+        !matches!(self.phase, VectorPhase::Broken(_)) && !self.lock().has_ended()
     }
 
     /// Returns true if an environment ignores actions, because it has used up its [steps](Self::limit_steps).
@@ -118,7 +105,7 @@ impl WorkerVectorEnv {
     /// actions: its row repeats the observation with reward 0 and is marked as not a transition ([`Batch::autoreset`]).
     /// A [`snapshot`](VectorEnv::snapshot) does not contain the limit.
     pub fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
-        self.check_not_broken()?;
+        self.phase.check_usable()?;
         self.check_idle(env)?;
         self.envs[env].steps_left = steps;
         Ok(())
@@ -146,29 +133,11 @@ impl WorkerVectorEnv {
     /// Checks that all results have been received, if a batch holds all environments. Otherwise some are always in
     /// flight.
     fn check_not_stepping(&self, reason_if_not: &'static str) -> Result<(), VectorError> {
-        self.check_not_broken()?;
-        if self.is_ordered() && matches!(self.phase, Phase::Ready) && self.num_in_flight > 0 {
+        self.phase.check_usable()?;
+        if self.is_ordered() && matches!(self.phase, VectorPhase::Ready) && self.num_in_flight > 0 {
             return Err(VectorError::OutOfOrder(reason_if_not));
         }
         Ok(())
-    }
-
-    fn check_not_broken(&self) -> Result<(), VectorError> {
-        match &self.phase {
-            Phase::Broken(error) => Err(error.clone()),
-            Phase::NeedsReset | Phase::Failed | Phase::Ready => Ok(()),
-        }
-    }
-
-    fn check_ready(&self, reason_if_not_reset: &'static str) -> Result<(), VectorError> {
-        self.check_not_broken()?;
-        match &self.phase {
-            Phase::Ready => Ok(()),
-            Phase::Failed => {
-                Err(VectorError::OutOfOrder("an environment failed: reset or restore all environments first"))
-            }
-            _ => Err(VectorError::OutOfOrder(reason_if_not_reset)),
-        }
     }
 
     /// Checks that an environment exists and is not in flight.
@@ -219,7 +188,7 @@ impl VectorEnv for WorkerVectorEnv {
     }
 
     fn recv(&mut self) -> Result<&Batch, VectorError> {
-        self.check_ready("recv was called before the first reset")?;
+        self.phase.check_ready("recv was called before the first reset")?;
         let in_flight = self.in_flight_for_next_batch();
         if in_flight < self.batch_size {
             return Err(VectorError::TooFewInFlight { in_flight, batch_size: self.batch_size });
@@ -245,8 +214,4 @@ impl VectorEnv for WorkerVectorEnv {
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
         self.load(snapshot)
     }
-}
-
-fn check_len(what: &'static str, got: usize, expected: usize) -> Result<(), VectorError> {
-    if got == expected { Ok(()) } else { Err(VectorError::WrongLength { what, got, expected }) }
 }

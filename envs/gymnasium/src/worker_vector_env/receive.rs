@@ -4,9 +4,9 @@ use std::iter;
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use rl_env::{AutoresetMode, Batch, EpisodeStats, VectorError};
+use rl_env::{AutoresetMode, Batch, EpisodeStats, VectorError, VectorPhase};
 
-use super::{EnvState, Phase, WorkerVectorEnv};
+use super::{EnvState, WorkerVectorEnv};
 use crate::board::{Command, Outcome};
 
 impl WorkerVectorEnv {
@@ -38,7 +38,7 @@ impl WorkerVectorEnv {
         }
         self.take_batch();
         if let Err(error) = self.report() {
-            self.phase = Phase::Failed;
+            self.phase = VectorPhase::Failed;
             return Err(error);
         }
         Ok(self.ring.last())

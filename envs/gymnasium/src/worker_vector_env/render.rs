@@ -48,7 +48,7 @@ impl WorkerVectorEnv {
     /// must be `rgb_array`; any other is [`VectorError::Env`], as is a missing package, after which the vector
     /// environment can still be used.
     pub fn render(&self, env: usize) -> Result<RgbFrame, VectorError> {
-        self.check_ready("render was called before the first reset")?;
+        self.phase.check_ready("render was called before the first reset")?;
         self.check_idle(env)?;
         let mut workers = self.lock();
         let worker = workers.worker_of(env);
@@ -61,7 +61,7 @@ impl WorkerVectorEnv {
     /// Returns the number of frames in a second at the usual speed of an environment that is not in flight:
     /// `metadata["render_fps"]`, if it is a positive number.
     pub fn render_fps(&self, env: usize) -> Result<Option<f64>, VectorError> {
-        self.check_not_broken()?;
+        self.phase.check_usable()?;
         self.check_idle(env)?;
         let mut workers = self.lock();
         let worker = workers.worker_of(env);

@@ -1,8 +1,8 @@
 //! Resetting environments, and dropping the results that are in flight.
 
-use rl_env::{Batch, ResetSeeds, VectorError};
+use rl_env::{Batch, ResetSeeds, VectorError, VectorPhase};
 
-use super::{Phase, WorkerVectorEnv, check_len};
+use super::WorkerVectorEnv;
 use crate::board::Command;
 
 impl WorkerVectorEnv {
@@ -12,10 +12,10 @@ impl WorkerVectorEnv {
     /// Seeds count only the selected environments: the first of them gets the first seed. Selecting only some requires
     /// that a batch holds all environments.
     pub fn reset_masked(&mut self, mask: &[bool], seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
-        check_len("entries of the reset mask", mask.len(), self.envs.len())?;
+        VectorError::check_len("entries of the reset mask", mask.len(), self.envs.len())?;
         let selected = mask.iter().filter(|&&selected| selected).count();
         if selected < mask.len() {
-            self.check_ready("the first reset must include all environments")?;
+            self.phase.check_ready("the first reset must include all environments")?;
             if !self.is_ordered() {
                 return Err(VectorError::OutOfOrder(
                     "some environments can be reset only if a batch holds all of them",
@@ -32,7 +32,7 @@ impl WorkerVectorEnv {
         seeds: ResetSeeds<'_>,
     ) -> Result<&Batch, VectorError> {
         if let ResetSeeds::Each(seeds) = seeds {
-            check_len("seeds", seeds.len(), selected)?;
+            VectorError::check_len("seeds", seeds.len(), selected)?;
         }
         self.check_not_stepping("reset was called between send and recv")?;
         self.discard_from(0)?;
@@ -77,7 +77,7 @@ impl WorkerVectorEnv {
             self.command(env, command_of(env));
         }
         // Every environment has been sent to.
-        self.phase = Phase::Ready;
+        self.phase = VectorPhase::Ready;
         self.start()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use rl_env::{Action, Actions, AutoresetMode, EnvError, VectorError};
 
-use super::{WorkerVectorEnv, check_len};
+use super::WorkerVectorEnv;
 use crate::board::Command;
 
 impl WorkerVectorEnv {
@@ -28,7 +28,7 @@ impl WorkerVectorEnv {
 
     /// Sends to the targets.
     fn dispatch(&mut self, actions: Actions<'_>) -> Result<(), VectorError> {
-        self.check_ready("send was called before the first reset")?;
+        self.phase.check_ready("send was called before the first reset")?;
         self.check_targets()?;
         self.check_actions(actions)?;
         let mut start = 0;
@@ -71,7 +71,7 @@ impl WorkerVectorEnv {
     /// its action, so any is valid.
     fn check_actions(&self, actions: Actions<'_>) -> Result<(), VectorError> {
         let expected = self.targets.iter().map(|&env| self.action_lens[env]).sum();
-        check_len("action values", actions.num_elements(), expected)?;
+        VectorError::check_len("action values", actions.num_elements(), expected)?;
         let mut start = 0;
         for &env in &self.targets {
             let len = self.action_lens[env];

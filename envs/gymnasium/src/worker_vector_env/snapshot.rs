@@ -53,7 +53,7 @@ struct Sizes {
 
 impl WorkerVectorEnv {
     pub(super) fn save(&self) -> Result<Vec<u8>, VectorError> {
-        self.check_ready("snapshot was called before the first reset")?;
+        self.phase.check_ready("snapshot was called before the first reset")?;
         let num_pending = self.envs.len() - self.batch_size;
         let all_received = self.takes_turns() && self.num_in_flight == 0;
         // An environment of the last batch that is in flight has a newer result than the one received.
@@ -90,7 +90,7 @@ impl WorkerVectorEnv {
     }
 
     pub(super) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
-        self.check_not_broken()?;
+        self.phase.check_usable()?;
         let mut saved = self.decode(snapshot)?;
         self.check_not_stepping("restore was called between send and recv")?;
         self.load_states(&mut saved)?;
@@ -171,15 +171,7 @@ impl WorkerVectorEnv {
 impl VectorState {
     /// Reads a state of this format.
     fn read(bytes: &[u8]) -> Result<Self, VectorError> {
-        let state: Self = snapshot::decode(bytes).map_err(|error| match error {
-            EnvError::BadSnapshot(reason) => VectorError::BadSnapshot(reason),
-            error => VectorError::BadSnapshot(error.to_string()),
-        })?;
-        if state.version != VERSION {
-            let reason = format!("its format is {}, but must be {VERSION}", state.version);
-            return Err(VectorError::BadSnapshot(reason));
-        }
-        Ok(state)
+        snapshot::decode_version(bytes, VERSION, |state: &Self| state.version)
     }
 
     /// Returns the environments, which must be in order.

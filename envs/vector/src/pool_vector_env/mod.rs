@@ -11,7 +11,7 @@ pub use vector_state::{join_snapshots, part_of_snapshot};
 
 use std::num::NonZeroUsize;
 
-use rl_env::{Actions, AutoresetMode, Batch, Env, ResetSeeds, Space, VectorEnv, VectorError};
+use rl_env::{Actions, AutoresetMode, Batch, Env, ResetSeeds, Space, VectorEnv, VectorError, VectorPhase};
 
 use crate::memory;
 use crate::pool::{Caller, Pool, Threads};
@@ -19,19 +19,6 @@ use crate::slot::Slot;
 use crate::slots::Slots;
 use crate::spaces::{action_masks, check_spaces, index_tasks};
 use crate::{BuildError, PoolOptions};
-
-/// The state of a vector environment between two calls.
-#[derive(Debug)]
-enum Phase {
-    /// Not reset yet.
-    NeedsReset,
-    /// An environment failed during a step.
-    Failed,
-    /// A batch has been received.
-    Ready,
-    /// An environment has panicked.
-    Broken(VectorError),
-}
 
 /// Steps environments of one type on a work-stealing pool.
 ///
@@ -79,7 +66,7 @@ pub struct PoolVectorEnv<E: Env + 'static> {
     next_turn: usize,
     infos: Vec<E::Info>,
     final_infos: Vec<E::Info>,
-    phase: Phase,
+    phase: VectorPhase,
     /// True for each environment in flight: it has been sent to, and its result has not been received.
     in_flight: Box<[bool]>,
     /// The number of environments in flight.
@@ -122,7 +109,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             next_turn: 0,
             infos: vec![E::Info::default(); batch_size],
             final_infos: vec![E::Info::default(); batch_size],
-            phase: Phase::NeedsReset,
+            phase: VectorPhase::NeedsReset,
             in_flight: vec![false; num_envs.get()].into(),
             num_in_flight: 0,
             observation_space,
@@ -177,7 +164,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
 
     /// Returns true unless an environment has panicked.
     pub fn is_usable(&self) -> bool {
-        !matches!(self.phase, Phase::Broken(_))
+        !matches!(self.phase, VectorPhase::Broken(_))
     }
 
     /// Returns the action mask of an environment: true for valid indices, padded to the largest number of actions of
@@ -193,7 +180,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
 
     /// Calls `look` with an environment that is not in flight.
     pub fn with_env<R>(&self, env: usize, look: impl FnOnce(&E) -> R) -> Result<R, VectorError> {
-        self.check_not_broken()?;
+        self.phase.check_usable()?;
         self.check_idle(env)?;
         Ok(look(&self.pool.task().lock(env).env))
     }
@@ -201,29 +188,11 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Checks that all results have been received, if a batch holds all environments. Otherwise some are always in
     /// flight.
     fn check_not_stepping(&self, reason_if_not: &'static str) -> Result<(), VectorError> {
-        self.check_not_broken()?;
-        if self.is_ordered() && matches!(self.phase, Phase::Ready) && self.num_in_flight > 0 {
+        self.phase.check_usable()?;
+        if self.is_ordered() && matches!(self.phase, VectorPhase::Ready) && self.num_in_flight > 0 {
             return Err(VectorError::OutOfOrder(reason_if_not));
         }
         Ok(())
-    }
-
-    fn check_not_broken(&self) -> Result<(), VectorError> {
-        match &self.phase {
-            Phase::Broken(error) => Err(error.clone()),
-            Phase::NeedsReset | Phase::Failed | Phase::Ready => Ok(()),
-        }
-    }
-
-    fn check_ready(&self, reason_if_not_reset: &'static str) -> Result<(), VectorError> {
-        self.check_not_broken()?;
-        match &self.phase {
-            Phase::Ready => Ok(()),
-            Phase::Failed => {
-                Err(VectorError::OutOfOrder("an environment failed: reset or restore all environments first"))
-            }
-            _ => Err(VectorError::OutOfOrder(reason_if_not_reset)),
-        }
     }
 
     fn check_idle(&self, env: usize) -> Result<(), VectorError> {
@@ -269,7 +238,7 @@ impl<E: Env + 'static> VectorEnv for PoolVectorEnv<E> {
     }
 
     fn recv(&mut self) -> Result<&Batch, VectorError> {
-        self.check_ready("recv was called before the first reset")?;
+        self.phase.check_ready("recv was called before the first reset")?;
         let in_flight = self.in_flight_for_next_batch();
         if in_flight < self.batch_size {
             return Err(VectorError::TooFewInFlight { in_flight, batch_size: self.batch_size });
@@ -326,8 +295,4 @@ fn check_idle(in_flight: &[bool], env: usize) -> Result<(), VectorError> {
         Some(true) => Err(VectorError::InFlight { env }),
         None => Err(VectorError::UnknownEnv { env, num_envs: in_flight.len() }),
     }
-}
-
-fn check_len(what: &'static str, got: usize, expected: usize) -> Result<(), VectorError> {
-    if got == expected { Ok(()) } else { Err(VectorError::WrongLength { what, got, expected }) }
 }

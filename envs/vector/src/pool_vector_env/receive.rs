@@ -1,8 +1,8 @@
 //! Waiting for results.
 
-use rl_env::{Batch, Env, VectorEnv, VectorError};
+use rl_env::{Batch, Env, VectorEnv, VectorError, VectorPhase};
 
-use super::{Phase, PoolVectorEnv};
+use super::PoolVectorEnv;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Returns the number of environments in flight whose results can be in the next batch.
@@ -25,7 +25,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     pub(super) fn wait_unless_panicked(&mut self) -> Result<(), VectorError> {
         self.wait_for_all();
         if let Some(error @ VectorError::Panicked { .. }) = self.pool.task().arrivals.failure() {
-            self.phase = Phase::Broken(error.clone());
+            self.phase = VectorPhase::Broken(error.clone());
             return Err(error);
         }
         Ok(())
@@ -39,8 +39,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.pool.run_until(is_ready, || arrivals.wait_until(is_ready));
         if let Some(error) = arrivals.failure() {
             self.phase = match error {
-                VectorError::Panicked { .. } => Phase::Broken(error.clone()),
-                _ => Phase::Failed,
+                VectorError::Panicked { .. } => VectorPhase::Broken(error.clone()),
+                _ => VectorPhase::Failed,
             };
             return Err(error);
         }

@@ -1,8 +1,8 @@
 //! Resetting environments, and dropping the results that are in flight.
 
-use rl_env::{Batch, Env, ResetSeeds, VectorEnv, VectorError, interrupt};
+use rl_env::{Batch, Env, ResetSeeds, VectorEnv, VectorError, VectorPhase, interrupt};
 
-use super::{Phase, PoolVectorEnv, check_len};
+use super::PoolVectorEnv;
 use crate::slot::Command;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
@@ -12,10 +12,10 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Seeds count only the selected environments: the first of them gets the first seed. Selecting only some requires
     /// that a batch holds all environments.
     pub fn reset_masked(&mut self, mask: &[bool], seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
-        check_len("entries of the reset mask", mask.len(), self.num_envs())?;
+        VectorError::check_len("entries of the reset mask", mask.len(), self.num_envs())?;
         let selected = mask.iter().filter(|&&selected| selected).count();
         if selected < mask.len() {
-            self.check_ready("the first reset must include all environments")?;
+            self.phase.check_ready("the first reset must include all environments")?;
             if !self.is_ordered() {
                 return Err(VectorError::OutOfOrder(
                     "some environments can be reset only if a batch holds all of them",
@@ -32,7 +32,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         seeds: ResetSeeds<'_>,
     ) -> Result<&Batch, VectorError> {
         if let ResetSeeds::Each(seeds) = seeds {
-            check_len("seeds", seeds.len(), selected)?;
+            VectorError::check_len("seeds", seeds.len(), selected)?;
         }
         self.check_not_stepping("reset was called between send and recv")?;
         self.discard()?;
@@ -45,7 +45,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             Command::Reset(seeds.of(position - 1))
         });
         // Every environment has been reset, or its reset is in flight.
-        self.phase = Phase::Ready;
+        self.phase = VectorPhase::Ready;
         self.receive()
     }
 
@@ -59,7 +59,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.wait_unless_panicked()?;
         if interrupt::is_requested() {
             // The environments in flight have ended early. Clearing the arrivals would lose the request.
-            self.phase = Phase::Failed;
+            self.phase = VectorPhase::Failed;
             return Err(VectorError::Interrupted);
         }
         let slots = self.pool.task();

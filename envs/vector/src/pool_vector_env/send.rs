@@ -2,9 +2,9 @@
 
 use std::mem;
 
-use rl_env::{Actions, Env, ResetSeeds, VectorError};
+use rl_env::{Actions, Env, ResetSeeds, VectorError, VectorPhase};
 
-use super::{Phase, PoolVectorEnv, check_idle, check_len};
+use super::{PoolVectorEnv, check_idle};
 use crate::action_sequence::part;
 use crate::pool::Pool;
 use crate::slot::Command;
@@ -32,7 +32,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         lengths: &[usize],
         env_ids: &[usize],
     ) -> Result<(), VectorError> {
-        check_len("lengths of action sequences", lengths.len(), env_ids.len())?;
+        VectorError::check_len("lengths of action sequences", lengths.len(), env_ids.len())?;
         self.dispatch(actions, Some(env_ids), Some(lengths))
     }
 
@@ -41,11 +41,11 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// environments. If batches hold only some of the environments, resetting all of them drops the results of those in
     /// flight. On an error nothing is sent.
     pub fn send_reset(&mut self, env_ids: &[usize], seeds: ResetSeeds<'_>) -> Result<(), VectorError> {
-        self.check_not_broken()?;
+        self.phase.check_usable()?;
         if let ResetSeeds::Each(seeds) = seeds {
-            check_len("seeds", seeds.len(), env_ids.len())?;
+            VectorError::check_len("seeds", seeds.len(), env_ids.len())?;
         }
-        let must_be_all = matches!(self.phase, Phase::NeedsReset | Phase::Failed);
+        let must_be_all = matches!(self.phase, VectorPhase::NeedsReset | VectorPhase::Failed);
         if must_be_all && env_ids.len() != self.in_flight.len() {
             return Err(VectorError::OutOfOrder(
                 "the first reset, and the first after an error, must include all environments",
@@ -58,7 +58,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         for (index, &env) in env_ids.iter().enumerate() {
             self.pool.task().lock(env).command = Command::Reset(seeds.of(index));
         }
-        self.phase = Phase::Ready;
+        self.phase = VectorPhase::Ready;
         self.num_in_flight += env_ids.len();
         start(&mut self.pool, env_ids);
         Ok(())
@@ -76,7 +76,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Makes the environments that are not in flight report their state again, with reward 0 and no flags. If a batch
     /// holds all environments, `recv` may then be called although only some of them were sent to.
     pub fn send_report(&mut self) -> Result<(), VectorError> {
-        self.check_ready("send_report was called before the first reset")?;
+        self.phase.check_ready("send_report was called before the first reset")?;
         let idle: Vec<usize> = (0..self.in_flight.len()).filter(|&env| !self.in_flight[env]).collect();
         mark_in_flight(&mut self.in_flight, &idle)?;
         for &env in &idle {
@@ -99,7 +99,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         env_ids: Option<&[usize]>,
         lengths: Option<&[usize]>,
     ) -> Result<(), VectorError> {
-        self.check_ready("send was called before the first reset")?;
+        self.phase.check_ready("send was called before the first reset")?;
         let env_ids = env_ids.unwrap_or(&self.batches[self.last_batch()].env_ids);
         let length = |target: usize| lengths.map_or(1, |lengths| lengths[target]);
         mark_in_flight(&mut self.in_flight, env_ids)?;
@@ -124,7 +124,7 @@ fn accept<E: Env>(
 ) -> Result<(), VectorError> {
     let len = |target: usize, env: usize| length(target).saturating_mul(action_lens[env]);
     let lens = env_ids.iter().enumerate().map(|(target, &env)| len(target, env));
-    check_len("action values", actions.num_elements(), lens.fold(0, usize::saturating_add))?;
+    VectorError::check_len("action values", actions.num_elements(), lens.fold(0, usize::saturating_add))?;
     let mut start = 0;
     for (target, &env) in env_ids.iter().enumerate() {
         let len = len(target, env);

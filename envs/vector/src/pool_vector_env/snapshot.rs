@@ -1,15 +1,15 @@
 //! Snapshots of all or some environments.
 
-use rl_env::{AutoresetMode, Batch, Env, VectorEnv, VectorError, interrupt};
+use rl_env::{AutoresetMode, Batch, Env, VectorEnv, VectorError, VectorPhase, interrupt};
 
+use super::PoolVectorEnv;
 use super::vector_state::{SlotState, VectorState};
-use super::{Phase, PoolVectorEnv, check_len};
 use crate::slot::Outcome;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Returns the state of these environments. They must be in the last batch and must not have been sent to since.
     pub fn snapshot_envs(&self, env_ids: &[usize]) -> Result<Vec<u8>, VectorError> {
-        self.check_ready("snapshot was called before the first reset")?;
+        self.phase.check_ready("snapshot was called before the first reset")?;
         let states = env_ids.iter().map(|&env| {
             self.check_idle(env)?;
             let row = self
@@ -28,7 +28,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// and the others again with reward 0 and no flags. A batch must hold all environments. On an error nothing
     /// changes.
     pub fn restore_envs(&mut self, snapshot: &[u8], env_ids: &[usize]) -> Result<&Batch, VectorError> {
-        self.check_ready("restore_envs was called before the first reset")?;
+        self.phase.check_ready("restore_envs was called before the first reset")?;
         if !self.is_ordered() {
             return Err(VectorError::OutOfOrder(
                 "some environments can be restored only if a batch holds all of them",
@@ -41,7 +41,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             }
         }
         let mut state = self.decode(snapshot)?;
-        check_len("environments to restore", env_ids.len(), state.slots.len())?;
+        VectorError::check_len("environments to restore", env_ids.len(), state.slots.len())?;
         state.check_tasks(env_ids.iter().map(|&env| self.task_name(env)))?;
         for (slot, &env) in state.slots.iter_mut().zip(env_ids) {
             slot.env_id = env;
@@ -64,7 +64,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     }
 
     pub(super) fn save(&self) -> Result<Vec<u8>, VectorError> {
-        self.check_ready("snapshot was called before the first reset")?;
+        self.phase.check_ready("snapshot was called before the first reset")?;
         let num_pending = self.num_envs() - self.batch_size();
         let all_received = self.pool.task().takes_turns() && self.num_in_flight == 0;
         // An environment of the last batch that is in flight has two results in the ring, and some other environment
@@ -97,12 +97,12 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             self.restore_episode(slot);
             self.report_again(slot.env_id, slot.final_observation.as_deref());
         }
-        self.phase = Phase::Ready;
+        self.phase = VectorPhase::Ready;
         self.receive()
     }
 
     fn decode(&self, snapshot: &[u8]) -> Result<VectorState, VectorError> {
-        self.check_not_broken()?;
+        self.phase.check_usable()?;
         VectorState::decode(snapshot, self.autoreset_mode(), self.single_observation_space().byte_len())
     }
 

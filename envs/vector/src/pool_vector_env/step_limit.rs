@@ -12,7 +12,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// sequence of actions counts as one step and a reset as none. A [`snapshot`](rl_env::VectorEnv::snapshot) does not
     /// contain the limit.
     pub fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
-        self.check_not_broken()?;
+        self.phase.check_usable()?;
         self.check_idle(env)?;
         self.pool.task().lock(env).steps_left = steps;
         Ok(())

@@ -4,7 +4,7 @@ use std::mem;
 
 use rl_env::{Env, ObservationBuffer, VectorError};
 
-use super::{PoolVectorEnv, check_len};
+use super::PoolVectorEnv;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Moves the observations out of the last batch, so that they can be kept without a copy.
@@ -17,8 +17,12 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     ) -> Result<ObservationBuffer, VectorError> {
         let last = self.last_batch();
         let observations = &mut self.batches[last].observations;
-        check_len("rows of the spare buffer", spare.rows(), observations.rows())?;
-        check_len("bytes in a row of the spare buffer", spare.row_bytes(), observations.row_bytes())?;
+        VectorError::check_len("rows of the spare buffer", spare.rows(), observations.rows())?;
+        VectorError::check_len(
+            "bytes in a row of the spare buffer",
+            spare.row_bytes(),
+            observations.row_bytes(),
+        )?;
         self.pool.task().replace_observations(last, &mut spare);
         Ok(mem::replace(observations, spare))
     }

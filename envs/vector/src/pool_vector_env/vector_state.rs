@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use rl_env::{AutoresetMode, EnvError, EpisodeStats, VectorError, snapshot};
+use rl_env::{AutoresetMode, EpisodeStats, VectorError, snapshot};
 use serde::{Deserialize, Serialize};
 
 use crate::slot::Outcome;
@@ -42,15 +42,7 @@ impl VectorState {
 
     /// Reads a state of this format.
     fn read(bytes: &[u8]) -> Result<Self, VectorError> {
-        let state: Self = snapshot::decode(bytes).map_err(|error| match error {
-            EnvError::BadSnapshot(reason) => VectorError::BadSnapshot(reason),
-            error => VectorError::BadSnapshot(error.to_string()),
-        })?;
-        if state.version != VERSION {
-            let reason = format!("its format is {}, but must be {VERSION}", state.version);
-            return Err(VectorError::BadSnapshot(reason));
-        }
-        Ok(state)
+        snapshot::decode_version(bytes, VERSION, |state: &Self| state.version)
     }
 
     /// Decodes a state and checks that it fits vector environments of this mode and row length.
