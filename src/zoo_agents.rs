@@ -14,8 +14,8 @@ macro_rules! embedded {
     };
 }
 
-/// All agents, the one of the built-in game first.
-pub(crate) const AGENTS: &[ZooAgent] = embedded! { "harvest" "pong" "breakout" "space_invaders" "atari57" };
+/// All agents, the one of the built-in game first. A static, because each use of a constant may copy the files.
+pub(crate) static AGENTS: &[ZooAgent] = embedded! { "harvest" "pong" "breakout" "space_invaders" "atari57" };
 
 /// An agent of the zoo.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 use anyhow::{Result, bail, ensure};
-use rl_env::nearest;
+use rl_env::{ActionKind, nearest};
 
 use super::flavour::Flavour;
 use super::sections::EnvironmentSettings;
-use crate::learner::ActionKind;
 use crate::selection;
 use crate::statistics::mean;
 use crate::telemetry::TrackedGame;
@@ -120,10 +119,7 @@ impl Games {
     pub(super) fn action_kind(&self, id: &str) -> Option<ActionKind> {
         match self {
             Self::Atari(_) => Some(ActionKind::Discrete),
-            Self::Tasks(_) => match selection::spec(id)?.action_kind {
-                rl_env::ActionKind::Continuous => Some(ActionKind::Continuous),
-                rl_env::ActionKind::Discrete => Some(ActionKind::Discrete),
-            },
+            Self::Tasks(_) => selection::spec(id).map(|spec| spec.action_kind),
         }
     }
 

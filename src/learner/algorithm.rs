@@ -7,6 +7,7 @@ use algorithms::networks::{PolicyConfig, TrainedNetwork, Transferred};
 use algorithms::{ConfigError, LearnerError, SpecError, VectorSpec};
 use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
+use rl_env::ActionKind;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use settings::Section;
@@ -31,25 +32,6 @@ pub(crate) struct Descriptor {
     pub(crate) sections: &'static [Section],
     /// Reads the algorithm's sections from an experiment.
     pub(crate) read: fn(&Table) -> Result<Box<dyn AlgorithmConfig>>,
-}
-
-/// A kind of actions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ActionKind {
-    /// One or several choices among a few options.
-    Discrete,
-    /// Vectors of real numbers.
-    Continuous,
-}
-
-impl ActionKind {
-    /// Returns the name of the kind, an adjective.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Discrete => "discrete",
-            Self::Continuous => "continuous",
-        }
-    }
 }
 
 /// The amount of learning of an experiment, for estimates of time and memory.

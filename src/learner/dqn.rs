@@ -1,8 +1,9 @@
 use algorithms::dqn::{Distribution, Dqn, DqnAgent, DqnConfig, DqnMetrics};
 use algorithms::{SpecError, VectorSpec};
+use rl_env::ActionKind;
 use settings::Section;
 
-use super::algorithm::{ActionKind, Descriptor};
+use super::algorithm::Descriptor;
 use super::off_policy::{Minibatches, ReplayAlgorithm, ReplaySections, TrialSizes};
 use super::player::Player;
 use super::replay_storage::ReplaySettings;

@@ -20,6 +20,6 @@ mod sac;
 mod tests;
 mod value_player;
 
-pub(crate) use algorithm::{ActionKind, AlgorithmConfig, Learner, Trial, Workload, to_table};
+pub(crate) use algorithm::{AlgorithmConfig, Learner, Trial, Workload, to_table};
 pub(crate) use player::{Player, Reading};
 pub(crate) use registry::Algorithm;

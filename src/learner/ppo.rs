@@ -6,10 +6,10 @@ use anyhow::{Result, ensure};
 use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rl_env::{ActionBuffer, Batch};
+use rl_env::{ActionBuffer, ActionKind, Batch};
 use settings::Section;
 
-use super::algorithm::{ActionKind, Descriptor, Learner};
+use super::algorithm::{Descriptor, Learner};
 use super::on_policy::{RolloutAlgorithm, RolloutSections};
 use super::player::{Player, Reading};
 use crate::statistics::median;

@@ -1,8 +1,9 @@
 use algorithms::pqn::{Pqn, PqnAgent, PqnConfig, PqnMetrics};
 use algorithms::{SpecError, VectorSpec};
+use rl_env::ActionKind;
 use settings::Section;
 
-use super::algorithm::{ActionKind, Descriptor};
+use super::algorithm::Descriptor;
 use super::on_policy::{RolloutAlgorithm, RolloutSections};
 use super::player::Player;
 use super::value_player::ValuePlayer;

@@ -2,10 +2,10 @@ use algorithms::sac::{Policy, Sac, SacAgent, SacConfig, SacMetrics};
 use algorithms::{LearnerError, SpecError, VectorSpec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use rl_env::{ActionBuffer, Batch};
+use rl_env::{ActionBuffer, ActionKind, Batch};
 use settings::Section;
 
-use super::algorithm::{ActionKind, Descriptor};
+use super::algorithm::Descriptor;
 use super::off_policy::{Minibatches, ReplayAlgorithm, ReplaySections, TrialSizes};
 use super::player::{Player, Reading};
 use super::replay_storage::ReplaySettings;

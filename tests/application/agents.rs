@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use half::f16;
+use memchr::memmem;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::program::{Line, run, stdout};
+use crate::program::{ALE_TRAIN, Line, run, stdout};
 
 /// Trains a small agent of an algorithm into `run`.
 fn train(algorithm: &str, games: &str, settings: &[&str], directory: &Path) {
@@ -164,6 +165,18 @@ fn the_zoo_plays_without_roms_and_without_a_home() {
     assert_eq!(report["repeat_action_probability"], Value::from(0.1));
     said("record zoo:harvest --max-steps 20 --out harvest.gif");
     said("ppo --init-from zoo:harvest --total-frames 4096 --set evaluation.episodes=0");
+}
+
+/// The weights are more than half of the package for Python. Copies in several object files would multiply them.
+#[test]
+fn the_program_contains_the_zoo_once() {
+    let program = fs::read(ALE_TRAIN).expect("the program");
+    for entry in fs::read_dir("checkpoints/zoo").expect("the zoo") {
+        let path = entry.expect("an entry").path();
+        let agent = fs::read(&path).expect("an agent");
+        let middle = &agent[agent.len() / 2..][..64];
+        assert_eq!(memmem::find_iter(&program, middle).count(), 1, "{}", path.display());
+    }
 }
 
 #[test]

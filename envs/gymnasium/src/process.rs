@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::protocol::{Response, read_response};
 
 /// The program of a worker.
-pub const PROGRAM: &str = include_str!("worker.py");
+pub static PROGRAM: &str = include_str!("worker.py");
 
 /// The time for a dead worker to be reaped, or for a hanging one to print its traceback.
 const GRACE: Duration = Duration::from_millis(500);

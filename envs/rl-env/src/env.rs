@@ -14,6 +14,14 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
+    /// Returns the name of the kind, an adjective.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Discrete => "discrete",
+            Self::Continuous => "continuous",
+        }
+    }
+
     /// Returns the kind of the actions of `space`, or `None` if it mixes integers and floats, which no [`Action`] can
     /// hold.
     pub fn of(space: &Space) -> Option<Self> {

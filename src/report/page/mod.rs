@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::group::{Group, games, in_words};
 use super::html::escaped;
 
-const STYLE: &str = include_str!("../style.css");
+static STYLE: &str = include_str!("../style.css");
 
 /// Returns the page for these parts, no two of which have a game in common.
 pub(super) fn html(parts: &[Vec<Group>]) -> Result<String> {

@@ -14,9 +14,9 @@ pub use game::Game;
 pub use names::game_named;
 
 /// The games whose ROMs ale-py ships.
-const TABLE: &str = include_str!("games.toml");
+static TABLE: &str = include_str!("games.toml");
 /// The built-in open game; its row is next to its source.
-const OPEN_GAME: &str = include_str!("../../../../roms/open/harvest.toml");
+static OPEN_GAME: &str = include_str!("../../../../roms/open/harvest.toml");
 
 /// The name of a set of games, and its membership test.
 pub type GameSet = (&'static str, fn(&Game) -> bool);

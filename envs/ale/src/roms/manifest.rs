@@ -31,7 +31,7 @@ pub struct Manifest {
 }
 
 /// `roms/manifest.toml`, part of the program.
-const SHIPPED: &str = include_str!("../../../../roms/manifest.toml");
+static SHIPPED: &str = include_str!("../../../../roms/manifest.toml");
 
 impl Manifest {
     /// Returns the images of ale-py 0.12.1.
