@@ -1,8 +1,8 @@
 //! Prints the steps per second of environments in worker processes, as a line of JSON.
 //!
-//! `cargo run --release -p gymnasium-workers --example throughput -- NAME NUM_ENVS WORKERS SECONDS`
+//! `cargo run --release -p gymnasium-workers --example worker_throughput -- NAME NUM_ENVS WORKERS SECONDS`
 //!
-//! Actions are random but for the seed. `examples/throughput.py` measures Gymnasium's vector environments in the same
+//! Actions are random but for the seed. `examples/worker_throughput.py` measures Gymnasium's vector environments in the same
 //! way.
 
 use std::error::Error;

@@ -2,7 +2,7 @@
 
     python throughput.py ID NUM_ENVS SECONDS
 
-`examples/throughput.rs` measures worker processes in the same way.
+`examples/worker_throughput.rs` measures worker processes in the same way.
 """
 
 import json
