@@ -1,6 +1,6 @@
 """Prints the steps per second of Gymnasium's vector environments, as lines of JSON.
 
-    python throughput.py ID NUM_ENVS SECONDS
+    python worker_throughput.py ID NUM_ENVS SECONDS
 
 `examples/worker_throughput.rs` measures worker processes in the same way.
 """

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p gymnasium-workers --example worker_throughput -- NAME NUM_ENVS WORKERS SECONDS`
 //!
-//! Actions are random but for the seed. `examples/worker_throughput.py` measures Gymnasium's vector environments in the same
-//! way.
+//! Actions are random but for the seed. `examples/worker_throughput.py` measures Gymnasium's vector environments in
+//! the same way.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
