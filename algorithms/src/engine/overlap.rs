@@ -266,13 +266,12 @@ impl<L: Overlap> Learner for Overlapped<L> {
     }
 
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
-        let transferred = self.actor.start_from(source)?;
-        if let Updater::Resting { learner, .. } =
-            self.updater.get_mut().unwrap_or_else(PoisonError::into_inner)
-        {
-            learner.start_from(source)?;
-        }
-        Ok(transferred)
+        let updater = self.updater.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Updater::Resting { learner, .. } = updater else {
+            return Err(LearnerError::OutOfOrder("start_from was called after the first update began").into());
+        };
+        learner.start_from(source)?;
+        self.actor.start_from(source)
     }
 }
 

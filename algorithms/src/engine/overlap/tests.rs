@@ -232,6 +232,22 @@ fn the_actor_restored_from_a_state_has_the_weights_that_act() {
 }
 
 #[test]
+fn weights_of_another_learner_are_refused_once_an_update_has_begun() {
+    let (policy, spec) = cases().remove(0);
+    let other = Ppo::new(config(), policy.clone(), spec.clone(), &Device::flex(), 8).unwrap();
+    let source = TrainedNetwork { description: other.description(), weights: other.torch_weights().unwrap() };
+    let (mut learner, mut envs) = (overlapped(&policy, &spec), RandomEnvs::new(spec));
+    learner.start_from(&source).unwrap();
+    assert_eq!(learner.torch_weights().unwrap(), source.weights);
+    envs.act_until_ready(&mut learner, 1.0);
+    assert_eq!(learner.update_unless(&|| false), Ok(Turn::First));
+    let before = learner.state().unwrap();
+    let error = learner.start_from(&source).unwrap_err();
+    assert!(matches!(error, TransferError::Learner(LearnerError::OutOfOrder(_))), "{error:?}");
+    assert!(learner.state().unwrap() == before);
+}
+
+#[test]
 fn damaged_states_are_errors() {
     let (policy, spec) = cases().remove(0);
     let (mut learner, mut envs) = (overlapped(&policy, &spec), RandomEnvs::new(spec));
