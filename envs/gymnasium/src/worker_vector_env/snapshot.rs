@@ -217,28 +217,55 @@ pub fn part_of_snapshot(snapshot: &[u8], envs: Range<usize>) -> Result<Vec<u8>, 
 
 /// Returns the state of every environment, pickled.
 fn states_of(workers: &mut Workers) -> Result<Vec<Vec<u8>>, Fault> {
-    let count = workers.envs().len();
-    for index in 0..count {
+    let parts: Vec<Range<usize>> = workers.envs().collect();
+    for index in 0..parts.len() {
         workers.send_frame(index, &Snapshot {}, &[])?;
     }
     let mut states = Vec::new();
     let mut failed = None;
-    for index in 0..count {
+    for (index, part) in parts.into_iter().enumerate() {
         // All replies are read, so that none is left for the next call.
-        match workers.reply(index) {
-            Ok(frame) => {
-                let Sizes { sizes } = frame.value().unwrap_or(Sizes { sizes: Vec::new() });
-                let mut rest = frame.bytes.as_slice();
-                for size in sizes {
-                    let (state, others) = rest.split_at(size.min(rest.len()));
-                    states.push(state.to_vec());
-                    rest = others;
-                }
-            }
+        match states_of_worker(workers, index, part.len()) {
+            Ok(of_worker) => states.extend(of_worker),
             Err(fault) => {
                 failed.get_or_insert(fault);
             }
         }
     }
     failed.map_or(Ok(states), Err)
+}
+
+/// Reads the reply of a worker with `num_envs` environments: their states.
+fn states_of_worker(workers: &mut Workers, index: usize, num_envs: usize) -> Result<Vec<Vec<u8>>, Fault> {
+    let reply = workers.reply(index)?;
+    let sizes = reply.value().map_or_else(|_| Vec::new(), |Sizes { sizes }| sizes);
+    if sizes.len() != num_envs {
+        return Err(workers.end_after_bad_reply(index));
+    }
+    split_states(&sizes, &reply.bytes).ok_or_else(|| workers.end_after_bad_reply(index))
+}
+
+/// Splits bytes into states of these sizes. Returns nothing unless the bytes are exactly these states.
+fn split_states(sizes: &[usize], bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut rest = bytes;
+    let mut states = Vec::new();
+    for &size in sizes {
+        let (state, others) = rest.split_at_checked(size)?;
+        states.push(state.to_vec());
+        rest = others;
+    }
+    rest.is_empty().then_some(states)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_split_only_if_their_sizes_add_up() {
+        assert_eq!(split_states(&[1, 0, 2], b"abc"), Some(vec![b"a".to_vec(), Vec::new(), b"bc".to_vec()]));
+        for sizes in [&[1, 3][..], &[1, 1], &[], &[usize::MAX, 3]] {
+            assert_eq!(split_states(sizes, b"abc"), None, "{sizes:?}");
+        }
+    }
 }
