@@ -76,17 +76,21 @@ impl Arguments {
         &self.values[index.expect("tasks use only arguments of their tables")]
     }
 
-    /// Returns a number, or 0 if the argument is of another kind.
+    /// Returns a number. Like [`flag`](Self::flag) and [`range`](Self::range), it is for arguments that have this kind
+    /// in the table of the task, and so in every value that the user may give.
     pub(crate) fn number(&self, name: &str) -> f64 {
-        if let Value::Number(number) = self.value(name) { *number } else { 0.0 }
+        let Value::Number(number) = self.value(name) else { unreachable!("{name} is not a number") };
+        *number
     }
 
     pub(crate) fn flag(&self, name: &str) -> bool {
-        *self.value(name) == Value::Flag(true)
+        let Value::Flag(flag) = self.value(name) else { unreachable!("{name} is not a flag") };
+        *flag
     }
 
     pub(crate) fn range(&self, name: &str) -> (f64, f64) {
-        if let Value::Range(low, high) = self.value(name) { (*low, *high) } else { (0.0, 0.0) }
+        let Value::Range(low, high) = self.value(name) else { unreachable!("{name} is not a range") };
+        (*low, *high)
     }
 
     /// Returns a string, or `None` if the argument is of another kind.
@@ -118,5 +122,16 @@ fn fault(name: &str, default: &Value, value: &Value) -> Option<&'static str> {
         (_, Value::Range(..), Value::Range(low, high)) if low <= high => None,
         (_, Value::Range(..), _) => Some("a lower and an upper limit"),
         (_, Value::Text(_), value) => (!matches!(value, Value::Text(_))).then_some("a path"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "healthy_z_range is not a number")]
+    fn an_argument_of_another_kind_is_not_read_as_0() {
+        Arguments::new(TaskSpec::find("Ant-v5").unwrap(), &[]).unwrap().number("healthy_z_range");
     }
 }
