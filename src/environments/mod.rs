@@ -15,7 +15,7 @@ use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, Powere
 use algorithms::cluster::Cluster;
 use algorithms::networks::MIN_PICTURE_SIDE;
 use algorithms::{Task, VectorSpec};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rl_env::{Actions, AutoresetMode, Env as _, VectorEnv, VectorError};
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
@@ -143,6 +143,22 @@ pub(crate) struct Overrides {
     pub(crate) num_threads: Option<usize>,
 }
 
+impl Overrides {
+    /// Fails if an override of the emulation applies to tasks that are not Atari games.
+    fn check(&self, games: &Games) -> Result<()> {
+        if matches!(games, Games::Atari(_)) {
+            return Ok(());
+        }
+        let is_sticky = self.repeat_action_probability.is_some_and(|probability| probability > 0.0);
+        let flags =
+            [("sticky", is_sticky), ("mode", self.mode.is_some()), ("difficulty", self.difficulty.is_some())];
+        if let Some((flag, _)) = flags.into_iter().find(|(_, is_given)| *is_given) {
+            bail!("--{flag} is not possible: {} is not an Atari game", games.names()[0]);
+        }
+        Ok(())
+    }
+}
+
 /// Builds the environments of an experiment. It holds the ROMs, so building cannot fail because of a missing ROM.
 pub(crate) struct Builder {
     games: Games,
@@ -160,6 +176,7 @@ impl Builder {
     /// Loads the ROMs of the experiment. Downloads missing ones unless `--offline` is set.
     pub(crate) fn new(experiment: &Experiment, overrides: &Overrides, global: &Global) -> Result<Self> {
         let games = overrides.games.as_ref().unwrap_or(&experiment.games).clone();
+        overrides.check(&games)?;
         let games = games.in_mode(overrides.mode, overrides.difficulty);
         let roms = match &games {
             Games::Atari(flavours) => {
@@ -174,21 +191,6 @@ impl Builder {
             }
         };
         let settings = experiment.environments.clone();
-        let is_sticky = overrides.repeat_action_probability.is_some_and(|probability| probability > 0.0);
-        if !matches!(games, Games::Atari(_)) {
-            let flags = [
-                ("sticky", is_sticky),
-                ("mode", overrides.mode.is_some()),
-                ("difficulty", overrides.difficulty.is_some()),
-            ];
-            let flag = flags.into_iter().find(|(_, is_given)| *is_given);
-            ensure!(
-                flag.is_none(),
-                "--{} is not possible: {} is not an Atari game",
-                flag.map_or("", |(flag, _)| flag),
-                games.names()[0]
-            );
-        }
         let stickiness =
             overrides.repeat_action_probability.or(experiment.evaluation.repeat_action_probability);
         Ok(Self {
@@ -377,7 +379,7 @@ impl Builder {
         _: usize,
         _: usize,
     ) -> Result<Box<dyn Environments>> {
-        anyhow::bail!("environments in Python are not supported on this system")
+        bail!("environments in Python are not supported on this system")
     }
 
     fn num_training_envs(&self) -> usize {
@@ -483,11 +485,22 @@ mod tests {
     use super::*;
     use crate::config;
 
-    /// Returns the builder of an experiment in TOML.
-    fn builder(experiment: &str, overrides: &Overrides) -> Builder {
+    /// Returns the builder of an experiment in TOML, without downloads.
+    fn try_builder(experiment: &str, overrides: &Overrides) -> Result<Builder> {
         let experiment = config::from_toml(experiment).unwrap().resolve().unwrap();
         let global = Global { rom_dir: Some("nowhere".into()), offline: true, quiet: true };
-        Builder::new(&experiment, overrides, &global).unwrap()
+        Builder::new(&experiment, overrides, &global)
+    }
+
+    fn builder(experiment: &str, overrides: &Overrides) -> Builder {
+        try_builder(experiment, overrides).unwrap()
+    }
+
+    #[test]
+    fn impossible_overrides_are_refused_before_anything_is_obtained() {
+        let overrides = Overrides { mode: Some(1), ..Overrides::default() };
+        let error = try_builder("[environments]\ngames = ['Ant-v5']\n", &overrides).err().unwrap();
+        assert_eq!(error.to_string(), "--mode is not possible: Ant-v5 is not an Atari game");
     }
 
     #[test]
