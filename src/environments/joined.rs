@@ -154,7 +154,7 @@ impl VectorEnv for Joined {
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
-        let parts = parts_of(snapshot)?;
+        let parts: Vec<Vec<u8>> = snapshot::decode_vector_state(snapshot)?;
         if parts.len() != self.parts.len() {
             let reason = format!("it must have {} parts, but has {}", self.parts.len(), parts.len());
             return Err(VectorError::BadSnapshot(reason));
@@ -206,7 +206,7 @@ impl Environments for Joined {
     }
 
     fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
-        let parts = parts_of(snapshot).ok()?;
+        let parts: Vec<Vec<u8>> = snapshot::decode_vector_state(snapshot).ok()?;
         self.parts.iter().zip(&parts).find_map(|(part, snapshot)| part.environments.lost_state(snapshot))
     }
 
@@ -238,11 +238,6 @@ fn numbered(error: VectorError, envs: &[usize]) -> VectorError {
         VectorError::Env { env, error } if env < envs.len() => VectorError::Env { env: envs[env], error },
         error => error,
     }
-}
-
-/// Returns the snapshots of the parts.
-fn parts_of(bytes: &[u8]) -> Result<Vec<Vec<u8>>, VectorError> {
-    snapshot::decode(bytes).map_err(|error| VectorError::BadSnapshot(error.to_string()))
 }
 
 /// Copies a row of a batch to row `env` of another one, of environment `env`.
@@ -353,6 +348,8 @@ mod tests {
         }
         check_steps(&mut envs, &mut Pcg64::new(6), 40);
         assert_eq!(envs[1].lost_state(&snapshots[1]), None);
-        assert!(matches!(envs[1].restore(&snapshots[1][..9]), Err(VectorError::BadSnapshot(_))));
+        let error = envs[1].restore(&snapshots[1][..9]).unwrap_err();
+        assert!(matches!(error, VectorError::BadSnapshot(_)), "{error:?}");
+        assert_eq!(error.to_string().matches("cannot restore the snapshot").count(), 1, "{error}");
     }
 }

@@ -93,8 +93,7 @@ impl VectorEnv for Provided {
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<&Batch, VectorError> {
-        let seed = snapshot::decode(bytes).map_err(|error| VectorError::BadSnapshot(error.to_string()))?;
-        self.envs.reset(ResetSeeds::From(seed))
+        self.envs.reset(ResetSeeds::From(snapshot::decode_vector_state(bytes)?))
     }
 }
 

@@ -90,12 +90,6 @@ enum Snapshot {
     Lost(String),
 }
 
-impl Snapshot {
-    fn read(bytes: &[u8]) -> Result<Self, VectorError> {
-        snapshot::decode(bytes).map_err(|error| VectorError::BadSnapshot(error.to_string()))
-    }
-}
-
 impl PythonEnvironments {
     fn new(envs: WorkerVectorEnv, are_shown: bool) -> Self {
         let row_bytes = envs.single_observation_space().byte_len();
@@ -227,7 +221,7 @@ impl VectorEnv for PythonEnvironments {
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<&Batch, VectorError> {
-        match Snapshot::read(bytes)? {
+        match snapshot::decode_vector_state(bytes)? {
             Snapshot::State(state) => self.envs.restore(&state)?,
             Snapshot::Lost(reason) => return Err(VectorError::BadSnapshot(reason)),
         };
@@ -271,7 +265,7 @@ impl Environments for PythonEnvironments {
     }
 
     fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
-        match Snapshot::read(snapshot) {
+        match snapshot::decode_vector_state(snapshot) {
             Ok(Snapshot::Lost(reason)) => Some(reason),
             _ => None,
         }
@@ -280,7 +274,7 @@ impl Environments for PythonEnvironments {
     fn join_snapshots(&self, parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
         let mut states = Vec::new();
         for part in parts {
-            match Snapshot::read(part)? {
+            match snapshot::decode_vector_state(part)? {
                 Snapshot::State(state) => states.push(state),
                 lost @ Snapshot::Lost(_) => return Ok(snapshot::encode(&lost)),
             }
@@ -289,7 +283,7 @@ impl Environments for PythonEnvironments {
     }
 
     fn part_of_snapshot(&self, bytes: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
-        let part = match Snapshot::read(bytes)? {
+        let part = match snapshot::decode_vector_state(bytes)? {
             Snapshot::State(state) => Snapshot::State(gymnasium_workers::part_of_snapshot(&state, envs)?),
             lost @ Snapshot::Lost(_) => lost,
         };
