@@ -10,6 +10,7 @@ use rl_env::VectorEnv;
 
 use super::Purpose;
 use super::builder::Builder;
+use super::roms::GameWithRom;
 use crate::config::{EnvironmentSettings, Games};
 
 impl Builder {
@@ -26,22 +27,24 @@ impl Builder {
             "environments.img_height is {img_height} and img_width is {img_width}, but networks need at least \
              {MIN_PICTURE_SIDE}"
         );
-        let actions = |task: &Task| self.actions(task);
         if self.settings.factored_actions {
-            return Ok(spec.with_factored_actions(|task: &Task| {
-                let factors = actions(task)?.into_iter().map(|action| ACTION_FACTORS[action].to_vec());
-                Some((CHOICES.to_vec(), factors.collect()))
-            })?);
+            return Ok(spec.with_factored_actions(|task| self.factored_actions(task))?);
         }
-        Ok(spec.with_shared_outputs(usize::from(ACTIONS), actions)?)
+        Ok(spec.with_shared_outputs(usize::from(ACTIONS), |task| self.actions(task))?)
     }
 
     /// Returns the console's actions that a game uses.
     fn actions(&self, task: &Task) -> Option<Vec<usize>> {
-        let (game, _) = self.roms.iter().find(|(game, _)| game.id == task.name)?;
+        let GameWithRom { game, .. } = self.roms.iter().find(|with_rom| with_rom.game.id == task.name)?;
         let full = self.settings.full_action_space;
         let actions = if full { game.legal_actions } else { game.minimal_actions };
         Some(actions.iter().map(|&action| usize::from(action)).collect())
+    }
+
+    /// Returns the number of options of each choice, and the options that make up each action that a game uses.
+    fn factored_actions(&self, task: &Task) -> Option<(Vec<usize>, Vec<Vec<usize>>)> {
+        let factors = self.actions(task)?.into_iter().map(|action| ACTION_FACTORS[action].to_vec());
+        Some((CHOICES.to_vec(), factors.collect()))
     }
 
     /// Returns a single environment of the first game, for evaluation.
@@ -68,7 +71,7 @@ impl Builder {
         seed: u64,
         change: impl FnOnce(AtariOptions, &Game) -> AtariOptions,
     ) -> Result<AtariEnv> {
-        let (game, rom) = self.roms.first().context("none of the tasks is an Atari game")?;
+        let GameWithRom { game, rom } = self.roms.first().context("none of the tasks is an Atari game")?;
         let options = change(self.options(game.id, Purpose::Evaluation), game);
         Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
     }

@@ -9,7 +9,7 @@ use rl_env::AutoresetMode;
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions};
 
 use super::padded::padded_length;
-use super::roms::{WithRom, with_roms};
+use super::roms::{GameWithRom, with_roms};
 use super::share::Share;
 use super::{Environments, Purpose, provided};
 use crate::config::{EnvironmentSettings, Experiment, Games};
@@ -52,7 +52,7 @@ impl Overrides {
 pub(crate) struct Builder {
     pub(super) games: Games,
     /// The Atari games with their ROMs; none for other tasks.
-    pub(super) roms: Vec<WithRom>,
+    pub(super) roms: Vec<GameWithRom>,
     pub(super) settings: EnvironmentSettings,
     /// Probability that a frame repeats the previous action in an evaluation.
     pub(super) evaluation_stickiness: f32,
@@ -94,7 +94,7 @@ impl Builder {
     }
 
     /// Returns the Atari games with their ROMs.
-    pub(crate) fn roms(&self) -> &[WithRom] {
+    pub(crate) fn roms(&self) -> &[GameWithRom] {
         &self.roms
     }
 
@@ -193,7 +193,7 @@ impl Builder {
         };
         match &self.games {
             Games::Atari(_) => {
-                let groups = self.roms.iter().map(|(game, rom)| AtariGroup {
+                let groups = self.roms.iter().map(|GameWithRom { game, rom }| AtariGroup {
                     game,
                     rom: Arc::clone(rom),
                     num_envs: num_envs(game.id),

@@ -15,7 +15,7 @@ mod tasks;
 
 pub(crate) use builder::{Builder, Overrides};
 pub(crate) use interface::Environments;
-pub(crate) use roms::{WithRom, with_roms};
+pub(crate) use roms::{GameWithRom, with_roms};
 
 /// Maximum number of steps of an episode, that of an Atari game. `CliffWalking-v1` has no limit, so the evaluation of
 /// an agent that keeps walking into a wall would never end.

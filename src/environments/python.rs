@@ -15,14 +15,14 @@ use super::{Environments, LONGEST_EPISODE, Purpose};
 use crate::config::GymnasiumSettings;
 
 /// Builds environments, given the name and the number of each. Vectors of observations of different lengths are padded
-/// to the longest, and to at least `length` elements.
+/// to the longest, and to at least `min_observation_length` elements.
 pub(super) fn build(
     groups: &[(&str, usize)],
     settings: &GymnasiumSettings,
     purpose: Purpose,
     workers: usize,
     batch_size: usize,
-    length: usize,
+    min_observation_length: usize,
 ) -> Result<Box<dyn Environments>> {
     let are_shown = purpose == Purpose::Showing;
     let mut options = settings.env_options(are_shown);
@@ -40,7 +40,7 @@ pub(super) fn build(
         autoreset_mode: if are_shown { AutoresetMode::Disabled } else { AutoresetMode::SameStep },
         flatten: true,
         action_masks: settings.action_masks,
-        pad: Some(length),
+        pad: Some(min_observation_length),
         python: settings.python.clone(),
         definitions: settings.definitions.clone(),
         timeout: settings.timeout,

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::agent::TrainedAgent;
 use crate::cli::{AgentArgs, Global, PlayArgs};
-use crate::environments::{self, Builder, Overrides};
+use crate::environments::{self, Builder, GameWithRom, Overrides};
 use crate::failure::{Interrupted, RuntimeFailure};
 use crate::interrupt::Interrupt;
 use crate::selection;
@@ -71,7 +71,7 @@ fn session(args: &PlayArgs, global: &Global) -> Result<Session> {
         difficulties: args.difficulty.into_iter().collect(),
         ..AtariOptions::default()
     };
-    let (game, rom) = environments::with_roms(&[game], global)?.swap_remove(0);
+    let GameWithRom { game, rom } = environments::with_roms(&[game], global)?.swap_remove(0);
     let env = AtariEnv::new(&PoweredGame::new(game, rom)?, options, args.seed)?;
     show::session_without_agent(env, args.seed)
 }
