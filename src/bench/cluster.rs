@@ -18,7 +18,7 @@ use super::format::{print_json, rate};
 use crate::cli::{BenchClusterArgs, Global};
 use crate::cluster;
 use crate::config::{self, Experiment};
-use crate::environments::{Builder, Environments, Overrides};
+use crate::environments::{Builder, CommandOverrides, Environments};
 use crate::learner::Learner;
 use crate::table;
 use crate::threads::set_threads;
@@ -204,7 +204,7 @@ pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write
     processes::settle_shards(&mut experiment);
     let cluster = processes::cluster_of(&experiment)?;
     set_threads(experiment.num_threads())?;
-    let builder = cluster::leader_first(|| Builder::new(&experiment, &Overrides::default(), global))?;
+    let builder = cluster::leader_first(|| Builder::new(&experiment, &CommandOverrides::default(), global))?;
     let mut points: Vec<Point> = Vec::new();
     let mut processes = 1;
     while processes <= cluster.num_processes() {

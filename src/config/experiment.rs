@@ -201,12 +201,11 @@ fn check_halves(
     games: &Games,
     num_envs: usize,
 ) -> Result<()> {
-    let in_python = games.in_python();
-    ensure!(
-        in_python.is_empty() || in_python.len() == games.names().len(),
-        "environments.halves = true is not possible with {}, because other tasks do not run in Python",
-        in_python[0]
-    );
+    if let Some(id) = games.python_task_among_others() {
+        bail!(
+            "environments.halves = true is not possible with {id}, because other tasks do not run in Python"
+        );
+    }
     ensure!(
         algorithm.is_on_policy(),
         "environments.halves = true is not possible with {}: it needs an algorithm that waits for whole rollouts",

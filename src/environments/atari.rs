@@ -78,7 +78,7 @@ impl Builder {
 
     pub(super) fn options(&self, game: &str, purpose: Purpose) -> AtariOptions {
         let settings = &self.settings;
-        let overrides = settings.game.get(game).cloned().unwrap_or_default();
+        let game_settings = settings.game.get(game).cloned().unwrap_or_default();
         AtariOptions {
             img_height: settings.img_height,
             img_width: settings.img_width,
@@ -93,16 +93,16 @@ impl Builder {
             reward_clipping: settings.reward_clipping,
             use_fire_reset: settings.use_fire_reset,
             fire_after_lost_life: settings.fire_after_lost_life,
-            max_num_frames_per_episode: overrides
+            max_num_frames_per_episode: game_settings
                 .max_num_frames_per_episode
                 .unwrap_or(settings.max_num_frames_per_episode),
             repeat_action_probability: match purpose {
                 Purpose::Training => settings.repeat_action_probability,
-                Purpose::Evaluation | Purpose::Showing => self.evaluation_stickiness,
+                Purpose::Evaluation | Purpose::Showing => self.evaluation_repeat_probability,
             },
             full_action_space: settings.full_action_space,
-            modes: self.mode.or(overrides.mode).into_iter().collect(),
-            difficulties: self.difficulty.or(overrides.difficulty).into_iter().collect(),
+            modes: self.mode.or(game_settings.mode).into_iter().collect(),
+            difficulties: self.difficulty.or(game_settings.difficulty).into_iter().collect(),
             ..AtariOptions::default()
         }
     }
@@ -110,7 +110,7 @@ impl Builder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::builder::Overrides;
+    use super::super::builder::CommandOverrides;
     use super::super::builder::testing::builder;
     use super::*;
 
@@ -132,7 +132,7 @@ mod tests {
                  max_num_frames_per_episode = 900\nrepeat_action_probability = 0.125\n{flags}\
                  [evaluation]\nrepeat_action_probability = 0.5\n"
             );
-            let builder = builder(&experiment, &Overrides::default());
+            let builder = builder(&experiment, &CommandOverrides::default());
             for (purpose, life_loss_info, repeat_action_probability) in
                 [(Purpose::Training, on == "episodic_life", 0.125), (Purpose::Evaluation, false, 0.5)]
             {
@@ -163,15 +163,15 @@ mod tests {
         let with_overrides = format!(
             "{common}[environments.game.harvest]\nmode = 0\ndifficulty = 0\nmax_num_frames_per_episode = 400\n"
         );
-        let command = Overrides {
-            repeat_action_probability: Some(0.75),
+        let command = CommandOverrides {
+            evaluation_repeat_probability: Some(0.75),
             mode: Some(3),
             difficulty: Some(2),
-            ..Overrides::default()
+            ..CommandOverrides::default()
         };
         for (purpose, repeat_action_probability) in [(Purpose::Training, 0.125), (Purpose::Evaluation, 0.75)]
         {
-            let options = builder(common, &Overrides::default()).options("harvest", purpose);
+            let options = builder(common, &CommandOverrides::default()).options("harvest", purpose);
             assert_eq!(options.repeat_action_probability, 0.125, "{purpose:?}");
             assert!(options.modes.is_empty() && options.difficulties.is_empty(), "{options:?}");
             let overridden = AtariOptions {
@@ -181,7 +181,7 @@ mod tests {
                 ..options
             };
             assert_eq!(
-                builder(&with_overrides, &Overrides::default()).options("harvest", purpose),
+                builder(&with_overrides, &CommandOverrides::default()).options("harvest", purpose),
                 overridden
             );
             let expected = AtariOptions {

@@ -15,22 +15,21 @@ pub(crate) trait Environments: VectorEnv {
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError>;
 
     /// Returns the number of steps in a second at the usual speed, if it is known.
-    fn frames_per_second(&self, _env: usize) -> Result<Option<f64>, VectorError> {
+    fn steps_per_second(&self, _env: usize) -> Result<Option<f64>, VectorError> {
         Ok(None)
     }
 
     /// Limits the number of further steps of an environment, after which it [rests](PoolVectorEnv::limit_steps).
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError>;
 
-    /// Returns the reason why snapshots do not hold the state of the environments. Not called between `send` and
-    /// `recv`.
-    fn unsaved(&self) -> Option<String> {
+    /// Returns why [`snapshot`](VectorEnv::snapshot) would not contain the environments' state. Not called between
+    /// `send` and `recv`.
+    fn why_state_cannot_be_saved(&self) -> Option<String> {
         None
     }
 
-    /// Returns the reason why a snapshot does not hold the state of the environments, so that they must be reset
-    /// instead of restored.
-    fn lost_state(&self, _snapshot: &[u8]) -> Option<String> {
+    /// Returns why this snapshot lacks the environments' state; the environments must then be reset.
+    fn why_state_was_lost(&self, _snapshot: &[u8]) -> Option<String> {
         None
     }
 

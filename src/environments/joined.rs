@@ -201,13 +201,16 @@ impl Environments for Joined {
         self.parts[part].environments.limit_steps(id, steps)
     }
 
-    fn unsaved(&self) -> Option<String> {
-        self.parts.iter().find_map(|part| part.environments.unsaved())
+    fn why_state_cannot_be_saved(&self) -> Option<String> {
+        self.parts.iter().find_map(|part| part.environments.why_state_cannot_be_saved())
     }
 
-    fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
+    fn why_state_was_lost(&self, snapshot: &[u8]) -> Option<String> {
         let parts: Vec<Vec<u8>> = snapshot::decode_vector_state(snapshot).ok()?;
-        self.parts.iter().zip(&parts).find_map(|(part, snapshot)| part.environments.lost_state(snapshot))
+        self.parts
+            .iter()
+            .zip(&parts)
+            .find_map(|(part, snapshot)| part.environments.why_state_was_lost(snapshot))
     }
 
     fn has_failed(&self) -> bool {
@@ -347,7 +350,7 @@ mod tests {
             assert!(results(envs.restore(snapshot).unwrap()) == last);
         }
         check_steps(&mut envs, &mut Pcg64::new(6), 40);
-        assert_eq!(envs[1].lost_state(&snapshots[1]), None);
+        assert_eq!(envs[1].why_state_was_lost(&snapshots[1]), None);
         let error = envs[1].restore(&snapshots[1][..9]).unwrap_err();
         assert!(matches!(error, VectorError::BadSnapshot(_)), "{error:?}");
         assert_eq!(error.to_string().matches("cannot restore the snapshot").count(), 1, "{error}");

@@ -13,13 +13,13 @@ mod roms;
 mod share;
 mod tasks;
 
-pub(crate) use builder::{Builder, Overrides};
+pub(crate) use builder::{Builder, CommandOverrides};
 pub(crate) use interface::Environments;
 pub(crate) use roms::{GameWithRom, with_roms};
 
-/// Maximum number of steps of an episode, that of an Atari game. `CliffWalking-v1` has no limit, so the evaluation of
-/// an agent that keeps walking into a wall would never end.
-const LONGEST_EPISODE: u32 = 27_000;
+/// Step limit of episodes: Atari's 108,000 frames / 4. Tasks without a limit of their own, such as `CliffWalking-v1`,
+/// might otherwise never end.
+const MAX_EPISODE_STEPS: u32 = 27_000;
 
 /// The purpose of environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,6 @@ enum Purpose {
     Training,
     /// Evaluation on full episodes: the loss of a life has no effect.
     Evaluation,
-    /// The same, with frames. The caller resets the environments after the end of an episode, whose last frame is
-    /// shown.
+    /// Evaluation with rendered frames and without autoreset, so that the last frame of an episode stays visible.
     Showing,
 }

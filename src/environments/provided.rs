@@ -113,7 +113,7 @@ impl Environments for Provided {
         }
     }
 
-    fn unsaved(&self) -> Option<String> {
+    fn why_state_cannot_be_saved(&self) -> Option<String> {
         Some("the environments are an object of a Python program".to_owned())
     }
 }

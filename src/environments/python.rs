@@ -11,7 +11,7 @@ use rl_env::{
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-use super::{Environments, LONGEST_EPISODE, Purpose};
+use super::{Environments, MAX_EPISODE_STEPS, Purpose};
 use crate::config::GymnasiumSettings;
 
 /// Builds environments, given the name and the number of each. Vectors of observations of different lengths are padded
@@ -27,7 +27,7 @@ pub(super) fn build(
     let are_shown = purpose == Purpose::Showing;
     let mut options = settings.env_options(are_shown);
     if purpose != Purpose::Training {
-        options.wrappers.push(longest_episode());
+        options.wrappers.push(time_limit());
     }
     let groups: Vec<EnvGroup> = groups
         .iter()
@@ -51,8 +51,8 @@ pub(super) fn build(
 }
 
 /// Returns the wrapper that ends endless episodes of evaluations.
-fn longest_episode() -> WrapperOptions {
-    let limit = ("max_episode_steps".to_owned(), LONGEST_EPISODE.into());
+fn time_limit() -> WrapperOptions {
+    let limit = ("max_episode_steps".to_owned(), MAX_EPISODE_STEPS.into());
     WrapperOptions { name: "gymnasium.wrappers.TimeLimit".to_owned(), kwargs: Map::from_iter([limit]) }
 }
 
@@ -252,7 +252,7 @@ impl Environments for PythonEnvironments {
         Ok(Some(RgbImage { height, width, pixels }))
     }
 
-    fn frames_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
+    fn steps_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
         self.envs.render_fps(env)
     }
 
@@ -260,11 +260,11 @@ impl Environments for PythonEnvironments {
         self.envs.limit_steps(env, steps)
     }
 
-    fn unsaved(&self) -> Option<String> {
+    fn why_state_cannot_be_saved(&self) -> Option<String> {
         self.envs.snapshot().err().filter(|error| self.is_unsaved(error)).map(|error| first_line(&error))
     }
 
-    fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
+    fn why_state_was_lost(&self, snapshot: &[u8]) -> Option<String> {
         match snapshot::decode_vector_state(snapshot) {
             Ok(Snapshot::Lost(reason)) => Some(reason),
             _ => None,

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use rl_env::{BoxedEnv, Env as _, FlattenObservation, RescaleObservation, TimeLimit};
 
-use super::LONGEST_EPISODE;
+use super::MAX_EPISODE_STEPS;
 use super::padded::{Padded, length_of};
 use crate::selection;
 
@@ -33,7 +33,7 @@ pub(super) fn longest_observation<'a>(
 
 /// Returns an environment whose observations are vectors, rescaled to -1..=1 if `rescale` is true.
 fn make(id: &str, rescale: bool) -> Result<BoxedEnv> {
-    let env = TimeLimit::new(selection::registry().make(id)?, LONGEST_EPISODE);
+    let env = TimeLimit::new(selection::registry().make(id)?, MAX_EPISODE_STEPS);
     let env = FlattenObservation::new(env);
     let env =
         if rescale { RescaleObservation::new(env).map(BoxedEnv::new) } else { Some(BoxedEnv::new(env)) };

@@ -113,16 +113,16 @@ impl Environments for Share {
         self.local.screen(env - self.envs.start)
     }
 
-    fn frames_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
-        self.local.frames_per_second(env - self.envs.start)
+    fn steps_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
+        self.local.steps_per_second(env - self.envs.start)
     }
 
-    fn unsaved(&self) -> Option<String> {
-        self.local.unsaved()
+    fn why_state_cannot_be_saved(&self) -> Option<String> {
+        self.local.why_state_cannot_be_saved()
     }
 
-    fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
-        self.local.lost_state(snapshot)
+    fn why_state_was_lost(&self, snapshot: &[u8]) -> Option<String> {
+        self.local.why_state_was_lost(snapshot)
     }
 
     fn join_snapshots(&self, parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
@@ -215,7 +215,7 @@ mod tests {
             unreachable!()
         }
 
-        fn frames_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
+        fn steps_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
             Ok(Some(50.0 + env as f64))
         }
 
@@ -242,7 +242,7 @@ mod tests {
             autoreset_mode: AutoresetMode::SameStep,
         };
         let share = Share::new(Box::new(Local(Batch::new(2, 1, true))), 2..4, &spec);
-        assert_eq!(share.frames_per_second(3), Ok(Some(51.0)));
+        assert_eq!(share.steps_per_second(3), Ok(Some(51.0)));
         assert_eq!(share.part_of_snapshot(b"abcd", 1..3), Ok(b"bc".to_vec()));
         assert!(share.has_failed());
     }

@@ -5,8 +5,8 @@ use algorithms::cluster::Cluster;
 use anyhow::Result;
 use burn::tensor::Device;
 
+use super::game_overrides;
 use super::measurement::{Speed, measure};
-use super::overrides;
 use crate::cluster;
 use crate::config::Experiment;
 use crate::environments::{Builder, Environments};
@@ -57,7 +57,7 @@ impl Subject<'_> {
         if matches!(printer, Printer::Silent | Printer::Quiet) {
             return Ok(None);
         }
-        for line in self.size().iter().chain(&overrides::lines(self.experiment)?) {
+        for line in self.size().iter().chain(&game_overrides::lines(self.experiment)?) {
             printer.say(line);
         }
         let spec = self.learner.spec();

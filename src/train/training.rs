@@ -165,7 +165,7 @@ impl Run {
             InitialState::Fresh | InitialState::Transferred => None,
             InitialState::Restored { environments, .. } => Some(environments),
         };
-        match saved.map(|saved| (saved, self.environments.lost_state(saved))) {
+        match saved.map(|saved| (saved, self.environments.why_state_was_lost(saved))) {
             None => {
                 self.environments.reset(ResetSeeds::From(seed))?;
             }
@@ -192,7 +192,7 @@ impl Run {
 
     /// Writes to the directory of the run when it started new episodes, and why it will when it is resumed.
     fn note_new_episodes(&self, writer: &mut CheckpointWriter, printer: &Printer) -> Result<()> {
-        let unsaved = self.environments.unsaved();
+        let unsaved = self.environments.why_state_cannot_be_saved();
         if let Some(reason) = &unsaved
             && !matches!(self.initial_state, InitialState::Restored { .. })
         {
