@@ -7,6 +7,7 @@ use burn::tensor::Device;
 
 use super::game_overrides;
 use super::measurement::{Speed, measure};
+use super::plan_line::plan_line;
 use crate::cluster;
 use crate::config::Experiment;
 use crate::environments::{Builder, Environments};
@@ -112,8 +113,8 @@ impl Subject<'_> {
         let update = format!(", an update every {}", count(steps * experiment.frames_per_step()));
         let update = if experiment.algorithm.is_on_policy() { update.as_str() } else { "" };
         [
-            format!("  environments  {}{of_each}; {threads}", experiment.num_envs()),
-            format!("  frames        {}{}{of_game}{update}", count(total), self.request()),
+            plan_line("environments", &format!("{}{of_each}; {threads}", experiment.num_envs())),
+            plan_line("frames", &format!("{}{}{of_game}{update}", count(total), self.request())),
         ]
     }
 
@@ -179,11 +180,8 @@ impl Subject<'_> {
         let Memory { peak, additional, checkpoint } = *memory;
         let available = memory::available();
         let free = available.map_or_else(String::new, |free| format!(", {} available", bytes(free)));
-        printer.say(&format!(
-            "  memory        about {}{free}; a checkpoint takes {}",
-            bytes(peak),
-            bytes(checkpoint)
-        ));
+        let text = format!("about {}{free}; a checkpoint takes {}", bytes(peak), bytes(checkpoint));
+        printer.say(&plan_line("memory", &text));
         if available.is_some_and(|available| additional > available) {
             printer.warn(&format!(
                 "the run needs about {} more memory, but only {} are available; {}",
@@ -227,8 +225,8 @@ impl Subject<'_> {
         let evaluations = self.evaluations_left();
         let duration = clock(rounded(forecast.seconds(frames, frames, total)));
         [
-            format!("  time          about {duration} at {:.0} steps/s{evaluations}", 1.0 / of_step),
-            format!("                ({})", shares.join(", ")),
+            plan_line("time", &format!("about {duration} at {:.0} steps/s{evaluations}", 1.0 / of_step)),
+            plan_line("", &format!("({})", shares.join(", "))),
         ]
     }
 }
