@@ -104,7 +104,7 @@ impl Subject<'_> {
         let total = experiment.final_frames();
         let of_game = match names.len() {
             1 => String::new(),
-            games if least == most && !experiment.budgets.are_limited() => {
+            games if least == most && !experiment.budgets.has_any_limit() => {
                 format!(", {} of each game", count(total / games as u64))
             }
             _ => String::new(),

@@ -76,7 +76,7 @@ impl Run {
     /// Starts the environments and the curves.
     fn begin<'a>(&mut self, team: Team, services: Services<'a>) -> Result<Training<'a>> {
         let clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
-        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
+        let rounds = self.experiment.budgets.rounds_within(self.progress.moment.steps);
         let tally = Tally::new(
             self.environments.tasks(),
             self.environments.task_ids(),
@@ -182,7 +182,7 @@ impl Run {
                 self.progress.new_episodes.push(NewEpisodes { frames, reason });
             }
         }
-        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
+        let rounds = self.experiment.budgets.rounds_within(self.progress.moment.steps);
         let collection = Collection::begin(self.environments.as_mut())?;
         for (env, steps) in self.experiment.budgets.steps_left(rounds).enumerate() {
             self.environments.limit_steps(env, steps)?;
