@@ -3,34 +3,39 @@
 use std::mem;
 use std::ops::Range;
 
-use rl_env::{AutoresetMode, Batch, EnvError, VectorError, snapshot};
+use rl_env::snapshot::{self, SavedEnv, SavedEnvs};
+use rl_env::{Batch, EnvError, VectorError};
 use serde::{Deserialize, Serialize};
 
 use super::WorkerVectorEnv;
 use crate::board::Command;
 use crate::workers::{Fault, Workers};
 
-/// The version of the format. Changing any type here or the state in worker.py requires a new one.
-const VERSION: u32 = 1;
-
-/// The state of a vector environment between two steps.
-#[derive(Serialize, Deserialize)]
-struct VectorState {
-    version: u32,
-    mode: AutoresetMode,
-    /// In the order of the results: the last batch received, then the results still to be received. If groups take
-    /// turns and all results have been received, the group whose turn is next comes first.
-    envs: Vec<SavedEnv>,
-}
-
 /// The state of one environment.
 #[derive(Serialize, Deserialize)]
-struct SavedEnv {
+struct WorkerEnvState {
     env_id: usize,
     task: String,
     seed: Option<u64>,
     /// The environment, its episode and its last result, pickled.
     state: Vec<u8>,
+}
+
+impl SavedEnv for WorkerEnvState {
+    /// Changing the state in worker.py requires a new one too.
+    const VERSION: u32 = 1;
+
+    fn env_id(&self) -> usize {
+        self.env_id
+    }
+
+    fn set_env_id(&mut self, env_id: usize) {
+        self.env_id = env_id;
+    }
+
+    fn task(&self) -> &str {
+        &self.task
+    }
 }
 
 /// The request for the states of a worker's environments.
@@ -67,13 +72,13 @@ impl WorkerVectorEnv {
             return Err(self.error_of(fault.clone()));
         }
         let mut states = states_of(&mut workers).map_err(|fault| self.error_of(fault))?;
-        let envs = self.in_order_of_results(&workers).into_iter().map(|env| SavedEnv {
+        let envs = self.in_order_of_results(&workers).into_iter().map(|env| WorkerEnvState {
             env_id: env,
             task: self.task_of(env).to_owned(),
             seed: self.envs[env].seed,
             state: mem::take(&mut states[env]),
         });
-        Ok(snapshot::encode(&VectorState { version: VERSION, mode: self.mode, envs: envs.collect() }))
+        Ok(SavedEnvs::new(self.mode, envs.collect()).encode())
     }
 
     /// Returns all environments: those of the last batch, then those whose results have not been received. If all have
@@ -91,7 +96,9 @@ impl WorkerVectorEnv {
 
     pub(super) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
         self.phase.check_usable()?;
-        let mut saved = self.decode(snapshot)?;
+        let mut saved = SavedEnvs::<WorkerEnvState>::decode(snapshot, self.mode)?;
+        let tasks: Vec<&str> = (0..self.envs.len()).map(|env| self.task_of(env)).collect();
+        saved.check_envs(&tasks, self.is_ordered())?;
         self.check_not_stepping("restore was called between send and recv")?;
         self.load_states(&mut saved)?;
         let order: Vec<usize> = saved.envs.iter().map(|env| env.env_id).collect();
@@ -107,7 +114,7 @@ impl WorkerVectorEnv {
     }
 
     /// Makes the workers read the states. On an error no environment changes.
-    fn load_states(&mut self, saved: &mut VectorState) -> Result<(), VectorError> {
+    fn load_states(&mut self, saved: &mut SavedEnvs<WorkerEnvState>) -> Result<(), VectorError> {
         let mut states = vec![Vec::new(); self.envs.len()];
         for env in &mut saved.envs {
             states[env.env_id] = mem::take(&mut env.state);
@@ -137,82 +144,18 @@ impl WorkerVectorEnv {
             error => error,
         }
     }
-
-    /// Decodes a state and checks that it fits these environments.
-    fn decode(&self, bytes: &[u8]) -> Result<VectorState, VectorError> {
-        let bad = |reason: String| Err(VectorError::BadSnapshot(reason));
-        let state = VectorState::read(bytes)?;
-        if state.mode != self.mode {
-            return bad(format!("its autoreset mode is {:?}, but must be {:?}", state.mode, self.mode));
-        }
-        let mut ids: Vec<usize> = state.envs.iter().map(|env| env.env_id).collect();
-        if !self.is_ordered() {
-            ids.sort_unstable();
-        }
-        if !ids.into_iter().eq(0..self.envs.len()) {
-            let num_envs = self.envs.len();
-            return bad(format!(
-                "it must contain each of the {num_envs} environments once, in the order of the batches"
-            ));
-        }
-        for env in &state.envs {
-            let task = self.task_of(env.env_id);
-            if env.task != task {
-                let saved = &env.task;
-                return bad(format!(
-                    "the state of an environment of {saved} cannot be restored to one of {task}"
-                ));
-            }
-        }
-        Ok(state)
-    }
-}
-
-impl VectorState {
-    /// Reads a state of this format.
-    fn read(bytes: &[u8]) -> Result<Self, VectorError> {
-        snapshot::decode_version(bytes, VERSION, |state: &Self| state.version)
-    }
-
-    /// Returns the environments, which must be in order.
-    fn envs_in_order(self) -> Result<Vec<SavedEnv>, VectorError> {
-        if self.envs.iter().map(|env| env.env_id).eq(0..self.envs.len()) {
-            return Ok(self.envs);
-        }
-        Err(VectorError::BadSnapshot("its environments must be in order".to_owned()))
-    }
 }
 
 /// Joins snapshots of several vector environments, each of whose batches hold all environments, into the snapshot of a
 /// single vector environment with all their environments in this order.
 pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
-    let bad = |reason: &str| VectorError::BadSnapshot(reason.to_owned());
-    let states = parts.iter().map(|part| VectorState::read(part)).collect::<Result<Vec<_>, _>>()?;
-    let mode = states.first().ok_or_else(|| bad("none was given"))?.mode;
-    if states.iter().any(|state| state.mode != mode) {
-        return Err(bad("different autoreset modes cannot be joined"));
-    }
-    let mut envs = Vec::new();
-    for state in states {
-        let first = envs.len();
-        let renumbered = |env: SavedEnv| SavedEnv { env_id: first + env.env_id, ..env };
-        envs.extend(state.envs_in_order()?.into_iter().map(renumbered));
-    }
-    Ok(snapshot::encode(&VectorState { version: VERSION, mode, envs }))
+    snapshot::join_snapshots::<WorkerEnvState>(parts)
 }
 
 /// Returns the part of a snapshot that belongs to some environments, for a vector environment that has only these. The
 /// snapshot must come from a vector environment whose batches hold all environments.
 pub fn part_of_snapshot(snapshot: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
-    let state = VectorState::read(snapshot)?;
-    let (version, mode, all) = (state.version, state.mode, state.envs_in_order()?);
-    if all.len() < envs.end {
-        let reason = format!("it must contain at least {} environments", envs.end);
-        return Err(VectorError::BadSnapshot(reason));
-    }
-    let part = all.into_iter().skip(envs.start).take(envs.len());
-    let part = part.map(|env| SavedEnv { env_id: env.env_id - envs.start, ..env }).collect();
-    Ok(snapshot::encode(&VectorState { version, mode, envs: part }))
+    snapshot::part_of_snapshot::<WorkerEnvState>(snapshot, envs)
 }
 
 /// Returns the state of every environment, pickled.

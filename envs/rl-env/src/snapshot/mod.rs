@@ -1,9 +1,13 @@
 //! Encoding of environment states as bytes.
 
+mod saved_envs;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{EnvError, VectorError};
+
+pub use saved_envs::{SavedEnv, SavedEnvs, join_snapshots, part_of_snapshot};
 
 /// Encodes a state.
 ///
@@ -29,18 +33,4 @@ pub fn decode_vector_state<T: DeserializeOwned>(snapshot: &[u8]) -> Result<T, Ve
         EnvError::BadSnapshot(reason) => VectorError::BadSnapshot(reason),
         error => VectorError::BadSnapshot(error.to_string()),
     })
-}
-
-/// Decodes the state of a vector environment that [`encode`] wrote, and checks its version, which `version_of` returns.
-pub fn decode_version<T: DeserializeOwned>(
-    snapshot: &[u8],
-    version: u32,
-    version_of: fn(&T) -> u32,
-) -> Result<T, VectorError> {
-    let state = decode_vector_state(snapshot)?;
-    let found = version_of(&state);
-    if found != version {
-        return Err(VectorError::BadSnapshot(format!("its format is {found}, but must be {version}")));
-    }
-    Ok(state)
 }
