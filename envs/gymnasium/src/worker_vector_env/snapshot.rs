@@ -67,11 +67,11 @@ impl WorkerVectorEnv {
             return Err(VectorError::OutOfOrder("snapshot was called between send and recv"));
         }
         let mut workers = self.lock();
-        workers.wait_for_all().map_err(|fault| self.error_of(fault))?;
+        workers.wait_for_all().map_err(|fault| self.to_vector_error(fault))?;
         if let Some(fault) = workers.failure() {
-            return Err(self.error_of(fault.clone()));
+            return Err(self.to_vector_error(fault.clone()));
         }
-        let mut states = states_of(&mut workers).map_err(|fault| self.error_of(fault))?;
+        let mut states = states_of(&mut workers).map_err(|fault| self.to_vector_error(fault))?;
         let envs = self.in_order_of_results(&workers).into_iter().map(|env| WorkerEnvState {
             env_id: env,
             task: self.task_of(env).to_owned(),
@@ -107,8 +107,7 @@ impl WorkerVectorEnv {
             self.envs[env.env_id].seed = env.seed;
         }
         self.start_round(|_| Command::Restore)?;
-        let waited = self.workers_mut().wait_for_all();
-        waited.map_err(|fault| self.fail(fault))?;
+        self.wait_for_all()?;
         self.workers_mut().reorder(order.into_iter());
         self.receive()
     }
@@ -128,7 +127,7 @@ impl WorkerVectorEnv {
             if let Err(fault) = asked {
                 return Err(match fault {
                     Fault::Env { .. } => self.bad_state(fault),
-                    fault => self.fail(fault),
+                    fault => self.record_fault(fault),
                 });
             }
         }
@@ -137,7 +136,7 @@ impl WorkerVectorEnv {
 
     /// Returns the error of a state that Python cannot read.
     fn bad_state(&self, fault: Fault) -> VectorError {
-        match self.error_of(fault) {
+        match self.to_vector_error(fault) {
             VectorError::Env { env, error: EnvError::Failed(reason) } => {
                 VectorError::BadSnapshot(format!("environment {env}: {reason}"))
             }
