@@ -29,7 +29,7 @@ impl Arguments {
             return Err(MujocoError::UnknownArgument { task: &self.spec.id, name: name.to_owned(), known });
         };
         let (name, default) = &self.spec.arguments[index];
-        if let Some(expected) = fault(name, default, value) {
+        if let Some(expected) = violated_requirement(name, default, value) {
             let found = value.to_string();
             return Err(MujocoError::BadArgument { task: &self.spec.id, name, expected, found });
         }
@@ -99,19 +99,20 @@ impl Arguments {
     }
 }
 
-/// Returns a description of the allowed values if a value is invalid.
-fn fault(name: &str, default: &Value, value: &Value) -> Option<&'static str> {
+/// Returns the requirement on values of an argument if a value violates it.
+fn violated_requirement(name: &str, default: &Value, value: &Value) -> Option<&'static str> {
     match (name, default, value) {
         ("frame_skip", _, Value::Number(number)) => {
             let good = number.fract() == 0.0 && (1.0..=1e6).contains(number);
             (!good).then_some("a positive integer of at most a million")
         }
-        ("main_body", _, Value::Number(number)) => {
-            let good = number.fract() == 0.0 && *number >= 0.0;
+        ("main_body", _, value) => {
+            let good = match value {
+                Value::Number(number) => number.fract() == 0.0 && *number >= 0.0,
+                value => matches!(value, Value::Text(_)),
+            };
             (!good).then_some("the index or the name of a body")
         }
-        ("main_body", _, Value::Text(_)) => None,
-        ("main_body", _, _) => Some("the index or the name of a body"),
         ("reset_noise_scale", _, Value::Number(number)) => {
             let good = number.is_finite() && *number >= 0.0;
             (!good).then_some("a number of 0 or more")
