@@ -107,7 +107,7 @@ impl RolloutAlgorithm for PpoAgent {
 /// Fails if the gradients are computed by several processes or in several shards.
 fn check_alone(cluster: &Cluster) -> Result<()> {
     ensure!(
-        cluster.is_whole(),
+        cluster.has_single_shard(),
         "ppo.overlap = true is not possible with several processes or shards: set ppo.overlap = false"
     );
     Ok(())

@@ -7,7 +7,7 @@ use super::{Augmentation, DqnConfig, Policy};
 use crate::LearnerError;
 use crate::action_values::{StepMetrics, loss};
 use crate::engine::OffPolicyLearner;
-use crate::engine::backward::Pause;
+use crate::engine::backward::SplitPoint;
 use crate::engine::gradient::{Gradient, ShardGradient};
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::optimizer_step::StepResult;
@@ -118,15 +118,15 @@ impl Dqn {
     ) -> Gradient {
         let (head, branches) = (self.agent.actor.head(), &minibatch.branches);
         let (network, rows) = (&self.agent.training.network, &minibatch.rows);
-        let body = network.body(minibatch.observations.clone(), rows);
-        let (body, pause) = Pause::at(body, self.off_policy.pauses());
+        let mut split = SplitPoint::new(self.off_policy.splits_backward_pass());
+        let body = split.pass(network.body(minibatch.observations.clone(), rows));
         let outputs = network.outputs(body, rows, noise);
         let predicted = branches.select(outputs);
         let losses = head.losses(predicted.clone(), self.tensor(branches.repeat(targets)));
         let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone()).mul_scalar(weight);
         let predicted = predicted.reshape([branches.len() * head.num_atoms()]);
         let details = Tensor::cat(vec![losses, predicted], 0);
-        self.agent.training.gradient(&loss, vec![(TERMS[0], loss.clone())], details, pause)
+        self.agent.training.gradient(&loss, vec![(TERMS[0], loss.clone())], details, split)
     }
 
     /// Turns a `NonFinite` error into a report with this process's part of the minibatch.

@@ -199,9 +199,9 @@ impl<E: ActionElement> OffPolicy<E> {
         rows.filter(|shard| !shard.rows.is_empty()).collect()
     }
 
-    /// Returns true if the backward pass of a minibatch [pauses](crate::engine::backward).
-    pub(crate) fn pauses(&self) -> bool {
-        self.cluster.pauses(self.layout)
+    /// Returns true if the backward pass of a minibatch is [split](crate::engine::backward).
+    pub(crate) fn splits_backward_pass(&self) -> bool {
+        self.cluster.splits_backward_pass(self.layout)
     }
 
     /// Computes the gradient of a minibatch from those of its `shards`. `of_shard` returns the gradient of a shard,
@@ -213,11 +213,16 @@ impl<E: ActionElement> OffPolicy<E> {
         shards: impl Iterator<Item = &'a ShardRows>,
         of_shard: impl Fn(usize) -> ShardGradient,
     ) -> Result<Gradient, LearnerError> {
-        if self.cluster.is_whole() {
+        if self.cluster.has_single_shard() {
             return Ok(of_shard(0).gradient);
         }
-        let vectors =
-            GradientVectors::new(&training.network, names, details, self.pauses(), &training.device);
+        let vectors = GradientVectors::new(
+            &training.network,
+            names,
+            details,
+            self.splits_backward_pass(),
+            &training.device,
+        );
         let mut present = shards.map(|rows| rows.shard).enumerate().peekable();
         let own = self.cluster.own_shards(self.spec.num_envs());
         let gradients = (0..own.len()).map(|shard| {

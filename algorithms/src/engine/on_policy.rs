@@ -118,7 +118,8 @@ impl<N: Module> OnPolicy<N> {
             return Ok(());
         }
         let own = (self.rollout.results(), self.last_values[self.rollout.own()].to_vec());
-        let (results, last_values): (Vec<_>, Vec<_>) = self.cluster.gather_values(&own)?.into_iter().unzip();
+        let (results, last_values): (Vec<_>, Vec<_>) =
+            self.cluster.all_gather_values(&own)?.into_iter().unzip();
         self.rollout.set_results(results.into_iter());
         self.last_values = last_values.concat();
         Ok(())
@@ -376,8 +377,13 @@ impl<N: Module> OnPolicy<N> {
         mut of_shard: impl FnMut(&[usize]) -> Result<Option<ShardGradient>, Halt>,
     ) -> Result<Gradient, Halt> {
         let Self { cluster, training, spec, .. } = self;
-        let vectors =
-            GradientVectors::new(&training.network, names, details, self.pauses(), &training.device);
+        let vectors = GradientVectors::new(
+            &training.network,
+            names,
+            details,
+            self.splits_backward_pass(),
+            &training.device,
+        );
         let shards = cluster.own_shards(spec.num_envs()).into_iter().map(|envs| {
             let own: Vec<usize> = items.iter().copied().filter(|&item| envs.contains(&env(item))).collect();
             of_shard(&own)
@@ -385,9 +391,9 @@ impl<N: Module> OnPolicy<N> {
         vectors.sum(cluster, shards)
     }
 
-    /// Returns true if the backward pass of a minibatch [pauses](crate::engine::backward).
-    pub(crate) fn pauses(&self) -> bool {
-        self.cluster.pauses(self.layout)
+    /// Returns true if the backward pass of a minibatch is [split](crate::engine::backward).
+    pub(crate) fn splits_backward_pass(&self) -> bool {
+        self.cluster.splits_backward_pass(self.layout)
     }
 
     /// Clears the rollout for the next one.

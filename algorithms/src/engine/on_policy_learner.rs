@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use settings::Settings;
 
-use super::backward::PausePoint;
+use super::backward::SplitPoint;
 use super::halt::Halt;
 use super::loss::Loss;
 use super::minibatch_rows::MinibatchRows;
@@ -172,7 +172,7 @@ pub trait OnPolicyAlgorithm: Clone {
         config: &Self::Config,
         network: &Self::Network,
         minibatch: Self::Minibatch,
-        pause: &mut PausePoint,
+        split: &mut SplitPoint,
     ) -> Loss;
 
     /// Identifies each detail of the [loss](Self::loss) of some rows, in order, by its column and its entry.
@@ -322,7 +322,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
             Successors { observed: Observed::last_of(batch), rows: final_rows, are_final: true },
             Successors { observed: Observed::of(batch), rows: &next_rows, are_final: false },
         ];
-        if self.on_policy.is_on_device() && self.on_policy.cluster.is_whole() {
+        if self.on_policy.is_on_device() && self.on_policy.cluster.has_single_shard() {
             // Evaluates both together, to wait for the device only once.
             let mut values = self.values(&successors)?;
             let next_values = values.split_off(final_rows.len());

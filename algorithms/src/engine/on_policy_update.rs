@@ -5,7 +5,7 @@ use std::mem;
 
 use burn::module::Module;
 
-use super::backward::PausePoint;
+use super::backward::SplitPoint;
 use super::gradient::{Gradient, ShardGradient};
 use super::halt::{self, Halt, halt_if};
 use super::loss::Loss;
@@ -120,7 +120,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         targets: &A::Targets,
         stop: &dyn Fn() -> bool,
     ) -> Result<OptimizerStep, Halt> {
-        let gradient = if self.on_policy.cluster.is_whole() {
+        let gradient = if self.on_policy.cluster.has_single_shard() {
             self.gradient(minibatch, minibatch, targets, stop)?
         } else {
             self.sum_of_shards(minibatch, targets, stop)?
@@ -163,13 +163,13 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         // Check here because a minibatch of many environments takes seconds.
         halt_if(stop)?;
         let training = &self.on_policy.training;
-        let mut pause = PausePoint::new(self.on_policy.pauses());
-        let Loss { total, terms, details } = A::loss(&self.config, &training.network, tensors, &mut pause);
+        let mut split = SplitPoint::new(self.on_policy.splits_backward_pass());
+        let Loss { total, terms, details } = A::loss(&self.config, &training.network, tensors, &mut split);
         halt_if(stop)?;
         let weight = shard.transitions.len() as f32 / minibatch.transitions.len() as f32;
         let terms = terms.into_iter().map(|term| term.mul_scalar(weight));
         let terms = A::TERMS.iter().copied().zip(terms).collect();
-        Ok(training.gradient(&total.mul_scalar(weight), terms, details, pause.into_pause()))
+        Ok(training.gradient(&total.mul_scalar(weight), terms, details, split))
     }
 
     /// Reads the metrics of steps.

@@ -7,7 +7,7 @@ use kernels::{on_cpu, sum_of_squares};
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::backward::Pause;
+use crate::engine::backward::SplitPoint;
 use crate::engine::gradient::Gradient;
 use crate::engine::optimizer_step::{Details, OptimizerStep, StepResult, read_steps};
 use crate::engine::unit_gradients::unit_gradients;
@@ -64,22 +64,22 @@ impl<N: Module> Training<N> {
         details: impl Into<Details>,
         size: StepSize,
     ) -> Result<OptimizerStep, LearnerError> {
-        self.apply(self.gradient(loss, terms, details, None), size)
+        self.apply(self.gradient(loss, terms, details, SplitPoint::default()), size)
     }
 
-    /// Computes the gradient of `loss`, with `terms` and `details` to report. Each term is a scalar with its name. With
-    /// a `pause`, the backward pass of the body remains to be done.
+    /// Computes the gradient of `loss`, with `terms` and `details` to report. Each term is a scalar with its name. If
+    /// the backward pass is split, that of the body remains to be done.
     pub(crate) fn gradient(
         &self,
         loss: &Tensor<1>,
         terms: Vec<(&'static str, Tensor<1>)>,
         details: impl Into<Details>,
-        pause: Option<Pause>,
+        split: SplitPoint,
     ) -> Gradient {
         let scaled_loss = loss.clone().mul_scalar(self.loss_scale);
         let gradients = scaled_loss.backward();
         let details = details.into().finish(&gradients, self.loss_scale);
-        let body = pause.map(|pause| pause.resume(&gradients));
+        let body = split.body_backward(&gradients);
         let parameters = GradientsParams::from_grads(gradients, &self.network);
         let (names, terms): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
         let terms = terms.into_iter().map(Tensor::inner).collect();

@@ -19,7 +19,7 @@ use super::targets::Targets;
 use super::{Policy, PpoConfig, PpoMetrics};
 use crate::cluster::Cluster;
 use crate::engine::OnPolicyAlgorithm;
-use crate::engine::backward::PausePoint;
+use crate::engine::backward::SplitPoint;
 use crate::engine::halt::Halt;
 use crate::engine::loss::Loss;
 use crate::engine::minibatch_rows::MinibatchRows;
@@ -192,8 +192,8 @@ impl OnPolicyAlgorithm for PpoAgent {
         Minibatch::gather(ppo, minibatch, shard, targets)
     }
 
-    fn loss(config: &PpoConfig, network: &ActorCritic, minibatch: Minibatch, pause: &mut PausePoint) -> Loss {
-        objective::loss(config, network, minibatch, pause)
+    fn loss(config: &PpoConfig, network: &ActorCritic, minibatch: Minibatch, split: &mut SplitPoint) -> Loss {
+        objective::loss(config, network, minibatch, split)
     }
 
     fn details(ppo: &Ppo, rows: &MinibatchRows) -> Vec<(usize, usize)> {

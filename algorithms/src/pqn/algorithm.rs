@@ -14,7 +14,7 @@ use crate::action_values::{
     Head, LossKind, ReturnModel, StepMetrics, best_value, epsilon_greedy, skip_epsilon_greedy,
 };
 use crate::engine::OnPolicyAlgorithm;
-use crate::engine::backward::PausePoint;
+use crate::engine::backward::SplitPoint;
 use crate::engine::halt::Halt;
 use crate::engine::loss::Loss;
 use crate::engine::minibatch_rows::MinibatchRows;
@@ -154,8 +154,8 @@ impl OnPolicyAlgorithm for PqnAgent {
         Minibatch::gather(pqn, &shard.transitions, returns)
     }
 
-    fn loss(_: &PqnConfig, network: &QNetwork, minibatch: Minibatch, pause: &mut PausePoint) -> Loss {
-        loss::loss(network, minibatch, pause)
+    fn loss(_: &PqnConfig, network: &QNetwork, minibatch: Minibatch, split: &mut SplitPoint) -> Loss {
+        loss::loss(network, minibatch, split)
     }
 
     /// There is one detail for each choice of each action.

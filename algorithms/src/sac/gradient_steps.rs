@@ -10,6 +10,7 @@ use super::minibatch::Minibatch;
 use super::squashed::{Sample, sample};
 use super::temperature::of_rows;
 use crate::LearnerError;
+use crate::engine::backward::SplitPoint;
 use crate::engine::gradient::ShardGradient;
 use crate::engine::off_policy::{OffPolicy, ShardRows};
 use crate::engine::training::{StepSize, Training};
@@ -84,8 +85,12 @@ impl Sac {
                 let loss = losses[0].clone() + losses[1].clone();
                 let means = values.map(|values| values.mean().mul_scalar(weight));
                 let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
-                let gradient =
-                    self.agent.critics.gradient(&loss, terms, Tensor::cat(means.to_vec(), 0), None);
+                let gradient = self.agent.critics.gradient(
+                    &loss,
+                    terms,
+                    Tensor::cat(means.to_vec(), 0),
+                    SplitPoint::default(),
+                );
                 ShardGradient { gradient, offsets: vec![0, 1] }
             })?;
         let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
@@ -138,7 +143,7 @@ impl Sac {
                 let loss = (alphas * log_probs.clone() - first.min_pair(second)).mean();
                 let loss = loss.mul_scalar(minibatches[index].draws.len() as f32 / draws.len() as f32);
                 let terms = vec![(ACTOR_TERMS[0], loss.clone())];
-                let gradient = self.agent.actor.gradient(&loss, terms, log_probs, None);
+                let gradient = self.agent.actor.gradient(&loss, terms, log_probs, SplitPoint::default());
                 ShardGradient { gradient, offsets: shard.rows.clone() }
             })?;
         let size = StepSize { learning_rate: self.config.policy_lr, max_grad_norm: None };

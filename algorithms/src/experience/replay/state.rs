@@ -62,7 +62,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
             }
             for start in (0..used).step_by(PIECE) {
                 let piece = own.map(|own| own[start..used.min(start + PIECE)].to_vec());
-                cluster.gather(piece.unwrap_or_default())?.iter().for_each(|piece| write(piece));
+                cluster.all_gather(piece.unwrap_or_default())?.iter().for_each(|piece| write(piece));
             }
         }
         result.map_err(|error| LearnerError::Unwritten(error.to_string()))
