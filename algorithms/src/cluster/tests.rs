@@ -15,7 +15,7 @@ use crate::ppo::{NormAdv, Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::sac::{Sac, SacConfig};
 use crate::testing::{RandomEnvs, rows_of, spec, spec_of_choices, spec_of_numbers};
-use crate::{ContinuousActions, Learner, LearnerError, ReplayStorage, Task, ValueScale, VectorSpec};
+use crate::{ContinuousActions, Learner, LearnerError, Placement, Task, ValueScale, VectorSpec};
 
 const NUM_ENVS: usize = 11;
 /// The number of updates, each of several gradient steps.
@@ -254,8 +254,8 @@ fn rainbow() -> DqnConfig {
 
 fn assert_dqn_is_equal(config: &DqnConfig, policy: &PolicyConfig, spec: &VectorSpec) {
     let learner = |cluster| {
-        let (storage, device) = (ReplayStorage::UNLIMITED, Device::flex());
-        Dqn::in_cluster(config.clone(), policy.clone(), spec.clone(), cluster, storage, &device, 7).unwrap()
+        let (placement, device) = (Placement { cluster, ..Placement::default() }, Device::flex());
+        Dqn::in_cluster(config.clone(), policy.clone(), spec.clone(), placement, &device, 7).unwrap()
     };
     assert_equal_in_clusters(learner, |dqn| dqn.update().map(|metrics| format!("{metrics:?}")));
 }
@@ -302,8 +302,8 @@ fn numbers() -> VectorSpec {
 
 fn sac(config: &SacConfig, normalize_observations: bool, cluster: Cluster) -> Sac {
     let policy = PolicyConfig { hidden_size: Some(16), normalize_observations, ..PolicyConfig::default() };
-    let (storage, device) = (ReplayStorage::UNLIMITED, Device::flex());
-    Sac::in_cluster(config.clone(), policy, numbers(), cluster, storage, &device, 7).unwrap()
+    let (placement, device) = (Placement { cluster, ..Placement::default() }, Device::flex());
+    Sac::in_cluster(config.clone(), policy, numbers(), placement, &device, 7).unwrap()
 }
 
 #[test]
@@ -337,10 +337,9 @@ fn a_replay_is_restored_in_a_cluster_of_another_size() {
     envs.act_until_ready(&mut alone, 1.0);
     let state = alone.state().unwrap();
     let continued = |cluster: Cluster| {
-        let (policy, storage) = (PolicyConfig::default(), ReplayStorage::UNLIMITED);
         let (own, mut envs) = (cluster.own_envs(NUM_ENVS), envs.clone());
-        let mut dqn =
-            Dqn::from_state_with(&state, config.clone(), policy, cluster, storage, &device).unwrap();
+        let (policy, placement) = (PolicyConfig::default(), Placement { cluster, ..Placement::default() });
+        let mut dqn = Dqn::from_state_with(&state, config.clone(), policy, placement, &device).unwrap();
         assert!(dqn.state().unwrap() == state);
         dqn.update().unwrap();
         while !dqn.is_ready() {
@@ -379,8 +378,8 @@ fn a_process_that_cannot_write_the_state_does_not_block_the_others() {
     let results = together(4, |communicator| {
         let cluster = Cluster::new(Some(communicator), 4).unwrap();
         let (own, rank) = (cluster.own_envs(NUM_ENVS), cluster.rank());
-        let (policy, storage) = (PolicyConfig::default(), ReplayStorage::UNLIMITED);
-        let mut dqn = Dqn::in_cluster(dqn(), policy, images.clone(), cluster, storage, &device, 7).unwrap();
+        let (policy, placement) = (PolicyConfig::default(), Placement { cluster, ..Placement::default() });
+        let mut dqn = Dqn::in_cluster(dqn(), policy, images.clone(), placement, &device, 7).unwrap();
         let mut envs = RandomEnvs::new(images.clone());
         dqn.act(&rows_of(&envs.batch, own.clone())).unwrap();
         assert!(matches!(dqn.state(), Err(LearnerError::OutOfOrder(_))));

@@ -9,13 +9,14 @@ use serde::Serialize;
 
 use crate::cluster::Cluster;
 use crate::engine::gradient::{Gradient, GradientVectors, ShardGradient};
+use crate::engine::placement::Placement;
 use crate::engine::replay_plan::ReplayPlan;
 use crate::engine::seeds::Stream;
 use crate::engine::training::Training;
 use crate::error::in_order;
 use crate::experience::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::experience::replay::{
-    ActionElement, Draw, Priorities, ReplayBuffer, ReplayOptions, ReplayState, ReplayStorage, decode_frames,
+    ActionElement, Draw, Priorities, ReplayBuffer, ReplayOptions, ReplayState, decode_frames,
 };
 use crate::networks::ObservationLayout;
 use crate::state_bytes::{Header, bad, end};
@@ -77,7 +78,7 @@ impl<E: ActionElement> OffPolicy<E> {
         layout: ObservationLayout,
         options: ReplayOptions,
         plan: ReplayPlan,
-        (cluster, storage): (Cluster, ReplayStorage),
+        Placement { cluster, storage }: Placement,
         seed: u64,
     ) -> Result<Self, LearnerError> {
         cluster.check_envs(spec.num_envs())?;

@@ -12,11 +12,12 @@ use settings::Settings;
 
 use super::halt;
 use super::off_policy::OffPolicy;
+use super::placement::Placement;
 use super::replay_plan::ReplayPlan;
 use super::seeds::Stream;
 use super::{Learner, Resumable};
 use crate::cluster::Cluster;
-use crate::experience::replay::{ActionElement, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
+use crate::experience::replay::{ActionElement, ReplayOptions, ReplaySize, replay_size};
 use crate::networks::{
     NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork, TransferError,
     Transferred,
@@ -144,19 +145,17 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
-        let (cluster, storage) = (Cluster::default(), ReplayStorage::UNLIMITED);
-        Self::in_cluster(config, policy, spec, cluster, storage, device, seed)
+        Self::in_cluster(config, policy, spec, Placement::default(), device, seed)
     }
 
-    /// Like [`new`](Self::new), but trains together with the other processes of a cluster. `storage` holds this
-    /// process's part of the replay buffer. Only the rows of this process's [own](Cluster::own_envs) environments act
-    /// and are observed here. Every process must make the same calls.
+    /// Like [`new`](Self::new), but trains together with the other processes of a cluster. Only the rows of this
+    /// process's [own](Cluster::own_envs) environments act and are observed here. Every process must make the same
+    /// calls.
     pub fn in_cluster(
         config: A::Config,
         policy: PolicyConfig,
         spec: VectorSpec,
-        cluster: Cluster,
-        storage: ReplayStorage,
+        placement: Placement,
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
@@ -165,7 +164,7 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         let layout = A::check(&config, &policy, &spec)?;
         policy.precision.validate_on(device)?;
         let (options, plan) = (A::replay_options(&config), A::plan(&config));
-        let mut off_policy = OffPolicy::new(spec, layout, options, plan, (cluster, storage), seed)?;
+        let mut off_policy = OffPolicy::new(spec, layout, options, plan, placement, seed)?;
         let mut rng = Stream::Initialization.rng(seed);
         let agent = A::new(&config, &policy, &mut off_policy, &mut rng, &device.clone().autodiff());
         Ok(Self { config, policy, off_policy, agent, actions: Vec::new(), replay_in_state: true })

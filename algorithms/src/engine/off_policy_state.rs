@@ -9,8 +9,8 @@ use settings::Settings;
 
 use super::off_policy::OffPolicy;
 use super::off_policy_learner::{OffPolicyAlgorithm, OffPolicyLearner};
-use crate::cluster::Cluster;
-use crate::experience::replay::{ActionElement, ReplayState, ReplayStorage};
+use super::placement::Placement;
+use crate::experience::replay::{ActionElement, ReplayState};
 use crate::networks::PolicyConfig;
 use crate::state_bytes::bad;
 use crate::{LearnerError, VectorSpec};
@@ -71,7 +71,7 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     /// [`spec`](crate::Learner::spec) to check that your environments are those that it was created for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let (state, frames) = decode::<A>(bytes)?;
-        Self::restored(state, frames, Cluster::default(), ReplayStorage::UNLIMITED, device)
+        Self::restored(state, frames, Placement::default(), device)
     }
 
     /// Like [`from_state`](Self::from_state), but leaves the replay buffer empty, for agents that only act: the buffer
@@ -79,7 +79,7 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     pub fn from_state_without_replay(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let (state, _) = decode::<A>(bytes)?;
         let state = State { replay: None, ..state };
-        Self::restored(state, &[], Cluster::default(), ReplayStorage::UNLIMITED, device)
+        Self::restored(state, &[], Placement::default(), device)
     }
 
     /// Like [`from_state`](Self::from_state), but [in a cluster](Self::in_cluster), and with settings that may differ
@@ -89,27 +89,25 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         bytes: &[u8],
         config: A::Config,
         policy: PolicyConfig,
-        cluster: Cluster,
-        storage: ReplayStorage,
+        placement: Placement,
         device: &Device,
     ) -> Result<Self, LearnerError> {
         let (state, frames) = decode::<A>(bytes)?;
         config.check_change(&state.config)?;
         policy.check_change(&state.policy)?;
         A::plan(&config).check_total(&A::plan(&state.config), state.steps)?;
-        Self::restored(State { config, policy, ..state }, frames, cluster, storage, device)
+        Self::restored(State { config, policy, ..state }, frames, placement, device)
     }
 
     fn restored(
         state: StateOf<'_, A>,
         frames: &[u8],
-        cluster: Cluster,
-        storage: ReplayStorage,
+        placement: Placement,
         device: &Device,
     ) -> Result<Self, LearnerError> {
         // The seed has no effect: everything derived from it is replaced.
         let State { config, policy, spec, .. } = state;
-        let mut learner = Self::in_cluster(config, policy, spec, cluster, storage, device, 0)?;
+        let mut learner = Self::in_cluster(config, policy, spec, placement, device, 0)?;
         learner.agent.restore(state.agent)?;
         let off_policy = &mut learner.off_policy;
         off_policy.restore(state.replay, frames, state.due)?;
