@@ -14,7 +14,7 @@ use rl_env::{AutoresetMode, ResetSeeds, Space, TimeLimit, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
 
 use crate::dqn::{Distribution, Dqn, DqnConfig};
-use crate::engine::training::{StepSize, Training};
+use crate::engine::training::{OptimizerStepOptions, Training};
 use crate::networks::{
     ActorCritic, NamedWeights, ObservationLayout, PolicyConfig, Precision, RowTasks, TorsoKind, layout_of,
     weights,
@@ -515,8 +515,8 @@ fn loss_scaling_preserves_gradients_too_small_for_f16() {
         let (outputs, _) = training.network.forward(observations, &rows, None);
         // The gradient at the last hidden layer is below the smallest `f16`, 6e-8.
         let loss = outputs.values.mul_scalar(2e-8);
-        let size = StepSize { learning_rate: 1e-3, max_grad_norm: Some(1e-8) };
-        let step = training.step(&loss, Vec::new(), Tensor::zeros([1], &device), size).unwrap();
+        let options = OptimizerStepOptions { learning_rate: 1e-3, max_grad_norm: Some(1e-8) };
+        let step = training.step(&loss, Vec::new(), Tensor::zeros([1], &device), options).unwrap();
         training.read_one(step).unwrap();
         let moved = |(before, after): (&NamedWeights, &NamedWeights)| {
             before.values.iter().zip(&after.values).any(|(before, after)| before != after)

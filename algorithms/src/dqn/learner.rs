@@ -12,7 +12,7 @@ use crate::engine::gradient::{Gradient, ShardGradient};
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::optimizer_step::StepResult;
 use crate::engine::schedule::LinearSchedule;
-use crate::engine::training::{StepSize, Training};
+use crate::engine::training::{OptimizerStepOptions, Training};
 use crate::experience::batch_reader::Observed;
 use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, Noise, QNetwork};
@@ -91,9 +91,11 @@ impl Dqn {
                 let offsets = own.iter().copied().chain(outputs.map(|output| branches.len() + output));
                 ShardGradient { gradient, offsets: offsets.collect() }
             })?;
-        let size =
-            StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
-        let step = self.agent.training.apply(gradient, size);
+        let options = OptimizerStepOptions {
+            learning_rate: self.config.learning_rate,
+            max_grad_norm: self.config.max_grad_norm,
+        };
+        let step = self.agent.training.apply(gradient, options);
         let result = step.and_then(|step| self.agent.training.read_one(step));
         let result = result.map_err(|error| self.diagnose(error, &minibatches, &targets))?;
         let head = self.agent.actor.head();

@@ -26,6 +26,6 @@ mod unit_gradients;
 pub use learner::{Learner, Resumable};
 pub use off_policy_learner::{OffPolicyAlgorithm, OffPolicyLearner};
 pub use on_policy_learner::{OnPolicyAlgorithm, OnPolicyLearner};
-pub use overlap::{Overlap, Overlapped, Turn};
+pub use overlap::{Overlap, Overlapped, UpdateOutcome};
 pub use placement::Placement;
 pub use rollout_plan::RolloutPlan;

@@ -41,7 +41,7 @@ pub struct OffPolicy<E> {
     /// The number of gradient steps made.
     pub(crate) updates: u64,
     /// The number of gradient steps that are due, including a fraction.
-    pub(crate) due: f64,
+    pub(crate) due_gradient_steps: f64,
     /// The processes that train this learner together.
     pub(crate) cluster: Cluster,
 }
@@ -51,7 +51,7 @@ pub(crate) struct BeforeUpdate {
     replay_rng: ChaCha8Rng,
     noise_rng: ChaCha8Rng,
     updates: u64,
-    due: f64,
+    due_gradient_steps: f64,
     priorities: Priorities,
 }
 
@@ -89,7 +89,7 @@ impl<E: ActionElement> OffPolicy<E> {
             noise_rng: Stream::Noise.rng(seed),
             steps: 0,
             updates: 0,
-            due: 0.0,
+            due_gradient_steps: 0.0,
             spec,
             layout,
             plan,
@@ -104,7 +104,7 @@ impl<E: ActionElement> OffPolicy<E> {
 
     /// Returns true if a gradient step is due.
     pub(crate) fn is_ready(&self) -> bool {
-        self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
+        self.due_gradient_steps >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
     }
 
     pub(crate) fn can_act(&self) -> bool {
@@ -152,7 +152,7 @@ impl<E: ActionElement> OffPolicy<E> {
         // Counts the steps in the replay buffer, so that a lost one is filled again before learning
         // continues.
         if self.replay.written() >= self.plan.learning_starts as u64 {
-            self.due += steps as f64 * self.plan.train_ratio;
+            self.due_gradient_steps += steps as f64 * self.plan.train_ratio;
         }
         Ok(())
     }
@@ -161,26 +161,26 @@ impl<E: ActionElement> OffPolicy<E> {
     /// restores.
     pub(crate) fn begin_update(&self) -> Result<Option<BeforeUpdate>, LearnerError> {
         in_order(self.is_ready(), "update was called before a gradient step was due")?;
-        Ok((self.due >= STOPPABLE).then(|| BeforeUpdate {
+        Ok((self.due_gradient_steps >= STOPPABLE).then(|| BeforeUpdate {
             replay_rng: self.replay_rng.clone(),
             noise_rng: self.noise_rng.clone(),
             updates: self.updates,
-            due: self.due,
+            due_gradient_steps: self.due_gradient_steps,
             priorities: self.replay.priorities(),
         }))
     }
 
     /// Undoes an update.
     pub(crate) fn undo_update(&mut self, before: BeforeUpdate) {
-        let BeforeUpdate { replay_rng, noise_rng, updates, due, priorities } = before;
+        let BeforeUpdate { replay_rng, noise_rng, updates, due_gradient_steps, priorities } = before;
         (self.replay_rng, self.noise_rng) = (replay_rng, noise_rng);
-        (self.updates, self.due) = (updates, due);
+        (self.updates, self.due_gradient_steps) = (updates, due_gradient_steps);
         self.replay.set_priorities(priorities);
     }
 
     /// Counts a gradient step. Returns true if an update of the target network follows it.
     pub(crate) fn count_update(&mut self) -> bool {
-        self.due -= 1.0;
+        self.due_gradient_steps -= 1.0;
         self.updates += 1;
         self.updates.is_multiple_of(self.plan.target_network_frequency)
     }
@@ -267,19 +267,19 @@ impl<E: ActionElement> OffPolicy<E> {
         &mut self,
         replay: Option<ReplayState<'_, E>>,
         bytes: &[u8],
-        due: f64,
+        due_gradient_steps: f64,
     ) -> Result<(), LearnerError> {
-        if !due.is_finite() {
+        if !due_gradient_steps.is_finite() {
             return Err(bad("the number of due gradient steps is not finite"));
         }
         if let Some(replay) = replay {
             let (frames, rest) = decode_frames(bytes)?;
             end(rest)?;
             self.replay.restore(&self.spec, replay, &frames).map_err(bad)?;
-            self.due = due;
+            self.due_gradient_steps = due_gradient_steps;
         } else {
             end(bytes)?;
-            self.due = due.fract();
+            self.due_gradient_steps = due_gradient_steps.fract();
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ pub trait OffPolicyAlgorithm: Clone {
     /// The policy for evaluation.
     type Policy;
     /// The metrics of a gradient step.
-    type Step;
+    type StepMetrics;
     /// The metrics of an update.
     type Metrics: Debug + PartialEq;
     /// The part of a checkpoint that belongs to the algorithm.
@@ -48,7 +48,7 @@ pub trait OffPolicyAlgorithm: Clone {
     fn validate(config: &Self::Config, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError>;
 
     /// Checks that the algorithm can learn in the environments. Returns the observation layout.
-    fn check(
+    fn checked_layout(
         config: &Self::Config,
         policy: &PolicyConfig,
         spec: &VectorSpec,
@@ -72,8 +72,8 @@ pub trait OffPolicyAlgorithm: Clone {
         device: &Device,
     ) -> Self;
 
-    /// Chooses an action for each row. Writes their elements to `actions`, and returns them as the replay buffer stores
-    /// them: padded to the longest action.
+    /// Chooses an action for each row. Writes the actions that the environments receive to `learner.actions`. Returns
+    /// them as the replay buffer stores them, padded to the longest action.
     fn choose(
         learner: &mut OffPolicyLearner<Self>,
         batch: &Batch,
@@ -83,12 +83,12 @@ pub trait OffPolicyAlgorithm: Clone {
     fn check_batch(learner: &OffPolicyLearner<Self>, batch: &Batch) -> Result<(), LearnerError>;
 
     /// Called after a batch has been stored, for example to update observation statistics.
-    fn observed(_: &mut OffPolicyLearner<Self>, _: &Batch) -> Result<(), LearnerError> {
+    fn after_observe(_: &mut OffPolicyLearner<Self>, _: &Batch) -> Result<(), LearnerError> {
         Ok(())
     }
 
     /// Takes one gradient step.
-    fn learn(learner: &mut OffPolicyLearner<Self>) -> Result<Self::Step, LearnerError>;
+    fn learn(learner: &mut OffPolicyLearner<Self>) -> Result<Self::StepMetrics, LearnerError>;
 
     /// Moves the target network towards the trained one.
     fn update_target(&mut self, config: &Self::Config);
@@ -97,8 +97,10 @@ pub trait OffPolicyAlgorithm: Clone {
     fn use_trained_network(&mut self);
 
     /// Returns the report of an update.
-    fn metrics(learner: &OffPolicyLearner<Self>, steps: &[Self::Step])
-    -> Result<Self::Metrics, LearnerError>;
+    fn metrics(
+        learner: &OffPolicyLearner<Self>,
+        steps: &[Self::StepMetrics],
+    ) -> Result<Self::Metrics, LearnerError>;
 
     /// Returns the state of the networks.
     fn state(&self) -> Result<Self::State, LearnerError>;
@@ -161,7 +163,7 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     ) -> Result<Self, LearnerError> {
         spec.check()?;
         A::validate(&config, &policy, spec.num_envs())?;
-        let layout = A::check(&config, &policy, &spec)?;
+        let layout = A::checked_layout(&config, &policy, &spec)?;
         policy.precision.validate_on(device)?;
         let (options, plan) = (A::replay_options(&config), A::plan(&config));
         let mut off_policy = OffPolicy::new(spec, layout, options, plan, placement, seed)?;
@@ -218,7 +220,7 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<A::Metrics>, LearnerError> {
         let mut before = self.off_policy.begin_update()?.map(|before| (before, self.agent.clone()));
         let mut steps = Vec::new();
-        while self.off_policy.due >= 1.0 {
+        while self.off_policy.due_gradient_steps >= 1.0 {
             if let Some((before, agent)) = before.take_if(|_| stop()) {
                 self.agent = agent;
                 self.off_policy.undo_update(before);
@@ -260,7 +262,7 @@ impl<A: OffPolicyAlgorithm> Learner for OffPolicyLearner<A> {
         self.off_policy.check_observe()?;
         A::check_batch(self, batch)?;
         self.off_policy.observe(batch)?;
-        A::observed(self, batch)
+        A::after_observe(self, batch)
     }
 
     fn is_ready(&self) -> bool {

@@ -24,7 +24,7 @@ struct State<'a, C, S, E: ActionElement> {
     /// The number of steps observed, which is also the position in all schedules.
     steps: u64,
     updates: u64,
-    due: f64,
+    due_gradient_steps: f64,
     agent: S,
     action_rng: ChaCha8Rng,
     replay_rng: ChaCha8Rng,
@@ -43,14 +43,15 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     /// Writes the state.
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
         let with_replay = self.replay_in_state;
-        let OffPolicy { spec, steps, updates, due, action_rng, replay_rng, noise_rng, .. } = &self.off_policy;
+        let OffPolicy { spec, steps, updates, due_gradient_steps, action_rng, replay_rng, noise_rng, .. } =
+            &self.off_policy;
         let state = State {
             config: self.config.clone(),
             policy: self.policy.clone(),
             spec: spec.clone(),
             steps: *steps,
             updates: *updates,
-            due: *due,
+            due_gradient_steps: *due_gradient_steps,
             agent: self.agent.state()?,
             action_rng: action_rng.clone(),
             replay_rng: replay_rng.clone(),
@@ -110,7 +111,7 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         let mut learner = Self::in_cluster(config, policy, spec, placement, device, 0)?;
         learner.agent.restore(state.agent)?;
         let off_policy = &mut learner.off_policy;
-        off_policy.restore(state.replay, frames, state.due)?;
+        off_policy.restore(state.replay, frames, state.due_gradient_steps)?;
         (off_policy.steps, off_policy.updates) = (state.steps, state.updates);
         (off_policy.action_rng, off_policy.replay_rng) = (state.action_rng, state.replay_rng);
         off_policy.noise_rng = state.noise_rng;

@@ -16,7 +16,7 @@ use crate::engine::gradient::{Gradient, GradientVectors, ShardGradient};
 use crate::engine::halt::Halt;
 use crate::engine::rollout_plan::RolloutPlan;
 use crate::engine::seeds::Stream;
-use crate::engine::training::{Snapshot, StepSize, Training, TrainingState};
+use crate::engine::training::{OptimizerStepOptions, Snapshot, Training, TrainingState};
 use crate::error::in_order;
 use crate::experience::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::experience::device_rollout::DeviceRollout;
@@ -168,9 +168,9 @@ impl<N: Module> OnPolicy<N> {
         self.updates >= self.num_updates()
     }
 
-    /// Returns the step size of the current update.
-    pub(crate) fn step_size(&self) -> StepSize {
-        self.plan.step_size(self.updates, self.num_updates())
+    /// Returns the options of the optimiser's steps in the current update.
+    pub(crate) fn step_options(&self) -> OptimizerStepOptions {
+        self.plan.step_options(self.updates, self.num_updates())
     }
 
     /// Returns the task of an entry of the rollout.
@@ -355,14 +355,14 @@ impl<N: Module> OnPolicy<N> {
         };
         let batch =
             columns.chain([actions, NamedWeights::of_rows("observations", *layout, observations)]).collect();
-        training.diagnose(error, self.updates, self.step_size().learning_rate, &rows, batch)
+        training.diagnose(error, self.updates, self.step_options().learning_rate, &rows, batch)
     }
 
     /// Like [`diagnose`](Self::diagnose), for the observations of `batch`, which the network could not
     /// evaluate.
     pub(crate) fn diagnose_acting(&self, error: LearnerError, batch: &Batch) -> LearnerError {
         let Self { spec, layout, training, updates, .. } = self;
-        let rate = self.step_size().learning_rate;
+        let rate = self.step_options().learning_rate;
         training.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
     }
 

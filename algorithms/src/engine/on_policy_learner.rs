@@ -51,7 +51,7 @@ pub trait OnPolicyAlgorithm: Clone {
     /// The tensors of a minibatch.
     type Minibatch;
     /// The metrics of a step of the optimiser.
-    type Step;
+    type StepMetrics;
     /// The metrics of an update.
     type Metrics: Debug + PartialEq;
     /// The part of a checkpoint that belongs to the algorithm.
@@ -70,7 +70,7 @@ pub trait OnPolicyAlgorithm: Clone {
     fn validate(config: &Self::Config, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError>;
 
     /// Checks that the algorithm can learn in the environments. Returns the observation layout.
-    fn check(
+    fn checked_layout(
         config: &Self::Config,
         policy: &PolicyConfig,
         spec: &VectorSpec,
@@ -179,7 +179,7 @@ pub trait OnPolicyAlgorithm: Clone {
     fn details(learner: &OnPolicyLearner<Self>, rows: &MinibatchRows) -> Vec<(usize, usize)>;
 
     /// Computes the metrics of a step of the optimiser on some rows.
-    fn read(learner: &OnPolicyLearner<Self>, rows: &MinibatchRows, result: &StepResult) -> Self::Step;
+    fn read(learner: &OnPolicyLearner<Self>, rows: &MinibatchRows, result: &StepResult) -> Self::StepMetrics;
 
     /// Returns true if an update may end after any epoch.
     fn may_end_early(_: &Self::Config) -> bool {
@@ -187,7 +187,7 @@ pub trait OnPolicyAlgorithm: Clone {
     }
 
     /// Returns true if an update ends with the epoch of its last step.
-    fn ends_early(_: &Self::Config, _last: &Self::Step) -> bool {
+    fn ends_early(_: &Self::Config, _last: &Self::StepMetrics) -> bool {
         false
     }
 
@@ -195,7 +195,7 @@ pub trait OnPolicyAlgorithm: Clone {
     fn finish(
         learner: &mut OnPolicyLearner<Self>,
         targets: Self::Targets,
-        update: Update<Self::Step>,
+        update: Update<Self::StepMetrics>,
     ) -> Self::Metrics;
 
     /// Returns the state of what acts.
@@ -259,7 +259,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
     ) -> Result<Self, LearnerError> {
         spec.check()?;
         A::validate(&config, &policy, spec.num_envs())?;
-        let layout = A::check(&config, &policy, &spec)?;
+        let layout = A::checked_layout(&config, &policy, &spec)?;
         policy.precision.validate_on(device)?;
         let autodiff = device.clone().autodiff();
         let mut rng = Stream::Initialization.rng(seed);

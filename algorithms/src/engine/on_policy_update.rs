@@ -64,9 +64,9 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         transitions: Vec<usize>,
         targets: &A::Targets,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Update<A::Step>, Halt> {
+    ) -> Result<Update<A::StepMetrics>, Halt> {
         let RolloutPlan { update_epochs, num_minibatches, .. } = self.on_policy.plan;
-        let learning_rate = self.on_policy.step_size().learning_rate;
+        let learning_rate = self.on_policy.step_options().learning_rate;
         let mut update =
             Update { steps: Vec::new(), epochs: 0, learning_rate, transitions: transitions.len() };
         let mut items = transitions;
@@ -125,8 +125,8 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         } else {
             self.sum_of_shards(minibatch, targets, stop)?
         };
-        let step_size = self.on_policy.step_size();
-        Ok(self.on_policy.training.apply(gradient, step_size)?)
+        let step_options = self.on_policy.step_options();
+        Ok(self.on_policy.training.apply(gradient, step_options)?)
     }
 
     /// Computes the gradient of a minibatch from those of its shards.
@@ -177,7 +177,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         &mut self,
         unread: Vec<UnreadStep>,
         targets: &A::Targets,
-    ) -> Result<Vec<(usize, A::Step)>, LearnerError> {
+    ) -> Result<Vec<(usize, A::StepMetrics)>, LearnerError> {
         let (minibatches, steps): (Vec<_>, Vec<_>) =
             unread.into_iter().map(|UnreadStep { epoch, rows, step }| ((epoch, rows), step)).unzip();
         let results = self.on_policy.training.read(steps);

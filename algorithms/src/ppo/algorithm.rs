@@ -52,7 +52,7 @@ impl OnPolicyAlgorithm for PpoAgent {
     type Evaluation = Evaluation;
     type Targets = Targets;
     type Minibatch = Minibatch;
-    type Step = MinibatchMetrics;
+    type StepMetrics = MinibatchMetrics;
     type Metrics = PpoMetrics;
     type State = State;
 
@@ -70,7 +70,7 @@ impl OnPolicyAlgorithm for PpoAgent {
         of_policy.map_err(|error| error.within("policy"))
     }
 
-    fn check(
+    fn checked_layout(
         _: &PpoConfig,
         policy: &PolicyConfig,
         spec: &VectorSpec,

@@ -43,7 +43,7 @@ impl OnPolicyAlgorithm for PqnAgent {
     /// The returns, entry by entry.
     type Targets = Vec<f32>;
     type Minibatch = Minibatch;
-    type Step = StepMetrics;
+    type StepMetrics = StepMetrics;
     type Metrics = PqnMetrics;
     type State = State;
 
@@ -59,7 +59,11 @@ impl OnPolicyAlgorithm for PqnAgent {
         of_policy.map_err(|error| error.within("policy"))
     }
 
-    fn check(_: &PqnConfig, _: &PolicyConfig, spec: &VectorSpec) -> Result<ObservationLayout, LearnerError> {
+    fn checked_layout(
+        _: &PqnConfig,
+        _: &PolicyConfig,
+        spec: &VectorSpec,
+    ) -> Result<ObservationLayout, LearnerError> {
         spec.check_choices()?;
         Ok(layout_of(&spec.observation_space)?)
     }

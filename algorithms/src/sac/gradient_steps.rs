@@ -13,7 +13,7 @@ use crate::LearnerError;
 use crate::engine::backward::SplitPoint;
 use crate::engine::gradient::ShardGradient;
 use crate::engine::off_policy::{OffPolicy, ShardRows};
-use crate::engine::training::{StepSize, Training};
+use crate::engine::training::{OptimizerStepOptions, Training};
 use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, RowTasks, standard_normal};
 
@@ -93,8 +93,8 @@ impl Sac {
                 );
                 ShardGradient { gradient, offsets: vec![0, 1] }
             })?;
-        let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
-        let step = self.agent.critics.apply(gradient, size);
+        let options = OptimizerStepOptions { learning_rate: self.config.q_lr, max_grad_norm: None };
+        let step = self.agent.critics.apply(gradient, options);
         let result = step.and_then(|step| self.agent.critics.read_one(step));
         let result = result.map_err(|error| {
             let targets = targets.into_iter().flat_map(|targets| to_host(targets).unwrap_or_default());
@@ -146,8 +146,8 @@ impl Sac {
                 let gradient = self.agent.actor.gradient(&loss, terms, log_probs, SplitPoint::default());
                 ShardGradient { gradient, offsets: shard.rows.clone() }
             })?;
-        let size = StepSize { learning_rate: self.config.policy_lr, max_grad_norm: None };
-        let step = self.agent.actor.apply(gradient, size);
+        let options = OptimizerStepOptions { learning_rate: self.config.policy_lr, max_grad_norm: None };
+        let step = self.agent.actor.apply(gradient, options);
         let result = step.and_then(|step| self.agent.actor.read_one(step));
         let result = result.map_err(|error| {
             self.diagnose(&self.agent.actor, self.config.policy_lr, error, minibatches, Vec::new())
@@ -175,9 +175,9 @@ impl Sac {
         let excess = Tensor::from_data(TensorData::new(excess, shape), device);
         let rows = RowTasks::new(tasks.into_iter(), &self.off_policy.spec.tasks, device);
         let loss = self.agent.temperature.network.loss(excess, &rows);
-        let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
+        let options = OptimizerStepOptions { learning_rate: self.config.q_lr, max_grad_norm: None };
         let terms = vec![("the loss of the temperature", loss.clone())];
-        let step = self.agent.temperature.step(&loss, terms, loss.clone(), size);
+        let step = self.agent.temperature.step(&loss, terms, loss.clone(), options);
         let result = step.and_then(|step| self.agent.temperature.read_one(step));
         let result = result.map_err(|error| {
             self.diagnose(&self.agent.temperature, self.config.q_lr, error, minibatches, Vec::new())
