@@ -53,6 +53,11 @@ impl RandomEnvs {
     }
 }
 
+/// Returns the index of the largest value, the first one if several are equal.
+pub(crate) fn argmax(values: &[f32]) -> usize {
+    (1..values.len()).fold(0, |best, index| if values[index] > values[best] { index } else { best })
+}
+
 /// Returns the rows of some environments.
 pub(crate) fn rows_of(batch: &Batch, envs: Range<usize>) -> Batch {
     let part = Batch::new(envs.len(), batch.observations.row_bytes(), batch.final_observations.rows() > 0);

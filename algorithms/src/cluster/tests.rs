@@ -389,7 +389,7 @@ fn a_process_that_cannot_write_the_state_does_not_block_the_others() {
         // The disk fills up before the network is written, or between two frames.
         for space in [100, len - 3000] {
             let written = dqn.write_state(&mut Full(if rank == 0 { space } else { len }));
-            assert_eq!(matches!(written, Err(LearnerError::Unwritten(_))), rank == 0, "{written:?}");
+            assert_eq!(matches!(written, Err(LearnerError::StateNotWritten(_))), rank == 0, "{written:?}");
         }
         dqn.state().unwrap()
     });

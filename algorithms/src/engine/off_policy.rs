@@ -13,7 +13,7 @@ use crate::engine::placement::Placement;
 use crate::engine::replay_plan::ReplayPlan;
 use crate::engine::seeds::Stream;
 use crate::engine::training::Training;
-use crate::error::in_order;
+use crate::error::ensure_in_order;
 use crate::experience::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::experience::replay::{
     ActionElement, Draw, Priorities, ReplayBuffer, ReplayOptions, ReplayState, decode_frames,
@@ -112,7 +112,10 @@ impl<E: ActionElement> OffPolicy<E> {
     }
 
     pub(crate) fn check_act(&self) -> Result<(), LearnerError> {
-        in_order(self.can_act(), "act was called before the last actions were observed and learned from")
+        ensure_in_order(
+            self.can_act(),
+            "act was called before the last actions were observed and learned from",
+        )
     }
 
     /// Evaluates the rows of a batch with `evaluate`, each shard separately: the rounding of an output may depend on
@@ -140,7 +143,7 @@ impl<E: ActionElement> OffPolicy<E> {
 
     /// Fails unless `act` was called before.
     pub(crate) fn check_observe(&self) -> Result<(), LearnerError> {
-        in_order(self.replay.is_acting(), "observe was called without a preceding act")
+        ensure_in_order(self.replay.is_acting(), "observe was called without a preceding act")
     }
 
     /// Stores the result of the last actions.
@@ -160,7 +163,7 @@ impl<E: ActionElement> OffPolicy<E> {
     /// Fails unless a gradient step is due. If many are due, returns the state that [`undo_update`](Self::undo_update)
     /// restores.
     pub(crate) fn begin_update(&self) -> Result<Option<BeforeUpdate>, LearnerError> {
-        in_order(self.is_ready(), "update was called before a gradient step was due")?;
+        ensure_in_order(self.is_ready(), "update was called before a gradient step was due")?;
         Ok((self.due_gradient_steps >= STOPPABLE).then(|| BeforeUpdate {
             replay_rng: self.replay_rng.clone(),
             noise_rng: self.noise_rng.clone(),
@@ -243,11 +246,11 @@ impl<E: ActionElement> OffPolicy<E> {
         out: &mut dyn Write,
     ) -> Result<(), LearnerError> {
         let is_shared = self.cluster.num_processes() > 1;
-        in_order(
+        ensure_in_order(
             !(self.replay.is_acting() && is_shared),
             "with several processes, the state cannot be written between act and observe",
         )?;
-        in_order(
+        ensure_in_order(
             with_replay || !self.replay.is_acting(),
             "without the replay buffer, the state cannot be written between act and observe",
         )?;

@@ -17,7 +17,7 @@ use crate::engine::halt::Halt;
 use crate::engine::rollout_plan::RolloutPlan;
 use crate::engine::seeds::Stream;
 use crate::engine::training::{OptimizerStepOptions, Snapshot, Training, TrainingState};
-use crate::error::in_order;
+use crate::error::ensure_in_order;
 use crate::experience::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::experience::device_rollout::DeviceRollout;
 use crate::experience::packed_observations::PackedObservations;
@@ -214,13 +214,16 @@ impl<N: Module> OnPolicy<N> {
     /// Fails unless all environments of a batch can begin a step.
     pub(crate) fn check_act(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.check_own(batch)?;
-        in_order(self.can_act(batch), "act was called before the last actions were observed and learned from")
+        ensure_in_order(
+            self.can_act(batch),
+            "act was called before the last actions were observed and learned from",
+        )
     }
 
     /// Fails if the environments of a batch did not act, or a reward is not finite.
     pub(crate) fn check_observe(&self, batch: &Batch) -> Result<(), LearnerError> {
         let possible = batch.env_ids.iter().all(|&env| self.rollout.is_acting(env));
-        in_order(possible, "observe was called without a preceding act")?;
+        ensure_in_order(possible, "observe was called without a preceding act")?;
         check_final_observations(batch, self.spec.autoreset_mode)?;
         check_rewards(batch)
     }
@@ -268,10 +271,13 @@ impl<N: Module> OnPolicy<N> {
 
     /// Called before the first [`observations`](Self::observations) of an update. Fails if the rollout is incomplete.
     pub(crate) fn begin_update(&mut self) -> Result<BeforeUpdate<N>, LearnerError> {
-        in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
+        ensure_in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
         self.exchange()?;
         // Environments whose steps are limited may all have used them up.
-        in_order(!self.rollout.transitions().is_empty(), "update was called after a rollout without steps")?;
+        ensure_in_order(
+            !self.rollout.transitions().is_empty(),
+            "update was called after a rollout without steps",
+        )?;
         self.uploaded.iter_mut().for_each(DeviceRollout::join);
         Ok(BeforeUpdate { training: self.training.snapshot(), shuffle_rng: self.shuffle_rng.clone() })
     }
@@ -414,7 +420,7 @@ impl<N: Module> OnPolicy<N> {
 
     pub(crate) fn state(&self) -> Result<OnPolicyState<'_>, LearnerError> {
         let is_complete = self.rollout.is_empty() || self.cluster.num_processes() == 1;
-        in_order(is_complete, "with several processes, the state cannot be written during a rollout")?;
+        ensure_in_order(is_complete, "with several processes, the state cannot be written during a rollout")?;
         let rollout = || RolloutState {
             steps: Cow::Borrowed(&self.rollout),
             observations: self.rollout.packed_observations(frame_bytes(self.layout)),

@@ -12,7 +12,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use rl_env::{Actions, Batch};
 
 use super::{Learner, Resumable};
-use crate::error::in_order;
+use crate::error::ensure_in_order;
 use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 use crate::{LearnerError, VectorSpec};
 
@@ -147,8 +147,8 @@ impl<L: Overlap> LearnerState<L> {
         self.wait_and_take()
     }
 
-    /// Returns the learner after [`wait_and_take`](Self::wait_and_take) or [`stop_and_take`](Self::stop_and_take), and
-    /// begins the update that is due, if any.
+    /// Puts the learner back after [`wait_and_take`](Self::wait_and_take) or [`stop_and_take`](Self::stop_and_take),
+    /// and begins the update that is due, if any.
     fn begin_due_update(&mut self, learner: Box<L>, metrics: Option<L::Metrics>, threads: &Arc<ThreadPool>) {
         *self = if learner.is_ready() {
             Self::Updating(Updating::begin(learner, Arc::clone(threads)))
@@ -187,7 +187,7 @@ impl<L: Overlap> Overlapped<L> {
         &mut self,
         stop: &dyn Fn() -> bool,
     ) -> Result<UpdateOutcome<L::Metrics>, LearnerError> {
-        in_order(self.is_ready(), "update was called before the rollout was complete")?;
+        ensure_in_order(self.is_ready(), "update was called before the rollout was complete")?;
         let learner_state = self.learner_state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let LearnerState::Updating(updating) = learner_state
             && !updating.wait(stop)
@@ -223,7 +223,10 @@ impl<L: Overlap> Learner for Overlapped<L> {
     }
 
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        in_order(!self.is_last_update_running(), "act was called during the last update: call update")?;
+        ensure_in_order(
+            !self.is_last_update_running(),
+            "act was called during the last update: call update",
+        )?;
         self.actor.act(batch)
     }
 

@@ -65,7 +65,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
                 cluster.all_gather(piece.unwrap_or_default())?.iter().for_each(|piece| write(piece));
             }
         }
-        result.map_err(|error| LearnerError::Unwritten(error.to_string()))
+        result.map_err(|error| LearnerError::StateNotWritten(error.to_string()))
     }
 
     /// Returns the number of bytes of the slots of an environment that were written to.
