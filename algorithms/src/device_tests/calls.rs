@@ -38,42 +38,65 @@ fn count_calls<L: Learner>(learner: &mut L, spec: &VectorSpec, update: impl Fn(&
     }
 }
 
+/// The calls of a step that only acts, and of an update.
+struct Expected {
+    uploads_of_step: u64,
+    uploads_of_update: u64,
+    /// The largest numbers of launches, those of kernels in WGSL.
+    launches_of_step: u64,
+    launches_of_update: u64,
+}
+
 /// Asserts the waits of all steps, the uploads and launches of steps that only act, and the calls of the update.
-/// `launches` are the numbers of kernels in WGSL.
-fn assert_counts(counts: &Counts, uploads: u64, uploads_of_update: u64, launches: [u64; 2]) {
+fn assert_counts(counts: &Counts, expected: &Expected) {
     println!("{counts:?}");
     let Counts { steps, update } = counts;
     assert!(steps.iter().all(|step| (1..=2).contains(&step.waits)), "{steps:?}");
     // The others also evaluate final observations or the last observations of the rollout.
     let acting: Vec<&DeviceCalls> = steps.iter().filter(|step| step.waits == 1).collect();
-    assert!(acting.iter().all(|step| step.uploads == uploads) && !acting.is_empty(), "{steps:?}");
-    assert_eq!((update.uploads, update.waits), (uploads_of_update, 1));
-    assert!(acting.iter().all(|step| step.launches <= launches[0]), "{steps:?}");
-    assert!(update.launches <= launches[1], "{update:?}");
+    assert!(
+        acting.iter().all(|step| step.uploads == expected.uploads_of_step) && !acting.is_empty(),
+        "{steps:?}"
+    );
+    assert_eq!((update.uploads, update.waits), (expected.uploads_of_update, 1));
+    assert!(acting.iter().all(|step| step.launches <= expected.launches_of_step), "{steps:?}");
+    assert!(update.launches <= expected.launches_of_update, "{update:?}");
 }
 
 #[test]
 fn ppo_waits_for_a_device_once_per_act_and_once_per_update() {
-    let recurrent = PolicyConfig { lstm: 8, ..PolicyConfig::default() };
+    let [plain, recurrent] = [0, 8].map(|lstm| PolicyConfig { lstm, ..PolicyConfig::default() });
     let minibatches = (ppo_config().update_epochs * ppo_config().num_minibatches) as u64;
     // Acting uploads observations and random numbers and, with an LSTM, its hidden states, its cells and the episode
     // starts. A minibatch uploads its rows, its advantages and the groups of rows by task and, with an LSTM, hidden
     // states, cells, episode starts and the rows that are transitions. Each update uploads the targets.
-    for (policy, uploads, of_minibatch, launches) in [
-        (PolicyConfig::default(), 2, 3, [[43, 5583], [49, 6927]]),
-        (recurrent, 5, 6, [[77, 32_035], [83, 33_379]]),
+    let of_plain = |launches_of_step, launches_of_update| Expected {
+        uploads_of_step: 2,
+        uploads_of_update: 6 + 3 * minibatches,
+        launches_of_step,
+        launches_of_update,
+    };
+    let of_recurrent = |launches_of_step, launches_of_update| Expected {
+        uploads_of_step: 5,
+        uploads_of_update: 6 + 6 * minibatches,
+        launches_of_step,
+        launches_of_update,
+    };
+    for (policy, spec, expected) in [
+        (&plain, vectors(), of_plain(43, 5583)),
+        (&plain, images(), of_plain(49, 6927)),
+        (&recurrent, vectors(), of_recurrent(77, 32_035)),
+        (&recurrent, images(), of_recurrent(83, 33_379)),
     ] {
-        for (spec, launches) in [vectors(), images()].into_iter().zip(launches) {
-            let spec = VectorSpec { autoreset_mode: AutoresetMode::SameStep, ..spec };
-            let (_, counts) = on_cpu_and_devices(|device| {
-                let mut ppo = Ppo::new(ppo_config(), policy.clone(), spec.clone(), device, 7).unwrap();
-                count_calls(&mut ppo, &spec, |ppo| {
-                    ppo.update().unwrap();
-                })
-            });
-            for counts in counts {
-                assert_counts(&counts, uploads, 6 + minibatches * of_minibatch, launches);
-            }
+        let spec = VectorSpec { autoreset_mode: AutoresetMode::SameStep, ..spec };
+        let (_, counts) = on_cpu_and_devices(|device| {
+            let mut ppo = Ppo::new(ppo_config(), policy.clone(), spec.clone(), device, 7).unwrap();
+            count_calls(&mut ppo, &spec, |ppo| {
+                ppo.update().unwrap();
+            })
+        });
+        for counts in counts {
+            assert_counts(&counts, &expected);
         }
     }
 }
@@ -89,8 +112,14 @@ fn pqn_waits_for_a_device_once_per_act_and_once_per_update() {
             pqn.update().unwrap();
         })
     });
+    let expected = Expected {
+        uploads_of_step: 1,
+        uploads_of_update: 7 * minibatches,
+        launches_of_step: 87,
+        launches_of_update: 10_935,
+    };
     for counts in counts {
-        assert_counts(&counts, 1, minibatches * 7, [87, 10_935]);
+        assert_counts(&counts, &expected);
     }
 }
 

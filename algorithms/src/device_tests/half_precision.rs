@@ -4,7 +4,7 @@ use burn::tensor::{Device, Tensor};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{flat, gradients, images, on_cpu_and_devices, ppo_config, ppo_update, train};
+use super::{flat, images, on_cpu_and_devices, outputs_and_gradients, ppo_config, ppo_update, train};
 use crate::Learner;
 use crate::engine::training::{OptimizerStepOptions, Training};
 use crate::networks::{
@@ -42,9 +42,9 @@ fn networks_in_16_bits_have_similar_outputs_and_gradients() {
             ..PolicyConfig::default()
         };
         let (_, distances) = on_cpu_and_devices(|device| {
-            let exact = gradients(&policy(Precision::F32), device);
+            let exact = outputs_and_gradients(&policy(Precision::F32), device);
             let compare = |precision: Precision| {
-                let found = gradients(&policy(precision), device);
+                let found = outputs_and_gradients(&policy(precision), device);
                 let distances = [0, 1, 2].map(|part| distance(&found[part], &exact[part]));
                 println!("{torso:?}, layer norm {layer_norm}, {}: {distances:?} apart", precision.name());
                 distances
@@ -65,7 +65,7 @@ fn networks_in_16_bits_have_similar_outputs_and_gradients() {
 fn the_cpu_always_uses_32_bits() {
     let with = |precision| {
         let policy = PolicyConfig { precision, width: 0.25, ..PolicyConfig::default() };
-        gradients(&policy, &Device::flex())
+        outputs_and_gradients(&policy, &Device::flex())
     };
     assert_eq!(with(Precision::Bf16), with(Precision::F32));
 }

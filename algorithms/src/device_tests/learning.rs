@@ -7,8 +7,8 @@ use rl_env::{AutoresetMode, ResetSeeds, TimeLimit, VectorEnv};
 use vector::{PoolOptions, PoolVectorEnv};
 
 use super::{
-    Trace, flat, gradients, images, near, on_cpu_and_devices, on_devices, ppo_config, ppo_update, train,
-    vectors,
+    Trace, flat, images, near, on_cpu_and_devices, on_devices, outputs_and_gradients, ppo_config, ppo_update,
+    train, vectors,
 };
 use crate::dqn::{Distribution, Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, TorsoKind};
@@ -17,8 +17,10 @@ use crate::pqn::{Pqn, PqnConfig};
 use crate::testing::RandomEnvs;
 use crate::{Learner, LearnerError, VectorSpec};
 
-/// The same for the simulated device, after two updates of PPO or PQN and after twelve gradient steps of DQN.
+/// The largest difference between a number on the simulated device and on the CPU, relative to 1 plus the magnitude of
+/// the number, after two updates of PPO or PQN.
 const SIMULATED_TOLERANCE: f32 = 2e-6;
+/// The same after twelve gradient steps of DQN.
 const SIMULATED_TOLERANCE_OF_DQN: f32 = 2e-5;
 
 /// Compares the traces of the simulated device, with its own tolerance, and of other devices with that of the CPU.
@@ -175,7 +177,7 @@ fn networks_and_their_gradients_equal_those_of_the_cpu() {
                 hidden_size: Some(32),
                 ..PolicyConfig::default()
             };
-            let (expected, found) = on_cpu_and_devices(|device| gradients(&policy, device));
+            let (expected, found) = on_cpu_and_devices(|device| outputs_and_gradients(&policy, device));
             for found in found {
                 let names = ["logits", "values", "gradients"];
                 for (name, (found, expected)) in names.into_iter().zip(found.iter().zip(&expected)) {

@@ -7,9 +7,8 @@ mod calls;
 mod half_precision;
 mod learning;
 
-use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use kernels::testing::{gpus, simulate_device};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +16,7 @@ use rl_env::{AutoresetMode, Space};
 
 use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig, RowTasks};
 use crate::ppo::{Ppo, PpoConfig};
-use crate::testing::{RandomEnvs, spec};
+use crate::testing::{RandomEnvs, parameter_gradients, spec};
 use crate::{Learner, VectorSpec};
 
 /// Returns the results of `run` on the simulated device and on each other device.
@@ -106,8 +105,9 @@ fn ppo_update(ppo: &mut Ppo) -> Vec<f32> {
     ]
 }
 
-/// Returns logits and values of random observations, and the gradient of their squares with respect to every parameter.
-fn gradients(policy: &PolicyConfig, device: &Device) -> [Vec<f32>; 3] {
+/// Returns the logits and the values of random observations, and the gradient of the sum of all `(value + 1)^2` and
+/// `logit^2` with respect to every parameter.
+fn outputs_and_gradients(policy: &PolicyConfig, device: &Device) -> [Vec<f32>; 3] {
     let (layout, spec) = (ObservationLayout::Images { channels: 4, height: 44, width: 36 }, vectors());
     let device = device.clone().autodiff();
     let network = ActorCritic::new(layout, &spec, policy, &mut ChaCha8Rng::seed_from_u64(1), &device);
@@ -120,16 +120,6 @@ fn gradients(policy: &PolicyConfig, device: &Device) -> [Vec<f32>; 3] {
     let logits = outputs.logits.mask_fill(tasks.illegal(), 0.0);
     let loss = (outputs.values.clone() + 1.0).square().sum() + logits.clone().square().sum();
     let gradients = GradientsParams::from_grads(loss.backward(), &network);
-    [logits.try_into_vec_as().unwrap(), outputs.values.try_into_vec_as().unwrap(), {
-        struct Visitor<'a>(&'a GradientsParams, Vec<f32>);
-        impl ModuleVisitor for Visitor<'_> {
-            fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-                let gradient = self.0.get::<D>(param.id).expect("every parameter has a gradient");
-                self.1.extend(gradient.try_into_vec_as::<f32>().unwrap());
-            }
-        }
-        let mut visitor = Visitor(&gradients, Vec::new());
-        network.visit(&mut visitor);
-        visitor.1
-    }]
+    let gradients = parameter_gradients(&network, &gradients).concat();
+    [logits.try_into_vec_as().unwrap(), outputs.values.try_into_vec_as().unwrap(), gradients]
 }
