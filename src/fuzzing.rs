@@ -18,7 +18,7 @@ use crate::checkpoint::{Checkpoint, FILES, Progress};
 use crate::cli::Global;
 use crate::commands::trace;
 use crate::config;
-use crate::environments::{Builder, Overrides};
+use crate::environments::{Builder, CommandOverrides};
 use crate::tensors::Precision;
 
 /// Reads an experiment in TOML. A valid one must survive a round trip through `to_toml`.
@@ -95,7 +95,7 @@ static BASES: LazyLock<Vec<Files>> = LazyLock::new(|| {
 /// Returns the files of a checkpoint in the middle of a rollout.
 fn base(experiment: &str) -> Result<Files> {
     let experiment = config::from_toml(&format!("[experiment]\n{experiment}"))?.resolve()?;
-    let mut environments = builder(&experiment)?.build()?;
+    let mut environments = builder(&experiment)?.build_training()?;
     let spec = VectorSpec::of(environments.as_ref())?;
     let mut learner = experiment.algorithm.create(
         experiment.policy.clone(),
@@ -144,7 +144,7 @@ fn play(file: &[u8], experiment: &str) -> Result<()> {
     // The sizes in a configuration are limited only by the machine.
     ensure!(agent.experiment.to_toml()? == experiment, "another experiment");
     let builder = builder(&agent.experiment)?;
-    let mut environments = builder.build_one_of_each(None)?;
+    let mut environments = builder.build_evaluation_of_each(None)?;
     environments.reset(ResetSeeds::From(1))?;
     agent.player(&builder, false, 1)?.0.act(environments.batch())?;
     Ok(())
@@ -152,14 +152,18 @@ fn play(file: &[u8], experiment: &str) -> Result<()> {
 
 fn builder(experiment: &config::Experiment) -> Result<Builder> {
     let global = Global { rom_dir: None, offline: true, quiet: true };
-    Builder::new(experiment, &Overrides { num_threads: Some(1), ..Overrides::default() }, &global)
+    Builder::new(
+        experiment,
+        &CommandOverrides { num_threads: Some(1), ..CommandOverrides::default() },
+        &global,
+    )
 }
 
 /// Restores the learner and the environments, and lets them make a step.
 fn open(mut files: Files) -> Result<()> {
     let checkpoint = Checkpoint::from_files(|name| Ok(files.remove(name).unwrap_or_default()))?;
     let agent = StoredAgent::new(PathBuf::from("checkpoint"), checkpoint)?;
-    let mut environments = builder(&agent.experiment)?.build()?;
+    let mut environments = builder(&agent.experiment)?.build_training()?;
     let spec = VectorSpec::of(environments.as_ref())?;
     let algorithm = &agent.experiment.algorithm;
     let policy = agent.experiment.policy.clone();

@@ -14,7 +14,7 @@ use toml::Value;
 use crate::agent::TrainedAgent;
 use crate::cli::{CheckpointArgs, Global};
 use crate::config::{self, Config, Experiment, Games};
-use crate::environments::{Builder, Overrides};
+use crate::environments::{Builder, CommandOverrides};
 use crate::learner::Learner;
 use crate::provenance::{Origin, Provenance};
 use crate::telemetry::Printer;
@@ -103,8 +103,8 @@ impl Source {
 
     /// Returns the first reason why a learner of an experiment cannot start from the weights, if there is one.
     fn remaining_difference(&self, experiment: &Experiment, global: &Global) -> Result<Option<Difference>> {
-        let builder = Builder::new(experiment, &Overrides::default(), global)?;
-        let spec = builder.spec(builder.build_one_of_each(None)?.as_ref())?;
+        let builder = Builder::new(experiment, &CommandOverrides::default(), global)?;
+        let spec = builder.spec(builder.build_evaluation_of_each(None)?.as_ref())?;
         let agent_space = spec.observation_space.to_string();
         let source_space = &self.network.description.observations;
         if agent_space != *source_space {

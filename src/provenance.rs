@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::checkpoint::PROVENANCE;
 use crate::config::Chosen;
 use crate::enclosure;
-use crate::environments::Builder;
+use crate::environments::{Builder, GameWithRom};
 use crate::files::limit;
 use crate::version::{COMMIT, PROGRAM};
 
@@ -69,7 +69,10 @@ impl Provenance {
             games: builder
                 .roms()
                 .iter()
-                .map(|(game, rom)| Rom { id: game.id.to_owned(), rom_md5: Md5Sum::of(rom).to_string() })
+                .map(|GameWithRom { game, rom }| Rom {
+                    id: game.id.to_owned(),
+                    rom_md5: Md5Sum::of(rom).to_string(),
+                })
                 .collect(),
         }
     }

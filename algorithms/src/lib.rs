@@ -41,7 +41,7 @@ mod transfer_tests;
 pub use check_learner::{LearnerRule, LearnerViolation, check_learner};
 pub use engine::{
     Learner, OffPolicyAlgorithm, OffPolicyLearner, OnPolicyAlgorithm, OnPolicyLearner, Overlap, Overlapped,
-    Resumable, RolloutPlan, Turn, schedule,
+    Placement, Resumable, RolloutPlan, UpdateOutcome, schedule,
 };
 pub use error::{Divergence, LearnerError, ReplayError};
 pub use experience::{ReplaySize, ReplayStorage, returns};

@@ -21,10 +21,10 @@ impl Header {
     /// Writes a state.
     pub(crate) fn write(&self, state: &impl Serialize, out: &mut dyn Write) -> Result<(), LearnerError> {
         let header = [self.magic.as_slice(), &self.version.to_le_bytes()].concat();
-        out.write_all(&header).map_err(|error| LearnerError::Unwritten(error.to_string()))?;
+        out.write_all(&header).map_err(|error| LearnerError::StateNotWritten(error.to_string()))?;
         match postcard::to_io(state, out) {
             Ok(_) => Ok(()),
-            Err(error) => Err(LearnerError::Unwritten(error.to_string())),
+            Err(error) => Err(LearnerError::StateNotWritten(error.to_string())),
         }
     }
 

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::optim::GradientsParams;
+use burn::tensor::Tensor;
 use rand::Rng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -51,6 +54,25 @@ impl RandomEnvs {
             learner.observe(&self.batch).unwrap();
         }
     }
+}
+
+/// Returns the index of the largest value, the first one if several are equal.
+pub(crate) fn argmax(values: &[f32]) -> usize {
+    (1..values.len()).fold(0, |best, index| if values[index] > values[best] { index } else { best })
+}
+
+/// Returns the gradient of every parameter, in the order of [`weights`](crate::networks::weights).
+pub(crate) fn parameter_gradients(network: &impl Module, gradients: &GradientsParams) -> Vec<Vec<f32>> {
+    struct Visitor<'a>(&'a GradientsParams, Vec<Vec<f32>>);
+    impl ModuleVisitor for Visitor<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            let gradient = self.0.get::<D>(param.id).expect("every parameter has a gradient");
+            self.1.push(gradient.try_into_vec_as().unwrap());
+        }
+    }
+    let mut visitor = Visitor(gradients, Vec::new());
+    network.visit(&mut visitor);
+    visitor.1
 }
 
 /// Returns the rows of some environments.

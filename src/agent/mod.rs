@@ -120,7 +120,7 @@ impl TrainedAgent {
         seed: u64,
     ) -> Result<(Box<dyn Player>, VectorSpec)> {
         let learner = self.restore()?;
-        let spec = VectorSpec::of(builder.build_one_of_each(Some(learner.spec()))?.as_ref())?;
+        let spec = VectorSpec::of(builder.build_evaluation_of_each(Some(learner.spec()))?.as_ref())?;
         Ok((learner.player(&spec, greedy, seed)?, spec))
     }
 

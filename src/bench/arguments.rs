@@ -3,13 +3,13 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::cli::{BenchSize, BenchSubject, Global};
-use crate::environments::{WithRom, with_roms};
+use crate::environments::{GameWithRom, with_roms};
 use crate::selection;
 use crate::threads::cores;
 
 impl BenchSubject {
     /// Returns the games with their ROMs.
-    pub(super) fn games(&self, global: &Global) -> Result<Vec<WithRom>> {
+    pub(super) fn games(&self, global: &Global) -> Result<Vec<GameWithRom>> {
         with_roms(&selection::games(self.games.iter().map(String::as_str))?, global)
     }
 

@@ -18,7 +18,7 @@ use super::format::{print_json, rate};
 use crate::cli::{BenchClusterArgs, Global};
 use crate::cluster;
 use crate::config::{self, Experiment};
-use crate::environments::{Builder, Environments, Overrides};
+use crate::environments::{Builder, CommandOverrides, Environments};
 use crate::learner::Learner;
 use crate::table;
 use crate::threads::set_threads;
@@ -70,7 +70,7 @@ impl Timed {
         &self,
         exchange: impl FnOnce() -> Result<T, CommunicationError>,
     ) -> Result<(Instant, T), CommunicationError> {
-        self.inner.gather(&[])?;
+        self.inner.all_gather(&[])?;
         let together = Instant::now();
         Ok((together, exchange()?))
     }
@@ -97,16 +97,16 @@ impl Communicator for Timed {
         self.inner.size()
     }
 
-    fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
+    fn all_reduce(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
         {
             let mut spent = self.spent();
             spent.sums += 1;
             spent.values += values.len();
         }
-        self.measure(|| self.inner.sum(values, order))
+        self.measure(|| self.inner.all_reduce(values, order))
     }
 
-    fn sum_during(
+    fn all_reduce_during(
         &self,
         values: &mut [f32],
         order: SumOrder,
@@ -115,7 +115,7 @@ impl Communicator for Timed {
         let (began, count) = (Instant::now(), values.len());
         let (together, worked, ended) = thread::scope(|scope| {
             let sum = scope.spawn(|| {
-                let (together, ()) = self.meet(|| self.inner.sum(values, order))?;
+                let (together, ()) = self.meet(|| self.inner.all_reduce(values, order))?;
                 Ok((together, Instant::now()))
             });
             work();
@@ -132,8 +132,8 @@ impl Communicator for Timed {
         Ok(())
     }
 
-    fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
-        self.measure(|| self.inner.gather(own))
+    fn all_gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+        self.measure(|| self.inner.all_gather(own))
     }
 }
 
@@ -155,9 +155,9 @@ impl Network {
             let mut vector = vec![0.0; values];
             let mut shortest = f64::INFINITY;
             for _ in 0..count {
-                communicator.gather(&[])?;
+                communicator.all_gather(&[])?;
                 let began = Instant::now();
-                communicator.sum(&mut vector, order)?;
+                communicator.all_reduce(&mut vector, order)?;
                 shortest = shortest.min(began.elapsed().as_secs_f64());
             }
             Ok(shortest)
@@ -204,7 +204,7 @@ pub(super) fn run(args: &BenchClusterArgs, global: &Global, out: &mut impl Write
     processes::settle_shards(&mut experiment);
     let cluster = processes::cluster_of(&experiment)?;
     set_threads(experiment.num_threads())?;
-    let builder = cluster::leader_first(|| Builder::new(&experiment, &Overrides::default(), global))?;
+    let builder = cluster::leader_first(|| Builder::new(&experiment, &CommandOverrides::default(), global))?;
     let mut points: Vec<Point> = Vec::new();
     let mut processes = 1;
     while processes <= cluster.num_processes() {
@@ -284,7 +284,7 @@ fn measure(
         updates += 1;
         // The leader decides for all.
         let is_over = began.elapsed() >= duration;
-        if cluster.gather(vec![u8::from(is_over)])?[0] == [1] || learner.is_complete() {
+        if cluster.all_gather(vec![u8::from(is_over)])?[0] == [1] || learner.is_complete() {
             break;
         }
     }

@@ -14,6 +14,7 @@ use serde_json::json;
 use super::format::{print_json, rate};
 use super::random_play::{SEED, WARM_UP_STEPS};
 use crate::cli::{BenchEmulatorArgs, Global};
+use crate::environments::GameWithRom;
 use crate::statistics::geometric_mean;
 use crate::table;
 use crate::telemetry::{Printer, ProgressLine};
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &BenchEmulatorArgs, global: &Global, out: &mut impl Writ
     let progress_line = ProgressLine::of_activity(Printer::new(global.quiet));
     let (games, mut per_game) = (args.subject.games(global)?, Vec::new());
     let total = games.len();
-    for (number, (game, rom)) in (1..).zip(games) {
+    for (number, GameWithRom { game, rom }) in (1..).zip(games) {
         progress_line.status().show_activity(format!("measuring {}, game {number} of {total}", game.id));
         let powered = PoweredGame::new(game, rom)?;
         per_game.push(Rates {

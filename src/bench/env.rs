@@ -10,7 +10,7 @@ use vector::PoolOptions;
 use super::format::{print_json, rate};
 use super::random_play::{Pace, RandomPlay, ids};
 use crate::cli::{BenchEnvArgs, Global};
-use crate::environments::WithRom;
+use crate::environments::GameWithRom;
 use crate::output::counted;
 use crate::statistics::Percentiles;
 use crate::table;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
     let batch_size = args.batch_size.unwrap_or(0);
     let num_threads = args.size.num_threads();
     let games = args.subject.games(global)?;
-    let of_each: Vec<(WithRom, usize)> = games.iter().map(|game| (game.clone(), num_envs)).collect();
+    let of_each: Vec<(GameWithRom, usize)> = games.iter().map(|game| (game.clone(), num_envs)).collect();
     let total = num_envs * games.len();
     ensure!(
         batch_size <= total,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &BenchEnvArgs, global: &Global, out: &mut impl Write) ->
     let together = Row::new(&format!("{} games together", games.len()), &pace);
     let mut per_game = Vec::new();
     for (number, game) in (1..).zip(&of_each) {
-        let name = game.0.0.id;
+        let name = game.0.game.id;
         status.show_activity(format!("measuring {name}, game {number} of {}", games.len()));
         per_game.push(if games.len() == 1 {
             Row::new(name, &pace)

@@ -15,7 +15,7 @@ use super::format::{print_json, rate};
 use super::random_play::SEED;
 use crate::cli::{BenchLearnerArgs, ExperimentArgs, Global};
 use crate::config::{self, Experiment};
-use crate::environments::{Builder, Environments, Overrides};
+use crate::environments::{Builder, CommandOverrides, Environments};
 use crate::learner::Learner;
 use crate::output::counted;
 use crate::table;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &BenchLearnerArgs, global: &Global, out: &mut impl Write
     let Experiment { algorithm, policy, .. } = &experiment;
     let (device, num_threads) = (experiment.device.open()?, experiment.num_threads());
     set_threads(num_threads)?;
-    let builder = Builder::new(&experiment, &Overrides::default(), global)?;
+    let builder = Builder::new(&experiment, &CommandOverrides::default(), global)?;
     let (mut env, spec) = builder.build_share(&Cluster::default())?;
     let (num_envs, workload) = (spec.num_envs(), algorithm.workload(&spec)?);
     let mut learner = algorithm.create(policy.clone(), spec, Cluster::default(), &device, SEED)?;

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use ale::{AtariOptions, Game};
+use ale::AtariOptions;
 use anyhow::Result;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{Actions, ResetSeeds, Space, VectorEnv};
 use vector::{AtariGroup, AtariVectorEnv, PoolOptions};
 
-use crate::environments::WithRom;
+use crate::environments::GameWithRom;
 use crate::statistics::Percentiles;
 
 /// Seed of all random numbers.
@@ -42,11 +42,11 @@ impl Pace {
 
 impl RandomPlay {
     /// Creates the given number of environments of each game and steps them until their hot code is translated.
-    pub(super) fn warmed_up(games: &[(WithRom, usize)], pool: PoolOptions) -> Result<Self> {
-        let groups = games.iter().map(|&((game, ref rom), num_envs)| AtariGroup {
+    pub(super) fn warmed_up(games: &[(GameWithRom, usize)], pool: PoolOptions) -> Result<Self> {
+        let groups = games.iter().map(|(GameWithRom { game, rom }, num_envs)| AtariGroup {
             game,
             rom: rom.clone(),
-            num_envs,
+            num_envs: *num_envs,
             options: AtariOptions::default(),
         });
         let mut env = AtariVectorEnv::of_groups(groups, pool)?;
@@ -91,6 +91,6 @@ fn count(space: &Space) -> i32 {
 }
 
 /// Returns the ids of the games.
-pub(super) fn ids(games: &[WithRom]) -> Vec<&'static str> {
-    games.iter().map(|&(game, _): &(&'static Game, _)| game.id).collect()
+pub(super) fn ids(games: &[GameWithRom]) -> Vec<&'static str> {
+    games.iter().map(|with_rom| with_rom.game.id).collect()
 }

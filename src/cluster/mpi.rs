@@ -107,7 +107,7 @@ impl Communicator for Processes {
         self.world.size() as usize
     }
 
-    fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
+    fn all_reduce(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
         let sum = match order {
             SumOrder::Tree => self.add_along_tree(values),
             SumOrder::Any => ferrompi::scope(|scope| {
@@ -117,7 +117,7 @@ impl Communicator for Processes {
         sum.map_err(error)
     }
 
-    fn gather(&self, message: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+    fn all_gather(&self, message: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
         let too_long = |_| CommunicationError(format!("a message of {} bytes is too long", message.len()));
         let count = i32::try_from(message.len()).map_err(too_long)?;
         let mut counts = vec![0; self.size()];

@@ -1,4 +1,4 @@
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 
 use super::experiment_games::Games;
 use super::sections::EnvironmentSettings;
@@ -15,7 +15,7 @@ pub(crate) struct Budgets(Vec<Budget>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Budget {
     num_envs: u64,
-    /// The maximum number of steps of all its environments together, at least one for each, if they are limited.
+    /// The limit on the steps of all its environments together, at least `num_envs`; `None` without a limit.
     limit: Option<u64>,
 }
 
@@ -25,18 +25,27 @@ impl Budget {
         let num_envs = environments.num_envs_of(game) as u64;
         let frames = environments.game.get(game).and_then(|game| game.total_frames);
         let minimum = num_envs.saturating_mul(frame_skip);
-        ensure!(
-            frames.is_none_or(|frames| frames >= minimum),
-            "environments.game.{game}.total_frames = {} is invalid: it must be {minimum} or more ({}, {} per step)",
-            frames.unwrap_or(0),
-            counted(num_envs as usize, "environment"),
-            counted(frame_skip as usize, "frame")
-        );
+        if let Some(frames) = frames.filter(|frames| *frames < minimum) {
+            bail!(
+                "environments.game.{game}.total_frames = {frames} is invalid: it must be {minimum} or more ({}, {} per \
+                 step)",
+                counted(num_envs as usize, "environment"),
+                counted(frame_skip as usize, "frame")
+            );
+        }
         Ok(Self { num_envs, limit: frames.map(|frames| frames / frame_skip) })
     }
 
+    /// Returns the number of steps of all its environments after `rounds` rounds.
     fn steps(self, rounds: u64) -> u64 {
         rounds.saturating_mul(self.num_envs).min(self.limit.unwrap_or(u64::MAX))
+    }
+
+    /// Returns the number of steps that the environment with index `env` may make after `rounds` rounds.
+    fn steps_left_of(self, env: u64, rounds: u64) -> Option<u64> {
+        let limit = self.limit?;
+        let share = limit / self.num_envs + u64::from(env < limit % self.num_envs);
+        Some(share.saturating_sub(rounds))
     }
 }
 
@@ -48,7 +57,7 @@ impl Budgets {
     }
 
     /// Returns true if any game has a budget.
-    pub(crate) fn are_limited(&self) -> bool {
+    pub(crate) fn has_any_limit(&self) -> bool {
         self.0.iter().any(|budget| budget.limit.is_some())
     }
 
@@ -58,7 +67,7 @@ impl Budgets {
     }
 
     /// Returns the number of rounds after which all environments rest.
-    pub(super) fn longest(&self) -> Option<u64> {
+    pub(super) fn max_rounds(&self) -> Option<u64> {
         let rounds = |budget: &Budget| Some(budget.limit?.div_ceil(budget.num_envs));
         self.0.iter().map(rounds).collect::<Option<Vec<_>>>()?.into_iter().max()
     }
@@ -75,9 +84,9 @@ impl Budgets {
 
     /// Returns the maximum number of rounds with at most `steps` steps of all games, without rounds in which all
     /// environments rest.
-    pub(crate) fn rounds(&self, steps: u64) -> u64 {
+    pub(crate) fn rounds_within(&self, steps: u64) -> u64 {
         // Every round has at least one step until all environments rest.
-        let (mut possible, mut limit) = (0, steps.min(self.longest().unwrap_or(u64::MAX)));
+        let (mut possible, mut limit) = (0, steps.min(self.max_rounds().unwrap_or(u64::MAX)));
         while possible < limit {
             let middle = limit - (limit - possible) / 2;
             if self.steps(middle) <= steps { possible = middle } else { limit = middle - 1 }
@@ -88,13 +97,9 @@ impl Budgets {
     /// Returns the number of steps that each environment, ordered by game, may make after `rounds` rounds; `None`
     /// without a limit. The remainder of the division goes to the first environments of a game.
     pub(crate) fn steps_left(&self, rounds: u64) -> impl Iterator<Item = Option<u64>> {
-        self.0.iter().flat_map(move |&Budget { num_envs, limit }| {
-            (0..num_envs).map(move |env| {
-                let limit = limit?;
-                let share = limit / num_envs + u64::from(env < limit % num_envs);
-                Some(share.saturating_sub(rounds))
-            })
-        })
+        self.0
+            .iter()
+            .flat_map(move |budget| (0..budget.num_envs).map(move |env| budget.steps_left_of(env, rounds)))
     }
 }
 
@@ -121,15 +126,15 @@ mod tests {
     #[test]
     fn rounds_and_steps_are_inverse() {
         for budgets in [budgets(None), budgets(Some(20)), budgets(Some(3))] {
-            for rounds in 0..budgets.longest().unwrap_or(50) {
+            for rounds in 0..budgets.max_rounds().unwrap_or(50) {
                 let steps = budgets.steps(rounds);
-                assert_eq!(budgets.rounds(steps), rounds);
-                assert_eq!(budgets.rounds(budgets.steps(rounds + 1) - 1), rounds);
+                assert_eq!(budgets.rounds_within(steps), rounds);
+                assert_eq!(budgets.rounds_within(budgets.steps(rounds + 1) - 1), rounds);
             }
         }
-        assert_eq!(budgets(Some(20)).longest(), Some(7));
+        assert_eq!(budgets(Some(20)).max_rounds(), Some(7));
         assert_eq!((budgets(Some(20)).total(), budgets(None).total()), (Some(27), None));
-        assert_eq!(budgets(Some(20)).rounds(u64::MAX), 7);
-        assert_eq!(budgets(None).rounds(u64::MAX), u64::MAX, "no limit");
+        assert_eq!(budgets(Some(20)).rounds_within(u64::MAX), 7);
+        assert_eq!(budgets(None).rounds_within(u64::MAX), u64::MAX, "no limit");
     }
 }

@@ -201,12 +201,11 @@ fn check_halves(
     games: &Games,
     num_envs: usize,
 ) -> Result<()> {
-    let in_python = games.in_python();
-    ensure!(
-        in_python.is_empty() || in_python.len() == games.names().len(),
-        "environments.halves = true is not possible with {}, because other tasks do not run in Python",
-        in_python[0]
-    );
+    if let Some(id) = games.python_task_among_others() {
+        bail!(
+            "environments.halves = true is not possible with {id}, because other tasks do not run in Python"
+        );
+    }
     ensure!(
         algorithm.is_on_policy(),
         "environments.halves = true is not possible with {}: it needs an algorithm that waits for whole rollouts",
@@ -292,14 +291,14 @@ fn total_steps(
         counted(frames_per_step as usize, "frame")
     );
     let steps = total_frames / frames_per_step;
-    if !algorithm.is_on_policy() || !budgets.are_limited() {
+    if !algorithm.is_on_policy() || !budgets.has_any_limit() {
         return Ok(steps.min(budgets.total().unwrap_or(u64::MAX)));
     }
     // On-policy learners count a row for every environment in every round, even for environments at rest. In the last
     // rollout of a run that uses up every budget, all environments may be at rest in some rounds.
-    let updates = match (budgets.total(), budgets.longest()) {
+    let updates = match (budgets.total(), budgets.max_rounds()) {
         (Some(total), Some(longest)) if total <= steps => longest.div_ceil(num_steps),
-        _ => budgets.rounds(steps) / num_steps,
+        _ => budgets.rounds_within(steps) / num_steps,
     };
     Ok(updates.saturating_mul(num_steps).saturating_mul(num_envs as u64))
 }

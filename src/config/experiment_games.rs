@@ -85,9 +85,11 @@ impl Games {
         }
     }
 
-    /// Returns the ids of the environments in Python.
-    pub(crate) fn in_python(&self) -> Vec<&'static str> {
-        self.names().into_iter().filter(|id| selection::is_in_python(id)).collect()
+    /// Returns an environment in Python if other tasks do not run in Python.
+    pub(crate) fn python_task_among_others(&self) -> Option<&'static str> {
+        let (in_python, others): (Vec<_>, Vec<_>) =
+            self.names().into_iter().partition(|id| selection::is_in_python(id));
+        in_python.first().copied().filter(|_| !others.is_empty())
     }
 
     /// Returns the [label](Flavour::label) of each game.

@@ -154,7 +154,7 @@ impl VectorEnv for Joined {
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
-        let parts = parts_of(snapshot)?;
+        let parts: Vec<Vec<u8>> = snapshot::decode_vector_state(snapshot)?;
         if parts.len() != self.parts.len() {
             let reason = format!("it must have {} parts, but has {}", self.parts.len(), parts.len());
             return Err(VectorError::BadSnapshot(reason));
@@ -201,13 +201,16 @@ impl Environments for Joined {
         self.parts[part].environments.limit_steps(id, steps)
     }
 
-    fn unsaved(&self) -> Option<String> {
-        self.parts.iter().find_map(|part| part.environments.unsaved())
+    fn why_state_cannot_be_saved(&self) -> Option<String> {
+        self.parts.iter().find_map(|part| part.environments.why_state_cannot_be_saved())
     }
 
-    fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
-        let parts = parts_of(snapshot).ok()?;
-        self.parts.iter().zip(&parts).find_map(|(part, snapshot)| part.environments.lost_state(snapshot))
+    fn why_state_was_lost(&self, snapshot: &[u8]) -> Option<String> {
+        let parts: Vec<Vec<u8>> = snapshot::decode_vector_state(snapshot).ok()?;
+        self.parts
+            .iter()
+            .zip(&parts)
+            .find_map(|(part, snapshot)| part.environments.why_state_was_lost(snapshot))
     }
 
     fn has_failed(&self) -> bool {
@@ -238,11 +241,6 @@ fn numbered(error: VectorError, envs: &[usize]) -> VectorError {
         VectorError::Env { env, error } if env < envs.len() => VectorError::Env { env: envs[env], error },
         error => error,
     }
-}
-
-/// Returns the snapshots of the parts.
-fn parts_of(bytes: &[u8]) -> Result<Vec<Vec<u8>>, VectorError> {
-    snapshot::decode(bytes).map_err(|error| VectorError::BadSnapshot(error.to_string()))
 }
 
 /// Copies a row of a batch to row `env` of another one, of environment `env`.
@@ -352,7 +350,9 @@ mod tests {
             assert!(results(envs.restore(snapshot).unwrap()) == last);
         }
         check_steps(&mut envs, &mut Pcg64::new(6), 40);
-        assert_eq!(envs[1].lost_state(&snapshots[1]), None);
-        assert!(matches!(envs[1].restore(&snapshots[1][..9]), Err(VectorError::BadSnapshot(_))));
+        assert_eq!(envs[1].why_state_was_lost(&snapshots[1]), None);
+        let error = envs[1].restore(&snapshots[1][..9]).unwrap_err();
+        assert!(matches!(error, VectorError::BadSnapshot(_)), "{error:?}");
+        assert_eq!(error.to_string().matches("cannot restore the snapshot").count(), 1, "{error}");
     }
 }

@@ -93,8 +93,7 @@ impl VectorEnv for Provided {
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<&Batch, VectorError> {
-        let seed = snapshot::decode(bytes).map_err(|error| VectorError::BadSnapshot(error.to_string()))?;
-        self.envs.reset(ResetSeeds::From(seed))
+        self.envs.reset(ResetSeeds::From(snapshot::decode_vector_state(bytes)?))
     }
 }
 
@@ -114,7 +113,7 @@ impl Environments for Provided {
         }
     }
 
-    fn unsaved(&self) -> Option<String> {
+    fn why_state_cannot_be_saved(&self) -> Option<String> {
         Some("the environments are an object of a Python program".to_owned())
     }
 }

@@ -11,23 +11,23 @@ use rl_env::{
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-use super::{Environments, LONGEST_EPISODE, Purpose};
+use super::{Environments, MAX_EPISODE_STEPS, Purpose};
 use crate::config::GymnasiumSettings;
 
 /// Builds environments, given the name and the number of each. Vectors of observations of different lengths are padded
-/// to the longest, and to at least `length` elements.
+/// to the longest, and to at least `min_observation_length` elements.
 pub(super) fn build(
     groups: &[(&str, usize)],
     settings: &GymnasiumSettings,
     purpose: Purpose,
     workers: usize,
     batch_size: usize,
-    length: usize,
+    min_observation_length: usize,
 ) -> Result<Box<dyn Environments>> {
     let are_shown = purpose == Purpose::Showing;
     let mut options = settings.env_options(are_shown);
     if purpose != Purpose::Training {
-        options.wrappers.push(longest_episode());
+        options.wrappers.push(time_limit());
     }
     let groups: Vec<EnvGroup> = groups
         .iter()
@@ -40,7 +40,7 @@ pub(super) fn build(
         autoreset_mode: if are_shown { AutoresetMode::Disabled } else { AutoresetMode::SameStep },
         flatten: true,
         action_masks: settings.action_masks,
-        pad: Some(length),
+        pad: Some(min_observation_length),
         python: settings.python.clone(),
         definitions: settings.definitions.clone(),
         timeout: settings.timeout,
@@ -51,8 +51,8 @@ pub(super) fn build(
 }
 
 /// Returns the wrapper that ends endless episodes of evaluations.
-fn longest_episode() -> WrapperOptions {
-    let limit = ("max_episode_steps".to_owned(), LONGEST_EPISODE.into());
+fn time_limit() -> WrapperOptions {
+    let limit = ("max_episode_steps".to_owned(), MAX_EPISODE_STEPS.into());
     WrapperOptions { name: "gymnasium.wrappers.TimeLimit".to_owned(), kwargs: Map::from_iter([limit]) }
 }
 
@@ -88,12 +88,6 @@ enum Snapshot {
     State(Vec<u8>),
     /// The reason why there is none.
     Lost(String),
-}
-
-impl Snapshot {
-    fn read(bytes: &[u8]) -> Result<Self, VectorError> {
-        snapshot::decode(bytes).map_err(|error| VectorError::BadSnapshot(error.to_string()))
-    }
 }
 
 impl PythonEnvironments {
@@ -227,7 +221,7 @@ impl VectorEnv for PythonEnvironments {
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<&Batch, VectorError> {
-        match Snapshot::read(bytes)? {
+        match snapshot::decode_vector_state(bytes)? {
             Snapshot::State(state) => self.envs.restore(&state)?,
             Snapshot::Lost(reason) => return Err(VectorError::BadSnapshot(reason)),
         };
@@ -258,7 +252,7 @@ impl Environments for PythonEnvironments {
         Ok(Some(RgbImage { height, width, pixels }))
     }
 
-    fn frames_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
+    fn steps_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
         self.envs.render_fps(env)
     }
 
@@ -266,12 +260,12 @@ impl Environments for PythonEnvironments {
         self.envs.limit_steps(env, steps)
     }
 
-    fn unsaved(&self) -> Option<String> {
+    fn why_state_cannot_be_saved(&self) -> Option<String> {
         self.envs.snapshot().err().filter(|error| self.is_unsaved(error)).map(|error| first_line(&error))
     }
 
-    fn lost_state(&self, snapshot: &[u8]) -> Option<String> {
-        match Snapshot::read(snapshot) {
+    fn why_state_was_lost(&self, snapshot: &[u8]) -> Option<String> {
+        match snapshot::decode_vector_state(snapshot) {
             Ok(Snapshot::Lost(reason)) => Some(reason),
             _ => None,
         }
@@ -280,7 +274,7 @@ impl Environments for PythonEnvironments {
     fn join_snapshots(&self, parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
         let mut states = Vec::new();
         for part in parts {
-            match Snapshot::read(part)? {
+            match snapshot::decode_vector_state(part)? {
                 Snapshot::State(state) => states.push(state),
                 lost @ Snapshot::Lost(_) => return Ok(snapshot::encode(&lost)),
             }
@@ -289,7 +283,7 @@ impl Environments for PythonEnvironments {
     }
 
     fn part_of_snapshot(&self, bytes: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
-        let part = match Snapshot::read(bytes)? {
+        let part = match snapshot::decode_vector_state(bytes)? {
             Snapshot::State(state) => Snapshot::State(gymnasium_workers::part_of_snapshot(&state, envs)?),
             lost @ Snapshot::Lost(_) => lost,
         };

@@ -3,26 +3,37 @@
 use anyhow::{Context, Result};
 use rl_env::{BoxedEnv, Env as _, FlattenObservation, RescaleObservation, TimeLimit};
 
-use super::LONGEST_EPISODE;
+use super::MAX_EPISODE_STEPS;
 use super::padded::{Padded, length_of};
 use crate::selection;
 
-/// Returns an environment for each id, with observations padded to the same length, which is at least `length`.
+/// Returns an environment for each id, with observations padded to the same length, which is at least `min_length`.
 pub(super) fn registered<'a>(
     ids: impl Iterator<Item = &'a str>,
     rescale: bool,
-    length: usize,
+    min_length: usize,
 ) -> Result<Vec<(String, Padded)>> {
     let envs = ids.map(|id| Ok((id, make(id, rescale)?))).collect::<Result<Vec<_>>>()?;
     let lengths = envs.iter().filter_map(|(_, env)| length_of(env.observation_space()));
-    let length = lengths.chain([length]).max().unwrap_or(length);
+    let length = lengths.max().unwrap_or(0).max(min_length);
     let pad = |(id, env)| Ok((str::to_owned(id), Padded::new(env, length).with_context(|| unreadable(id))?));
     envs.into_iter().map(pad).collect()
 }
 
+/// Returns the length of the longest observations of these tasks; 0 without tasks.
+pub(super) fn longest_observation<'a>(
+    mut ids: impl Iterator<Item = &'a str>,
+    rescale: bool,
+) -> Result<usize> {
+    ids.try_fold(0, |longest, id| {
+        let length = length_of(make(id, rescale)?.observation_space()).with_context(|| unreadable(id))?;
+        Ok(longest.max(length))
+    })
+}
+
 /// Returns an environment whose observations are vectors, rescaled to -1..=1 if `rescale` is true.
 fn make(id: &str, rescale: bool) -> Result<BoxedEnv> {
-    let env = TimeLimit::new(selection::registry().make(id)?, LONGEST_EPISODE);
+    let env = TimeLimit::new(selection::registry().make(id)?, MAX_EPISODE_STEPS);
     let env = FlattenObservation::new(env);
     let env =
         if rescale { RescaleObservation::new(env).map(BoxedEnv::new) } else { Some(BoxedEnv::new(env)) };

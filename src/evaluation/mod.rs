@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::agent::TrainedAgent;
 use crate::cli::{EvalArgs, Global};
 use crate::config::Games;
-use crate::environments::{Builder, Environments, Overrides};
+use crate::environments::{Builder, CommandOverrides, Environments};
 use crate::interrupt::Interrupt;
 use crate::learner::Learner;
 use crate::scores::Scores;
@@ -37,11 +37,11 @@ const ENVIRONMENTS: usize = 8;
 pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let printer = Printer::new(global.quiet);
     let trained = TrainedAgent::open(&args.agent.checkpoint, &printer)?;
-    let overrides = Overrides {
+    let overrides = CommandOverrides {
         games: Some(trained.games(&args.games)?),
-        repeat_action_probability: args.sticky,
+        evaluation_repeat_probability: args.sticky,
         num_threads: args.num_threads,
-        ..Overrides::default()
+        ..CommandOverrides::default()
     };
     set_threads(args.num_threads.unwrap_or_else(|| trained.experiment.num_threads()))?;
     let builder = Builder::new(&trained.experiment, &overrides, global)?;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
             frames: trained.frames,
             seed: args.seed,
             greedy: agent.greedy,
-            repeat_action_probability: builder.evaluation_stickiness(),
+            repeat_action_probability: builder.evaluation_repeat_probability(),
             games: scores.iter().map(|scores| summary(scores, builder.games())).collect(),
         };
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
@@ -238,7 +238,7 @@ fn evaluate_each_game(
     plan: &Plan<'_>,
     mut play: impl FnMut(&mut dyn Environments, &Plan<'_>) -> Result<Option<Episodes>>,
 ) -> Result<Option<Vec<Scores>>> {
-    let spec = VectorSpec::of(builder.build_one_of_each(trained)?.as_ref())?;
+    let spec = VectorSpec::of(builder.build_evaluation_of_each(trained)?.as_ref())?;
     let mut scores = Vec::new();
     for (index, task) in spec.tasks.iter().enumerate() {
         let game = match spec.tasks.len() {
@@ -246,7 +246,8 @@ fn evaluate_each_game(
             games => format!(", game {} of {games}, {}", index + 1, builder.games().label(&task.name)),
         };
         let report = |episodes| (plan.report)(format!("evaluation of {player}{game}: {episodes}"));
-        let mut environments = builder.build_of(&task.name, environments_of_game(plan.episodes), &spec)?;
+        let mut environments =
+            builder.build_evaluation_of(&task.name, environments_of_game(plan.episodes), &spec)?;
         let Some(episodes) = play(environments.as_mut(), &Plan { report: &report, ..*plan })? else {
             return Ok(None);
         };

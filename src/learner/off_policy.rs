@@ -6,7 +6,7 @@ use algorithms::Learner as _;
 use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
 use algorithms::{
-    ConfigError, LearnerError, OffPolicyAlgorithm, OffPolicyLearner, ReplayError, ReplaySize, ReplayStorage,
+    ConfigError, LearnerError, OffPolicyAlgorithm, OffPolicyLearner, Placement, ReplayError, ReplaySize,
     SpecError, VectorSpec,
 };
 use anyhow::{Error, Result, anyhow};
@@ -86,9 +86,9 @@ impl<A: ReplayAlgorithm> ReplaySections<A> {
         Box::new(learner)
     }
 
-    fn storage(&self, spec: &VectorSpec, cluster: &Cluster) -> Result<ReplayStorage> {
-        let size = OffPolicyLearner::<A>::replay_size(&self.config, spec, cluster)?;
-        replay_storage::of(&self.replay, size)
+    fn placement(&self, spec: &VectorSpec, cluster: Cluster) -> Result<Placement> {
+        let size = OffPolicyLearner::<A>::replay_size(&self.config, spec, &cluster)?;
+        Ok(Placement { storage: replay_storage::of(&self.replay, size)?, cluster })
     }
 }
 
@@ -152,8 +152,9 @@ impl<A: ReplayAlgorithm> AlgorithmConfig for ReplaySections<A> {
         device: &Device,
         seed: u64,
     ) -> Result<Box<dyn Learner>> {
-        let (config, storage) = (self.config.clone(), self.storage(&spec, &cluster)?);
-        let learner = OffPolicyLearner::in_cluster(config, policy, spec, cluster, storage, device, seed);
+        let placement = self.placement(&spec, cluster)?;
+        let learner =
+            OffPolicyLearner::in_cluster(self.config.clone(), policy, spec, placement, device, seed);
         Ok(self.boxed(learner?))
     }
 
@@ -165,8 +166,9 @@ impl<A: ReplayAlgorithm> AlgorithmConfig for ReplaySections<A> {
         cluster: Cluster,
         device: &Device,
     ) -> Result<Box<dyn Learner>> {
-        let (config, storage) = (self.config.clone(), self.storage(spec, &cluster)?);
-        let learner = OffPolicyLearner::from_state_with(state, config, policy, cluster, storage, device);
+        let placement = self.placement(spec, cluster)?;
+        let learner =
+            OffPolicyLearner::from_state_with(state, self.config.clone(), policy, placement, device);
         Ok(self.boxed(learner.map_err(with_remedy)?))
     }
 

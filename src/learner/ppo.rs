@@ -1,7 +1,7 @@
 use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
 use algorithms::ppo::{Policy, Ppo, PpoAgent, PpoConfig, PpoMetrics, RecurrentState};
-use algorithms::{Learner as _, LearnerError, Overlapped, SpecError, Turn, VectorSpec};
+use algorithms::{Learner as _, LearnerError, Overlapped, SpecError, UpdateOutcome, VectorSpec};
 use anyhow::{Result, ensure};
 use burn::tensor::Device;
 use rand::SeedableRng;
@@ -107,7 +107,7 @@ impl RolloutAlgorithm for PpoAgent {
 /// Fails if the gradients are computed by several processes or in several shards.
 fn check_alone(cluster: &Cluster) -> Result<()> {
     ensure!(
-        cluster.is_whole(),
+        cluster.has_single_shard(),
         "ppo.overlap = true is not possible with several processes or shards: set ppo.overlap = false"
     );
     Ok(())
@@ -116,9 +116,9 @@ fn check_alone(cluster: &Cluster) -> Result<()> {
 impl Learner for Overlapped<Ppo> {
     fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<Vec<Sample>>, LearnerError> {
         Ok(match self.update_unless(stop)? {
-            Turn::Stopped => None,
-            Turn::First => Some(Vec::new()),
-            Turn::Ended(metrics) => Some(PpoAgent::samples(self.spec(), &metrics)),
+            UpdateOutcome::Stopped => None,
+            UpdateOutcome::Started => Some(Vec::new()),
+            UpdateOutcome::Completed(metrics) => Some(PpoAgent::samples(self.spec(), &metrics)),
         })
     }
 

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::agent::TrainedAgent;
 use crate::cli::{AgentArgs, Global, PlayArgs};
-use crate::environments::{self, Builder, Overrides};
+use crate::environments::{self, Builder, CommandOverrides, GameWithRom};
 use crate::failure::{Interrupted, RuntimeFailure};
 use crate::interrupt::Interrupt;
 use crate::selection;
@@ -71,7 +71,7 @@ fn session(args: &PlayArgs, global: &Global) -> Result<Session> {
         difficulties: args.difficulty.into_iter().collect(),
         ..AtariOptions::default()
     };
-    let (game, rom) = environments::with_roms(&[game], global)?.swap_remove(0);
+    let GameWithRom { game, rom } = environments::with_roms(&[game], global)?.swap_remove(0);
     let env = AtariEnv::new(&PoweredGame::new(game, rom)?, options, args.seed)?;
     show::session_without_agent(env, args.seed)
 }
@@ -79,12 +79,12 @@ fn session(args: &PlayArgs, global: &Global) -> Result<Session> {
 /// Starts a game with the agent of a checkpoint and its settings.
 fn session_with_agent(agent: &AgentArgs, args: &PlayArgs, global: &Global) -> Result<Session> {
     let trained = TrainedAgent::open(&agent.checkpoint, &Printer::new(global.quiet))?;
-    let overrides = Overrides {
+    let overrides = CommandOverrides {
         games: Some(trained.game(args.game.as_deref())?),
-        repeat_action_probability: args.sticky,
+        evaluation_repeat_probability: args.sticky,
         mode: args.mode,
         difficulty: args.difficulty,
-        ..Overrides::default()
+        ..CommandOverrides::default()
     };
     set_threads(trained.experiment.num_threads())?;
     let builder = Builder::new(&trained.experiment, &overrides, global)?;

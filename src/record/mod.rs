@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use crate::agent::TrainedAgent;
 use crate::cli::{Global, RecordArgs};
 use crate::config::Games;
-use crate::environments::{Builder, Overrides};
+use crate::environments::{Builder, CommandOverrides};
 use crate::failure::RuntimeFailure;
 use crate::output::counted;
 use crate::show::{self, Audience, Session, score_digits};
@@ -40,7 +40,8 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
 
 /// Starts an episode of a game.
 fn session(args: &RecordArgs, agent: &TrainedAgent, game: Games, global: &Global) -> Result<Session> {
-    let overrides = Overrides { games: Some(game), num_threads: args.num_threads, ..Overrides::default() };
+    let overrides =
+        CommandOverrides { games: Some(game), num_threads: args.num_threads, ..CommandOverrides::default() };
     let builder = Builder::new(&agent.experiment, &overrides, global)?;
     show::session(&builder, agent, Audience::Spectator, args.agent.greedy, args.seed)
 }

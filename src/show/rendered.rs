@@ -30,10 +30,10 @@ impl Rendered {
     }
 
     pub(super) fn description(&self) -> Result<Description> {
-        let frames_per_second = self.environments.frames_per_second(0)?;
+        let steps_per_second = self.environments.steps_per_second(0)?;
         Ok(Description {
             title: self.title.to_owned(),
-            steps_per_second: frames_per_second.unwrap_or(FRAMES_PER_SECOND),
+            steps_per_second: steps_per_second.unwrap_or(FRAMES_PER_SECOND),
             aspect_ratio: None,
             has_joystick: false,
             options: option_names(&self.choices),

@@ -8,11 +8,12 @@ mod divergence;
 mod evaluations;
 mod faults;
 mod follower;
+mod game_overrides;
 mod health;
 mod hyperparameters;
 mod measurement;
-mod overrides;
 mod plan;
+mod plan_line;
 pub(crate) mod processes;
 mod run;
 mod saving;
@@ -34,7 +35,7 @@ use crate::cluster;
 use crate::config::{self, Chosen, Experiment};
 use crate::device::DeviceName;
 use crate::enclosure;
-use crate::environments::{Builder, Overrides};
+use crate::environments::{Builder, CommandOverrides};
 use crate::failure::sentence;
 use crate::files::limit;
 use crate::initial_weights::{self, Source};
@@ -72,7 +73,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     let device = experiment.device;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
     let source = args.init_from.as_deref().map(|path| Source::open(path, &printer)).transpose()?;
-    let mut run = fresh(experiment, run_dir, &Overrides::default(), device, global)?;
+    let mut run = fresh(experiment, run_dir, &CommandOverrides::default(), device, global)?;
     if let Some(source) = &source {
         printer.say(&source.transfer_to(run.learner.as_mut(), &run.experiment, global)?);
         run.initial_state = InitialState::Transferred;
@@ -96,7 +97,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
 fn fresh(
     experiment: Experiment,
     directory: PathBuf,
-    overrides: &Overrides,
+    overrides: &CommandOverrides,
     device: DeviceName,
     global: &Global,
 ) -> Result<Run> {
@@ -134,7 +135,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
     if let Some(line) = num_threads.and_then(too_many_threads) {
         printer.warn(&line);
     }
-    let overrides = Overrides { num_threads, ..Overrides::default() };
+    let overrides = CommandOverrides { num_threads, ..CommandOverrides::default() };
     let device = args.device.as_deref().map(DeviceName::parse).transpose()?;
     let output = OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game };
     let run_dir = checkpoint::run_at(&args.run_dir)?;
@@ -166,7 +167,7 @@ fn restored(
     mut agent: StoredAgent,
     args: &ResumeArgs,
     run_dir: PathBuf,
-    overrides: &Overrides,
+    overrides: &CommandOverrides,
     device: Option<DeviceName>,
     global: &Global,
 ) -> Result<Run> {

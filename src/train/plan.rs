@@ -5,8 +5,9 @@ use algorithms::cluster::Cluster;
 use anyhow::Result;
 use burn::tensor::Device;
 
+use super::game_overrides;
 use super::measurement::{Speed, measure};
-use super::overrides;
+use super::plan_line::plan_line;
 use crate::cluster;
 use crate::config::Experiment;
 use crate::environments::{Builder, Environments};
@@ -57,7 +58,7 @@ impl Subject<'_> {
         if matches!(printer, Printer::Silent | Printer::Quiet) {
             return Ok(None);
         }
-        for line in self.size().iter().chain(&overrides::lines(self.experiment)?) {
+        for line in self.size().iter().chain(&game_overrides::lines(self.experiment)?) {
             printer.say(line);
         }
         let spec = self.learner.spec();
@@ -103,7 +104,7 @@ impl Subject<'_> {
         let total = experiment.final_frames();
         let of_game = match names.len() {
             1 => String::new(),
-            games if least == most && !experiment.budgets.are_limited() => {
+            games if least == most && !experiment.budgets.has_any_limit() => {
                 format!(", {} of each game", count(total / games as u64))
             }
             _ => String::new(),
@@ -112,8 +113,8 @@ impl Subject<'_> {
         let update = format!(", an update every {}", count(steps * experiment.frames_per_step()));
         let update = if experiment.algorithm.is_on_policy() { update.as_str() } else { "" };
         [
-            format!("  environments  {}{of_each}; {threads}", experiment.num_envs()),
-            format!("  frames        {}{}{of_game}{update}", count(total), self.request()),
+            plan_line("environments", &format!("{}{of_each}; {threads}", experiment.num_envs())),
+            plan_line("frames", &format!("{}{}{of_game}{update}", count(total), self.request())),
         ]
     }
 
@@ -179,11 +180,8 @@ impl Subject<'_> {
         let Memory { peak, additional, checkpoint } = *memory;
         let available = memory::available();
         let free = available.map_or_else(String::new, |free| format!(", {} available", bytes(free)));
-        printer.say(&format!(
-            "  memory        about {}{free}; a checkpoint takes {}",
-            bytes(peak),
-            bytes(checkpoint)
-        ));
+        let text = format!("about {}{free}; a checkpoint takes {}", bytes(peak), bytes(checkpoint));
+        printer.say(&plan_line("memory", &text));
         if available.is_some_and(|available| additional > available) {
             printer.warn(&format!(
                 "the run needs about {} more memory, but only {} are available; {}",
@@ -227,8 +225,8 @@ impl Subject<'_> {
         let evaluations = self.evaluations_left();
         let duration = clock(rounded(forecast.seconds(frames, frames, total)));
         [
-            format!("  time          about {duration} at {:.0} steps/s{evaluations}", 1.0 / of_step),
-            format!("                ({})", shares.join(", ")),
+            plan_line("time", &format!("about {duration} at {:.0} steps/s{evaluations}", 1.0 / of_step)),
+            plan_line("", &format!("({})", shares.join(", "))),
         ]
     }
 }

@@ -106,7 +106,7 @@ impl Team {
             signal: local_interrupt.signal().map(|signal| signal as u8),
         };
         let Some(peers) = self.peers else { return Ok(report.log) };
-        let reports = peers.gather(&postcard::to_stdvec(&report)?)?;
+        let reports = peers.all_gather(&postcard::to_stdvec(&report)?)?;
         let reports: Vec<RankReport> =
             reports.iter().map(|report| postcard::from_bytes(report)).collect::<Result<_, _>>()?;
         self.speeds.resize(reports.len(), (0, Duration::ZERO));
@@ -135,7 +135,7 @@ impl Team {
     pub(super) fn snapshot(&self, environments: &dyn Environments) -> Result<Vec<u8>> {
         let local = environments.snapshot()?;
         let Some(peers) = self.peers else { return Ok(local) };
-        Ok(environments.join_snapshots(&peers.gather(&local)?)?)
+        Ok(environments.join_snapshots(&peers.all_gather(&local)?)?)
     }
 }
 

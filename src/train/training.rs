@@ -76,7 +76,7 @@ impl Run {
     /// Starts the environments and the curves.
     fn begin<'a>(&mut self, team: Team, services: Services<'a>) -> Result<Training<'a>> {
         let clock = Clock::new(self.progress.moment, self.experiment.frames_per_step());
-        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
+        let rounds = self.experiment.budgets.rounds_within(self.progress.moment.steps);
         let tally = Tally::new(
             self.environments.tasks(),
             self.environments.task_ids(),
@@ -165,7 +165,7 @@ impl Run {
             InitialState::Fresh | InitialState::Transferred => None,
             InitialState::Restored { environments, .. } => Some(environments),
         };
-        match saved.map(|saved| (saved, self.environments.lost_state(saved))) {
+        match saved.map(|saved| (saved, self.environments.why_state_was_lost(saved))) {
             None => {
                 self.environments.reset(ResetSeeds::From(seed))?;
             }
@@ -182,7 +182,7 @@ impl Run {
                 self.progress.new_episodes.push(NewEpisodes { frames, reason });
             }
         }
-        let rounds = self.experiment.budgets.rounds(self.progress.moment.steps);
+        let rounds = self.experiment.budgets.rounds_within(self.progress.moment.steps);
         let collection = Collection::begin(self.environments.as_mut())?;
         for (env, steps) in self.experiment.budgets.steps_left(rounds).enumerate() {
             self.environments.limit_steps(env, steps)?;
@@ -192,7 +192,7 @@ impl Run {
 
     /// Writes to the directory of the run when it started new episodes, and why it will when it is resumed.
     fn note_new_episodes(&self, writer: &mut CheckpointWriter, printer: &Printer) -> Result<()> {
-        let unsaved = self.environments.unsaved();
+        let unsaved = self.environments.why_state_cannot_be_saved();
         if let Some(reason) = &unsaved
             && !matches!(self.initial_state, InitialState::Restored { .. })
         {

@@ -11,7 +11,7 @@ use crate::agent::TrainedAgent;
 use crate::checkpoint;
 use crate::cli::CheckpointArgs;
 use crate::cli::Global;
-use crate::environments::{Builder, Overrides};
+use crate::environments::{Builder, CommandOverrides};
 use crate::failure::sentence;
 use crate::show::{self, Audience, Session};
 use crate::telemetry::Printer;
@@ -107,8 +107,11 @@ impl Stage {
     }
 
     fn cell(&self, game: &str, agent: &TrainedAgent) -> Result<Cell> {
-        let overrides =
-            Overrides { games: Some(agent.game(Some(game))?), num_threads: Some(1), ..Overrides::default() };
+        let overrides = CommandOverrides {
+            games: Some(agent.game(Some(game))?),
+            num_threads: Some(1),
+            ..CommandOverrides::default()
+        };
         let builder = Builder::new(&agent.experiment, &overrides, &self.global)?;
         let session = show::session(&builder, agent, Audience::Spectator, false, rand::random())?;
         let (game, origin) = (game.to_owned(), agent.origin.clone());

@@ -205,7 +205,7 @@ fn an_error_of_all_processes_is_reported_once() {
         assert_eq!(text(&stderr).matches("error: ").count(), 1, "{}", text(&stderr));
         assert!(text(&stderr).contains(expected), "{}", text(&stderr));
     };
-    says(3, &training(&run, PQN), "3 processes cannot share 8 shards");
+    says(3, &training(&run, PQN), "8 shards cannot be divided among 3 processes");
     let three = training(&run, PQN).set("distributed.shards", 3);
     says(2, &three, "distributed.shards = 3 is invalid: it must be a power of two");
     let alone = training(&run, "pqn --games CartPole-v1 --num-envs 1 --set distributed.exact=false");

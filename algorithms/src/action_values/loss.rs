@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use settings::choices;
 
 choices! {
-    /// The loss of the value error if the mean return is learned.
+    /// The loss of TD errors for networks that predict mean returns, not distributions.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum LossKind {
         /// The squared error.

@@ -289,11 +289,11 @@ mod tests {
         for n in (1..10).cycle().take(1000) {
             let values: Vec<f32> = (0..n).map(|index| (7 * index % 5) as f32).collect();
             let (explores, random) = (same.random::<f64>() < 0.5, same.random_range(0..n));
-            let expected = if explores { random } else { crate::tasks::categorical::argmax(&values) };
+            let expected = if explores { random } else { crate::testing::argmax(&values) };
             let actions = JointActions::discrete(n);
             let options = epsilon_greedy(&actions.clone().into(), &values, 0.5, &mut rng);
             assert_eq!(options, [expected as i32]);
-            assert_eq!(best_value(&actions, &values), values[crate::tasks::categorical::argmax(&values)]);
+            assert_eq!(best_value(&actions, &values), values[crate::testing::argmax(&values)]);
         }
     }
 

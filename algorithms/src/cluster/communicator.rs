@@ -13,25 +13,25 @@ pub trait Communicator: Send + Sync {
     fn size(&self) -> usize;
 
     /// Replaces `values`, which have the same length in every process, by their sums over all processes.
-    fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError>;
+    fn all_reduce(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError>;
 
-    /// Like [`sum`](Self::sum), but runs `work` on this thread while another thread computes the sum. `work` must not
-    /// communicate.
-    fn sum_during(
+    /// Like [`all_reduce`](Self::all_reduce), but runs `work` on this thread while another thread computes the sum.
+    /// `work` must not communicate.
+    fn all_reduce_during(
         &self,
         values: &mut [f32],
         order: SumOrder,
         work: &mut dyn FnMut(),
     ) -> Result<(), CommunicationError> {
         thread::scope(|scope| {
-            let sum = scope.spawn(|| self.sum(values, order));
+            let sum = scope.spawn(|| self.all_reduce(values, order));
             work();
             sum.join().unwrap_or_else(|panic| resume_unwind(panic))
         })
     }
 
     /// Returns the bytes that every process passes, in rank order. Lengths may differ.
-    fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError>;
+    fn all_gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError>;
 }
 
 /// The order of the terms of a sum over all processes.
@@ -77,10 +77,10 @@ pub(crate) mod testing {
             self.shared.messages.lock().unwrap().len()
         }
 
-        fn sum(&self, values: &mut [f32], _: SumOrder) -> Result<(), CommunicationError> {
+        fn all_reduce(&self, values: &mut [f32], _: SumOrder) -> Result<(), CommunicationError> {
             let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
             let mut sum = TreeSum::default();
-            for message in self.gather(&bytes)? {
+            for message in self.all_gather(&bytes)? {
                 sum.push(
                     message
                         .chunks_exact(4)
@@ -92,7 +92,7 @@ pub(crate) mod testing {
             Ok(())
         }
 
-        fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+        fn all_gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
             self.shared.messages.lock().unwrap()[self.rank] = own.to_vec();
             self.shared.barrier.wait();
             let all = self.shared.messages.lock().unwrap().clone();
@@ -135,12 +135,12 @@ mod tests {
             2
         }
 
-        fn sum(&self, _: &mut [f32], _: SumOrder) -> Result<(), CommunicationError> {
+        fn all_reduce(&self, _: &mut [f32], _: SumOrder) -> Result<(), CommunicationError> {
             self.0.wait();
             Ok(())
         }
 
-        fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+        fn all_gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
             Ok(vec![own.to_vec(); 2])
         }
     }
@@ -153,7 +153,7 @@ mod tests {
             slow.0.wait();
             is_done = true;
         };
-        slow.sum_during(&mut [], SumOrder::Tree, &mut work).unwrap();
+        slow.all_reduce_during(&mut [], SumOrder::Tree, &mut work).unwrap();
         assert!(is_done);
     }
 }

@@ -1,4 +1,4 @@
-//! Learners trained by several processes, for which threads stand in.
+//! Clusters, and learners that several processes train. Threads stand in for the processes.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::ppo::{NormAdv, Ppo, PpoConfig};
 use crate::pqn::{Pqn, PqnConfig};
 use crate::sac::{Sac, SacConfig};
 use crate::testing::{RandomEnvs, rows_of, spec, spec_of_choices, spec_of_numbers};
-use crate::{ContinuousActions, Learner, LearnerError, ReplayStorage, Task, ValueScale, VectorSpec};
+use crate::{ContinuousActions, Learner, LearnerError, Placement, Task, ValueScale, VectorSpec};
 
 const NUM_ENVS: usize = 11;
 /// The number of updates, each of several gradient steps.
@@ -118,23 +118,23 @@ impl Communicator for Counted {
         self.inner.size()
     }
 
-    fn sum(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
+    fn all_reduce(&self, values: &mut [f32], order: SumOrder) -> Result<(), CommunicationError> {
         self.values.lock().unwrap()[1] += values.len();
-        self.inner.sum(values, order)
+        self.inner.all_reduce(values, order)
     }
 
-    fn sum_during(
+    fn all_reduce_during(
         &self,
         values: &mut [f32],
         order: SumOrder,
         work: &mut dyn FnMut(),
     ) -> Result<(), CommunicationError> {
         self.values.lock().unwrap()[0] += values.len();
-        self.inner.sum_during(values, order, work)
+        self.inner.all_reduce_during(values, order, work)
     }
 
-    fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
-        self.inner.gather(own)
+    fn all_gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+        self.inner.all_gather(own)
     }
 }
 
@@ -254,8 +254,8 @@ fn rainbow() -> DqnConfig {
 
 fn assert_dqn_is_equal(config: &DqnConfig, policy: &PolicyConfig, spec: &VectorSpec) {
     let learner = |cluster| {
-        let (storage, device) = (ReplayStorage::UNLIMITED, Device::flex());
-        Dqn::in_cluster(config.clone(), policy.clone(), spec.clone(), cluster, storage, &device, 7).unwrap()
+        let (placement, device) = (Placement { cluster, ..Placement::default() }, Device::flex());
+        Dqn::in_cluster(config.clone(), policy.clone(), spec.clone(), placement, &device, 7).unwrap()
     };
     assert_equal_in_clusters(learner, |dqn| dqn.update().map(|metrics| format!("{metrics:?}")));
 }
@@ -302,8 +302,8 @@ fn numbers() -> VectorSpec {
 
 fn sac(config: &SacConfig, normalize_observations: bool, cluster: Cluster) -> Sac {
     let policy = PolicyConfig { hidden_size: Some(16), normalize_observations, ..PolicyConfig::default() };
-    let (storage, device) = (ReplayStorage::UNLIMITED, Device::flex());
-    Sac::in_cluster(config.clone(), policy, numbers(), cluster, storage, &device, 7).unwrap()
+    let (placement, device) = (Placement { cluster, ..Placement::default() }, Device::flex());
+    Sac::in_cluster(config.clone(), policy, numbers(), placement, &device, 7).unwrap()
 }
 
 #[test]
@@ -337,10 +337,9 @@ fn a_replay_is_restored_in_a_cluster_of_another_size() {
     envs.act_until_ready(&mut alone, 1.0);
     let state = alone.state().unwrap();
     let continued = |cluster: Cluster| {
-        let (policy, storage) = (PolicyConfig::default(), ReplayStorage::UNLIMITED);
         let (own, mut envs) = (cluster.own_envs(NUM_ENVS), envs.clone());
-        let mut dqn =
-            Dqn::from_state_with(&state, config.clone(), policy, cluster, storage, &device).unwrap();
+        let (policy, placement) = (PolicyConfig::default(), Placement { cluster, ..Placement::default() });
+        let mut dqn = Dqn::from_state_with(&state, config.clone(), policy, placement, &device).unwrap();
         assert!(dqn.state().unwrap() == state);
         dqn.update().unwrap();
         while !dqn.is_ready() {
@@ -379,8 +378,8 @@ fn a_process_that_cannot_write_the_state_does_not_block_the_others() {
     let results = together(4, |communicator| {
         let cluster = Cluster::new(Some(communicator), 4).unwrap();
         let (own, rank) = (cluster.own_envs(NUM_ENVS), cluster.rank());
-        let (policy, storage) = (PolicyConfig::default(), ReplayStorage::UNLIMITED);
-        let mut dqn = Dqn::in_cluster(dqn(), policy, images.clone(), cluster, storage, &device, 7).unwrap();
+        let (policy, placement) = (PolicyConfig::default(), Placement { cluster, ..Placement::default() });
+        let mut dqn = Dqn::in_cluster(dqn(), policy, images.clone(), placement, &device, 7).unwrap();
         let mut envs = RandomEnvs::new(images.clone());
         dqn.act(&rows_of(&envs.batch, own.clone())).unwrap();
         assert!(matches!(dqn.state(), Err(LearnerError::OutOfOrder(_))));
@@ -390,7 +389,7 @@ fn a_process_that_cannot_write_the_state_does_not_block_the_others() {
         // The disk fills up before the network is written, or between two frames.
         for space in [100, len - 3000] {
             let written = dqn.write_state(&mut Full(if rank == 0 { space } else { len }));
-            assert_eq!(matches!(written, Err(LearnerError::Unwritten(_))), rank == 0, "{written:?}");
+            assert_eq!(matches!(written, Err(LearnerError::StateNotWritten(_))), rank == 0, "{written:?}");
         }
         dqn.state().unwrap()
     });
@@ -406,4 +405,45 @@ fn a_process_stores_only_the_frames_of_its_own_environments() {
     assert_eq!(parts.iter().map(|part| part.storage_bytes).sum::<u64>(), whole.storage_bytes);
     assert!(parts.iter().all(|part| part.storage_bytes < whole.storage_bytes / 3));
     assert!(parts.iter().all(|part| (part.steps, part.index_bytes) == (whole.steps, whole.index_bytes)));
+}
+
+#[test]
+fn processes_own_consecutive_shards_that_cover_all_environments() {
+    for processes in [1, 2, 4, 8] {
+        let shares = together(processes, |communicator| {
+            let cluster = Cluster::new(Some(communicator), 8).unwrap();
+            (cluster.own_envs(19), cluster.own_shards(19))
+        });
+        let shards: Vec<Range<usize>> = shares.iter().flat_map(|(_, shards)| shards.clone()).collect();
+        assert_eq!(shards.len(), 8);
+        assert!(shards.windows(2).all(|pair| pair[0].end == pair[1].start), "{shards:?}");
+        assert!(shards.iter().all(|shard| [2, 3].contains(&shard.len())), "{shards:?}");
+        for (envs, shards) in shares {
+            assert_eq!(envs, shards[0].start..shards[shards.len() - 1].end);
+        }
+    }
+}
+
+#[test]
+fn rows_are_split_by_shard() {
+    let cluster = Cluster::new(None, 4).unwrap();
+    let rows = [0, 1, 6, 7];
+    assert_eq!(cluster.split(&rows, |env| *env, 8), [&rows[..2], &rows[2..]]);
+    assert_eq!(Cluster::default().split(&rows, |env| *env, 8), [&rows[..]]);
+}
+
+#[test]
+fn impossible_numbers_of_processes_and_shards_are_refused() {
+    let errors = together(3, |communicator| Cluster::new(Some(communicator), 8).unwrap_err());
+    assert_eq!(errors[0], BadClusterSize { processes: 3, shards: 8 });
+    let expected = "8 shards cannot be divided among 3 processes: both must be powers of two, with processes <= shards \
+                    <= 1024";
+    assert_eq!(errors[0].to_string(), expected);
+    for shards in [0, 3, 2048] {
+        assert_eq!(Cluster::new(None, shards).unwrap_err(), BadClusterSize { processes: 1, shards });
+    }
+    assert!(Cluster::check_shards(8, 8).is_ok());
+    for (shards, num_envs) in [(0, 8), (3, 8), (8, 7), (2048, 4096)] {
+        assert!(Cluster::check_shards(shards, num_envs).is_err(), "{shards} shards");
+    }
 }

@@ -36,7 +36,7 @@ impl OffPolicyAlgorithm for DqnAgent {
     type Config = DqnConfig;
     type Element = i32;
     type Policy = Policy;
-    type Step = StepMetrics;
+    type StepMetrics = StepMetrics;
     type Metrics = DqnMetrics;
     type State = State;
 
@@ -48,7 +48,7 @@ impl OffPolicyAlgorithm for DqnAgent {
         of_policy.map_err(|error| error.within("policy"))
     }
 
-    fn check(
+    fn checked_layout(
         config: &DqnConfig,
         _: &PolicyConfig,
         spec: &VectorSpec,

@@ -6,11 +6,11 @@ use crate::networks::ObservationLayout;
 use crate::networks::standard_normal;
 
 /// The largest shift along an axis, in pixels.
-const SHIFT: i32 = 4;
-/// The standard deviation of the brightness.
-const INTENSITY: f64 = 0.05;
-/// The largest change of the brightness in standard deviations.
-const LIMIT: f64 = 2.0;
+const MAX_SHIFT: i32 = 4;
+/// The standard deviation of the brightness factor.
+const BRIGHTNESS_STD: f64 = 0.05;
+/// The largest change of the brightness factor, in standard deviations.
+const MAX_BRIGHTNESS_DEVIATIONS: f64 = 2.0;
 
 /// A random change of an image that preserves its meaning: a shift, which repeats the pixels at the edge, and a
 /// brightness factor. Their magnitudes are those of `DrQ` (Kostrikov et al. 2020, "Image augmentation is all you need",
@@ -19,16 +19,19 @@ const LIMIT: f64 = 2.0;
 pub(super) struct Distortion {
     /// The numbers of rows and columns by which the image moves up and to the left; negative for down and to the right.
     shift: [i32; 2],
-    intensity: f32,
+    /// The factor of all pixels.
+    brightness: f32,
 }
 
 impl Distortion {
     /// Draws a distortion: two integers and a normal value.
     pub(super) fn draw(rng: &mut impl Rng) -> Self {
-        let mut shift = || rng.random_range(-SHIFT..=SHIFT);
+        let mut shift = || rng.random_range(-MAX_SHIFT..=MAX_SHIFT);
         let shift = [shift(), shift()];
-        let intensity = 1.0 + INTENSITY * standard_normal(rng).clamp(-LIMIT, LIMIT);
-        Self { shift, intensity: intensity as f32 }
+        let brightness = 1.0
+            + BRIGHTNESS_STD
+                * standard_normal(rng).clamp(-MAX_BRIGHTNESS_DEVIATIONS, MAX_BRIGHTNESS_DEVIATIONS);
+        Self { shift, brightness: brightness as f32 }
     }
 
     /// Shifts a plane of `width` columns from `from` to `to`.
@@ -67,7 +70,7 @@ pub(super) fn distorted(
     if distortions.is_empty() {
         return images;
     }
-    let factors: Vec<f32> = distortions.iter().map(|distortion| distortion.intensity).collect();
+    let factors: Vec<f32> = distortions.iter().map(|distortion| distortion.brightness).collect();
     let shape = [factors.len(), 1];
     images * Tensor::from_data(TensorData::new(factors, shape), device)
 }
@@ -84,7 +87,7 @@ mod tests {
         let from = [1, 2, 3, 4, 5, 6, 7, 8, 9];
         let shifted = |shift| {
             let mut to = [0; 9];
-            Distortion { shift, intensity: 1.0 }.shift_plane(&from, &mut to, 3);
+            Distortion { shift, brightness: 1.0 }.shift_plane(&from, &mut to, 3);
             to
         };
         assert_eq!(shifted([0, 0]), from);
@@ -98,7 +101,7 @@ mod tests {
         let layout = ObservationLayout::Images { channels: 2, height: 36, width: 36 };
         let image: Vec<u8> = (0..layout.length()).map(|index| (index % (36 * 36) % 251) as u8).collect();
         let distortions =
-            [Distortion { shift: [1, 0], intensity: 0.5 }, Distortion { shift: [0, -1], intensity: 1.0 }];
+            [Distortion { shift: [1, 0], brightness: 0.5 }, Distortion { shift: [0, -1], brightness: 1.0 }];
         let device = Device::flex();
         let tensor = distorted(image.repeat(2), &distortions, layout, &device);
         let values: Vec<f32> = tensor.try_into_vec_as().unwrap();
@@ -130,7 +133,7 @@ mod tests {
             }
         }
         let changes: Vec<f64> =
-            drawn.iter().map(|distortion| f64::from(distortion.intensity) - 1.0).collect();
+            drawn.iter().map(|distortion| f64::from(distortion.brightness) - 1.0).collect();
         assert!(changes.iter().all(|change| change.abs() < 0.1 + 1e-6));
         // The deviation of a standard normal value that is clamped to two deviations is 0.959.
         let deviation = (changes.iter().map(|change| change * change).sum::<f64>() / 20_000.0).sqrt();

@@ -7,12 +7,12 @@ use super::{Augmentation, DqnConfig, Policy};
 use crate::LearnerError;
 use crate::action_values::{StepMetrics, loss};
 use crate::engine::OffPolicyLearner;
-use crate::engine::backward::Pause;
+use crate::engine::backward::SplitPoint;
 use crate::engine::gradient::{Gradient, ShardGradient};
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::optimizer_step::StepResult;
 use crate::engine::schedule::LinearSchedule;
-use crate::engine::training::{StepSize, Training};
+use crate::engine::training::{OptimizerStepOptions, Training};
 use crate::experience::batch_reader::Observed;
 use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, Noise, QNetwork};
@@ -91,9 +91,11 @@ impl Dqn {
                 let offsets = own.iter().copied().chain(outputs.map(|output| branches.len() + output));
                 ShardGradient { gradient, offsets: offsets.collect() }
             })?;
-        let size =
-            StepSize { learning_rate: self.config.learning_rate, max_grad_norm: self.config.max_grad_norm };
-        let step = self.agent.training.apply(gradient, size);
+        let options = OptimizerStepOptions {
+            learning_rate: self.config.learning_rate,
+            max_grad_norm: self.config.max_grad_norm,
+        };
+        let step = self.agent.training.apply(gradient, options);
         let result = step.and_then(|step| self.agent.training.read_one(step));
         let result = result.map_err(|error| self.diagnose(error, &minibatches, &targets))?;
         let head = self.agent.actor.head();
@@ -118,15 +120,15 @@ impl Dqn {
     ) -> Gradient {
         let (head, branches) = (self.agent.actor.head(), &minibatch.branches);
         let (network, rows) = (&self.agent.training.network, &minibatch.rows);
-        let body = network.body(minibatch.observations.clone(), rows);
-        let (body, pause) = Pause::at(body, self.off_policy.pauses());
+        let mut split = SplitPoint::new(self.off_policy.splits_backward_pass());
+        let body = split.pass(network.body(minibatch.observations.clone(), rows));
         let outputs = network.outputs(body, rows, noise);
         let predicted = branches.select(outputs);
         let losses = head.losses(predicted.clone(), self.tensor(branches.repeat(targets)));
         let loss = loss::weighted_mean(losses.clone(), minibatch.weights.clone()).mul_scalar(weight);
         let predicted = predicted.reshape([branches.len() * head.num_atoms()]);
         let details = Tensor::cat(vec![losses, predicted], 0);
-        self.agent.training.gradient(&loss, vec![(TERMS[0], loss.clone())], details, pause)
+        self.agent.training.gradient(&loss, vec![(TERMS[0], loss.clone())], details, split)
     }
 
     /// Turns a `NonFinite` error into a report with this process's part of the minibatch.

@@ -107,7 +107,7 @@ impl Dqn {
                 minibatch.shard.rows.iter().copied().zip(rows).collect()
             };
         let own: Vec<_> = minibatches.iter().zip(returns).flat_map(of_minibatch).collect();
-        let mut rows = self.off_policy.cluster.gather_values(&own)?.concat();
+        let mut rows = self.off_policy.cluster.all_gather_values(&own)?.concat();
         // The rounding of the statistics depends on the order.
         rows.sort_unstable_by_key(|(row, _)| *row);
         let returns: Vec<TaskReturn> = rows.into_iter().flat_map(|(_, returns)| returns).collect();

@@ -6,12 +6,19 @@ use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Gradients, Tensor};
 
-/// A place in a network at which the backward pass pauses.
-pub(crate) struct Pause {
-    /// The features of the body, with its graph.
-    features: Tensor<2>,
+/// Where the forward pass hands the body's features to the upper layers. The backward pass can be split here.
+#[derive(Default)]
+pub struct SplitPoint {
+    is_split: bool,
+    features: Option<SplitFeatures>,
+}
+
+/// The features of the body at which the backward pass is split.
+struct SplitFeatures {
+    /// The features with the graph of the body.
+    end: Tensor<2>,
     /// The same values, as a leaf of the graph of the upper layers.
-    leaf: Tensor<2>,
+    start: Tensor<2>,
 }
 
 /// The second stage of a backward pass.
@@ -21,49 +28,32 @@ pub(crate) struct BodyBackward {
     gradient: Tensor<2>,
 }
 
-impl Pause {
-    /// Pauses the backward pass at the features of a body if `pauses` is true. Returns the features for the upper
-    /// layers.
-    pub(crate) fn at(features: Tensor<2>, pauses: bool) -> (Tensor<2>, Option<Self>) {
-        if !pauses {
-            return (features, None);
-        }
-        let leaf = Tensor::from_inner(features.clone().inner()).require_grad();
-        (leaf.clone(), Some(Self { features, leaf }))
-    }
-
-    /// Returns the second stage, given the gradients of the first.
-    pub(crate) fn resume(self, gradients: &Gradients) -> BodyBackward {
-        let gradient = self.leaf.grad(gradients).expect("the loss depends on the features");
-        BodyBackward { features: self.features, gradient }
-    }
-}
-
-/// The place in a network at which the backward pass may pause: where a loss passes its features.
-pub struct PausePoint {
-    pauses: bool,
-    pause: Option<Pause>,
-}
-
-impl PausePoint {
-    pub(crate) fn new(pauses: bool) -> Self {
-        Self { pauses, pause: None }
+impl SplitPoint {
+    /// Returns the point. By default the backward pass is not split.
+    pub(crate) fn new(is_split: bool) -> Self {
+        Self { is_split, features: None }
     }
 
     /// Passes on the features of the body to the upper layers.
     pub(crate) fn pass(&mut self, features: Tensor<2>) -> Tensor<2> {
-        let (features, pause) = Pause::at(features, self.pauses);
-        self.pause = pause;
-        features
+        if !self.is_split {
+            return features;
+        }
+        let start = Tensor::from_inner(features.clone().inner()).require_grad();
+        self.features = Some(SplitFeatures { end: features, start: start.clone() });
+        start
     }
 
-    pub(crate) fn into_pause(self) -> Option<Pause> {
-        self.pause
+    /// Returns the second stage if the backward pass is split, given the gradients of the first.
+    pub(crate) fn body_backward(self, gradients: &Gradients) -> Option<BodyBackward> {
+        let SplitFeatures { end, start } = self.features?;
+        let gradient = start.grad(gradients).expect("the loss depends on the features");
+        Some(BodyBackward { features: end, gradient })
     }
 }
 
 impl BodyBackward {
-    /// Returns the gradients of the body. They are bit-identical to those of a backward pass without a pause.
+    /// Returns the gradients of the body. They are bit-identical to those of a backward pass that is not split.
     pub(crate) fn run(self, network: &impl Module) -> GradientsParams {
         // Backpropagating this sum passes `gradient` on to the features.
         let loss = (self.features * Tensor::from_inner(self.gradient)).sum();

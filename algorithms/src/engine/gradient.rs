@@ -36,7 +36,7 @@ pub(crate) struct ShardGradient {
 }
 
 /// Converts the gradients of the shards of a minibatch to vectors, two for each shard, and back. If the backward pass
-/// pauses, the *upper* vector holds the gradients of the layers above the body; otherwise it is empty. The *lower*
+/// is split, the *upper* vector holds the gradients of the layers above the body; otherwise it is empty. The *lower*
 /// vector holds the terms, the details and all other gradients. In both vectors the gradients are preceded by a flag
 /// for each of their parameters, which is 1 if the parameter has a gradient.
 pub(crate) struct GradientVectors<'a, N> {
@@ -57,15 +57,15 @@ enum Part {
 }
 
 impl<'a, N: Module> GradientVectors<'a, N> {
-    /// Creates the conversion. `names` are the names of the terms. `pauses` is true if the backward pass pauses.
+    /// Creates the conversion. `names` are the names of the terms. `is_split` is true if the backward pass is split.
     pub(crate) fn new(
         network: &'a N,
         names: &[&'static str],
         details: usize,
-        pauses: bool,
+        is_split: bool,
         device: &Device,
     ) -> Self {
-        let mut layout = Layout { path: Vec::new(), pauses, parameters: Vec::new() };
+        let mut layout = Layout { path: Vec::new(), is_split, parameters: Vec::new() };
         network.visit(&mut layout);
         Self {
             network,
@@ -76,8 +76,8 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         }
     }
 
-    /// Returns true if the backward pass pauses.
-    fn pauses(&self) -> bool {
+    /// Returns true if the backward pass is split.
+    fn is_split(&self) -> bool {
         self.parameters.iter().any(|(part, _)| *part == Part::Upper)
     }
 
@@ -122,26 +122,26 @@ impl<'a, N: Module> GradientVectors<'a, N> {
         cluster: &Cluster,
         own: impl Iterator<Item = Result<Option<ShardGradient>, E>>,
     ) -> Result<Gradient, E> {
-        let (mut upper, mut lower, mut paused) = (TreeSum::default(), TreeSum::default(), Vec::new());
+        let (mut upper, mut lower, mut incomplete) = (TreeSum::default(), TreeSum::default(), Vec::new());
         for shard in own {
             let shard = shard?;
             upper.push(self.upper(shard.as_ref())?);
-            if self.pauses() {
-                paused.push(shard);
+            if self.is_split() {
+                incomplete.push(shard);
             } else {
                 lower.push(self.lower(shard)?);
             }
         }
         let mut upper = upper.finish();
-        let rest = cluster.add_during(&mut upper, || {
-            for shard in paused {
+        let rest = cluster.all_reduce_during(&mut upper, || {
+            for shard in incomplete {
                 lower.push(self.lower(shard)?);
             }
             Ok::<_, LearnerError>(())
         });
         rest.map_err(LearnerError::from)??;
         let mut lower = lower.finish();
-        cluster.add_vectors(&mut lower).map_err(LearnerError::from)?;
+        cluster.all_reduce(&mut lower).map_err(LearnerError::from)?;
         Ok(self.gradient(&upper, &lower))
     }
 
@@ -184,13 +184,13 @@ impl<'a, N: Module> GradientVectors<'a, N> {
 /// Finds the vector of each parameter.
 struct Layout {
     path: Vec<String>,
-    pauses: bool,
+    is_split: bool,
     parameters: Vec<(Part, usize)>,
 }
 
 impl ModuleVisitor for Layout {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let is_upper = self.pauses && self.path.first().is_none_or(|module| module != BODY);
+        let is_upper = self.is_split && self.path.first().is_none_or(|module| module != BODY);
         let part = if is_upper { Part::Upper } else { Part::Lower };
         self.parameters.push((part, param.shape().num_elements()));
     }

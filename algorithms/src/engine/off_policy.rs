@@ -9,13 +9,14 @@ use serde::Serialize;
 
 use crate::cluster::Cluster;
 use crate::engine::gradient::{Gradient, GradientVectors, ShardGradient};
+use crate::engine::placement::Placement;
 use crate::engine::replay_plan::ReplayPlan;
 use crate::engine::seeds::Stream;
 use crate::engine::training::Training;
-use crate::error::in_order;
+use crate::error::ensure_in_order;
 use crate::experience::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::experience::replay::{
-    ActionElement, Draw, Priorities, ReplayBuffer, ReplayOptions, ReplayState, ReplayStorage, decode_frames,
+    ActionElement, Draw, Priorities, ReplayBuffer, ReplayOptions, ReplayState, decode_frames,
 };
 use crate::networks::ObservationLayout;
 use crate::state_bytes::{Header, bad, end};
@@ -40,7 +41,7 @@ pub struct OffPolicy<E> {
     /// The number of gradient steps made.
     pub(crate) updates: u64,
     /// The number of gradient steps that are due, including a fraction.
-    pub(crate) due: f64,
+    pub(crate) due_gradient_steps: f64,
     /// The processes that train this learner together.
     pub(crate) cluster: Cluster,
 }
@@ -50,7 +51,7 @@ pub(crate) struct BeforeUpdate {
     replay_rng: ChaCha8Rng,
     noise_rng: ChaCha8Rng,
     updates: u64,
-    due: f64,
+    due_gradient_steps: f64,
     priorities: Priorities,
 }
 
@@ -77,7 +78,7 @@ impl<E: ActionElement> OffPolicy<E> {
         layout: ObservationLayout,
         options: ReplayOptions,
         plan: ReplayPlan,
-        (cluster, storage): (Cluster, ReplayStorage),
+        Placement { cluster, storage }: Placement,
         seed: u64,
     ) -> Result<Self, LearnerError> {
         cluster.check_envs(spec.num_envs())?;
@@ -88,7 +89,7 @@ impl<E: ActionElement> OffPolicy<E> {
             noise_rng: Stream::Noise.rng(seed),
             steps: 0,
             updates: 0,
-            due: 0.0,
+            due_gradient_steps: 0.0,
             spec,
             layout,
             plan,
@@ -103,7 +104,7 @@ impl<E: ActionElement> OffPolicy<E> {
 
     /// Returns true if a gradient step is due.
     pub(crate) fn is_ready(&self) -> bool {
-        self.due >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
+        self.due_gradient_steps >= 1.0 && !self.replay.is_acting() && self.replay.can_draw()
     }
 
     pub(crate) fn can_act(&self) -> bool {
@@ -111,7 +112,10 @@ impl<E: ActionElement> OffPolicy<E> {
     }
 
     pub(crate) fn check_act(&self) -> Result<(), LearnerError> {
-        in_order(self.can_act(), "act was called before the last actions were observed and learned from")
+        ensure_in_order(
+            self.can_act(),
+            "act was called before the last actions were observed and learned from",
+        )
     }
 
     /// Evaluates the rows of a batch with `evaluate`, each shard separately: the rounding of an output may depend on
@@ -139,7 +143,7 @@ impl<E: ActionElement> OffPolicy<E> {
 
     /// Fails unless `act` was called before.
     pub(crate) fn check_observe(&self) -> Result<(), LearnerError> {
-        in_order(self.replay.is_acting(), "observe was called without a preceding act")
+        ensure_in_order(self.replay.is_acting(), "observe was called without a preceding act")
     }
 
     /// Stores the result of the last actions.
@@ -151,7 +155,7 @@ impl<E: ActionElement> OffPolicy<E> {
         // Counts the steps in the replay buffer, so that a lost one is filled again before learning
         // continues.
         if self.replay.written() >= self.plan.learning_starts as u64 {
-            self.due += steps as f64 * self.plan.train_ratio;
+            self.due_gradient_steps += steps as f64 * self.plan.train_ratio;
         }
         Ok(())
     }
@@ -159,27 +163,27 @@ impl<E: ActionElement> OffPolicy<E> {
     /// Fails unless a gradient step is due. If many are due, returns the state that [`undo_update`](Self::undo_update)
     /// restores.
     pub(crate) fn begin_update(&self) -> Result<Option<BeforeUpdate>, LearnerError> {
-        in_order(self.is_ready(), "update was called before a gradient step was due")?;
-        Ok((self.due >= STOPPABLE).then(|| BeforeUpdate {
+        ensure_in_order(self.is_ready(), "update was called before a gradient step was due")?;
+        Ok((self.due_gradient_steps >= STOPPABLE).then(|| BeforeUpdate {
             replay_rng: self.replay_rng.clone(),
             noise_rng: self.noise_rng.clone(),
             updates: self.updates,
-            due: self.due,
+            due_gradient_steps: self.due_gradient_steps,
             priorities: self.replay.priorities(),
         }))
     }
 
     /// Undoes an update.
     pub(crate) fn undo_update(&mut self, before: BeforeUpdate) {
-        let BeforeUpdate { replay_rng, noise_rng, updates, due, priorities } = before;
+        let BeforeUpdate { replay_rng, noise_rng, updates, due_gradient_steps, priorities } = before;
         (self.replay_rng, self.noise_rng) = (replay_rng, noise_rng);
-        (self.updates, self.due) = (updates, due);
+        (self.updates, self.due_gradient_steps) = (updates, due_gradient_steps);
         self.replay.set_priorities(priorities);
     }
 
     /// Counts a gradient step. Returns true if an update of the target network follows it.
     pub(crate) fn count_update(&mut self) -> bool {
-        self.due -= 1.0;
+        self.due_gradient_steps -= 1.0;
         self.updates += 1;
         self.updates.is_multiple_of(self.plan.target_network_frequency)
     }
@@ -199,9 +203,9 @@ impl<E: ActionElement> OffPolicy<E> {
         rows.filter(|shard| !shard.rows.is_empty()).collect()
     }
 
-    /// Returns true if the backward pass of a minibatch [pauses](crate::engine::backward).
-    pub(crate) fn pauses(&self) -> bool {
-        self.cluster.pauses(self.layout)
+    /// Returns true if the backward pass of a minibatch is [split](crate::engine::backward).
+    pub(crate) fn splits_backward_pass(&self) -> bool {
+        self.cluster.splits_backward_pass(self.layout)
     }
 
     /// Computes the gradient of a minibatch from those of its `shards`. `of_shard` returns the gradient of a shard,
@@ -213,11 +217,16 @@ impl<E: ActionElement> OffPolicy<E> {
         shards: impl Iterator<Item = &'a ShardRows>,
         of_shard: impl Fn(usize) -> ShardGradient,
     ) -> Result<Gradient, LearnerError> {
-        if self.cluster.is_whole() {
+        if self.cluster.has_single_shard() {
             return Ok(of_shard(0).gradient);
         }
-        let vectors =
-            GradientVectors::new(&training.network, names, details, self.pauses(), &training.device);
+        let vectors = GradientVectors::new(
+            &training.network,
+            names,
+            details,
+            self.splits_backward_pass(),
+            &training.device,
+        );
         let mut present = shards.map(|rows| rows.shard).enumerate().peekable();
         let own = self.cluster.own_shards(self.spec.num_envs());
         let gradients = (0..own.len()).map(|shard| {
@@ -237,11 +246,11 @@ impl<E: ActionElement> OffPolicy<E> {
         out: &mut dyn Write,
     ) -> Result<(), LearnerError> {
         let is_shared = self.cluster.num_processes() > 1;
-        in_order(
+        ensure_in_order(
             !(self.replay.is_acting() && is_shared),
             "with several processes, the state cannot be written between act and observe",
         )?;
-        in_order(
+        ensure_in_order(
             with_replay || !self.replay.is_acting(),
             "without the replay buffer, the state cannot be written between act and observe",
         )?;
@@ -261,19 +270,19 @@ impl<E: ActionElement> OffPolicy<E> {
         &mut self,
         replay: Option<ReplayState<'_, E>>,
         bytes: &[u8],
-        due: f64,
+        due_gradient_steps: f64,
     ) -> Result<(), LearnerError> {
-        if !due.is_finite() {
+        if !due_gradient_steps.is_finite() {
             return Err(bad("the number of due gradient steps is not finite"));
         }
         if let Some(replay) = replay {
             let (frames, rest) = decode_frames(bytes)?;
             end(rest)?;
             self.replay.restore(&self.spec, replay, &frames).map_err(bad)?;
-            self.due = due;
+            self.due_gradient_steps = due_gradient_steps;
         } else {
             end(bytes)?;
-            self.due = due.fract();
+            self.due_gradient_steps = due_gradient_steps.fract();
         }
         Ok(())
     }

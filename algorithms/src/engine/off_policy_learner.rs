@@ -12,11 +12,12 @@ use settings::Settings;
 
 use super::halt;
 use super::off_policy::OffPolicy;
+use super::placement::Placement;
 use super::replay_plan::ReplayPlan;
 use super::seeds::Stream;
 use super::{Learner, Resumable};
 use crate::cluster::Cluster;
-use crate::experience::replay::{ActionElement, ReplayOptions, ReplaySize, ReplayStorage, replay_size};
+use crate::experience::replay::{ActionElement, ReplayOptions, ReplaySize, replay_size};
 use crate::networks::{
     NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork, TransferError,
     Transferred,
@@ -34,7 +35,7 @@ pub trait OffPolicyAlgorithm: Clone {
     /// The policy for evaluation.
     type Policy;
     /// The metrics of a gradient step.
-    type Step;
+    type StepMetrics;
     /// The metrics of an update.
     type Metrics: Debug + PartialEq;
     /// The part of a checkpoint that belongs to the algorithm.
@@ -47,7 +48,7 @@ pub trait OffPolicyAlgorithm: Clone {
     fn validate(config: &Self::Config, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError>;
 
     /// Checks that the algorithm can learn in the environments. Returns the observation layout.
-    fn check(
+    fn checked_layout(
         config: &Self::Config,
         policy: &PolicyConfig,
         spec: &VectorSpec,
@@ -71,8 +72,8 @@ pub trait OffPolicyAlgorithm: Clone {
         device: &Device,
     ) -> Self;
 
-    /// Chooses an action for each row. Writes their elements to `actions`, and returns them as the replay buffer stores
-    /// them: padded to the longest action.
+    /// Chooses an action for each row. Writes the actions that the environments receive to `learner.actions`. Returns
+    /// them as the replay buffer stores them, padded to the longest action.
     fn choose(
         learner: &mut OffPolicyLearner<Self>,
         batch: &Batch,
@@ -82,12 +83,12 @@ pub trait OffPolicyAlgorithm: Clone {
     fn check_batch(learner: &OffPolicyLearner<Self>, batch: &Batch) -> Result<(), LearnerError>;
 
     /// Called after a batch has been stored, for example to update observation statistics.
-    fn observed(_: &mut OffPolicyLearner<Self>, _: &Batch) -> Result<(), LearnerError> {
+    fn after_observe(_: &mut OffPolicyLearner<Self>, _: &Batch) -> Result<(), LearnerError> {
         Ok(())
     }
 
     /// Takes one gradient step.
-    fn learn(learner: &mut OffPolicyLearner<Self>) -> Result<Self::Step, LearnerError>;
+    fn learn(learner: &mut OffPolicyLearner<Self>) -> Result<Self::StepMetrics, LearnerError>;
 
     /// Moves the target network towards the trained one.
     fn update_target(&mut self, config: &Self::Config);
@@ -96,8 +97,10 @@ pub trait OffPolicyAlgorithm: Clone {
     fn use_trained_network(&mut self);
 
     /// Returns the report of an update.
-    fn metrics(learner: &OffPolicyLearner<Self>, steps: &[Self::Step])
-    -> Result<Self::Metrics, LearnerError>;
+    fn metrics(
+        learner: &OffPolicyLearner<Self>,
+        steps: &[Self::StepMetrics],
+    ) -> Result<Self::Metrics, LearnerError>;
 
     /// Returns the state of the networks.
     fn state(&self) -> Result<Self::State, LearnerError>;
@@ -144,28 +147,26 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
-        let (cluster, storage) = (Cluster::default(), ReplayStorage::UNLIMITED);
-        Self::in_cluster(config, policy, spec, cluster, storage, device, seed)
+        Self::in_cluster(config, policy, spec, Placement::default(), device, seed)
     }
 
-    /// Like [`new`](Self::new), but trains together with the other processes of a cluster. `storage` holds this
-    /// process's part of the replay buffer. Only the rows of this process's [own](Cluster::own_envs) environments act
-    /// and are observed here. Every process must make the same calls.
+    /// Like [`new`](Self::new), but trains together with the other processes of a cluster. Only the rows of this
+    /// process's [own](Cluster::own_envs) environments act and are observed here. Every process must make the same
+    /// calls.
     pub fn in_cluster(
         config: A::Config,
         policy: PolicyConfig,
         spec: VectorSpec,
-        cluster: Cluster,
-        storage: ReplayStorage,
+        placement: Placement,
         device: &Device,
         seed: u64,
     ) -> Result<Self, LearnerError> {
         spec.check()?;
         A::validate(&config, &policy, spec.num_envs())?;
-        let layout = A::check(&config, &policy, &spec)?;
+        let layout = A::checked_layout(&config, &policy, &spec)?;
         policy.precision.validate_on(device)?;
         let (options, plan) = (A::replay_options(&config), A::plan(&config));
-        let mut off_policy = OffPolicy::new(spec, layout, options, plan, (cluster, storage), seed)?;
+        let mut off_policy = OffPolicy::new(spec, layout, options, plan, placement, seed)?;
         let mut rng = Stream::Initialization.rng(seed);
         let agent = A::new(&config, &policy, &mut off_policy, &mut rng, &device.clone().autodiff());
         Ok(Self { config, policy, off_policy, agent, actions: Vec::new(), replay_in_state: true })
@@ -219,7 +220,7 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<A::Metrics>, LearnerError> {
         let mut before = self.off_policy.begin_update()?.map(|before| (before, self.agent.clone()));
         let mut steps = Vec::new();
-        while self.off_policy.due >= 1.0 {
+        while self.off_policy.due_gradient_steps >= 1.0 {
             if let Some((before, agent)) = before.take_if(|_| stop()) {
                 self.agent = agent;
                 self.off_policy.undo_update(before);
@@ -261,7 +262,7 @@ impl<A: OffPolicyAlgorithm> Learner for OffPolicyLearner<A> {
         self.off_policy.check_observe()?;
         A::check_batch(self, batch)?;
         self.off_policy.observe(batch)?;
-        A::observed(self, batch)
+        A::after_observe(self, batch)
     }
 
     fn is_ready(&self) -> bool {

@@ -9,8 +9,8 @@ use settings::Settings;
 
 use super::off_policy::OffPolicy;
 use super::off_policy_learner::{OffPolicyAlgorithm, OffPolicyLearner};
-use crate::cluster::Cluster;
-use crate::experience::replay::{ActionElement, ReplayState, ReplayStorage};
+use super::placement::Placement;
+use crate::experience::replay::{ActionElement, ReplayState};
 use crate::networks::PolicyConfig;
 use crate::state_bytes::bad;
 use crate::{LearnerError, VectorSpec};
@@ -24,7 +24,7 @@ struct State<'a, C, S, E: ActionElement> {
     /// The number of steps observed, which is also the position in all schedules.
     steps: u64,
     updates: u64,
-    due: f64,
+    due_gradient_steps: f64,
     agent: S,
     action_rng: ChaCha8Rng,
     replay_rng: ChaCha8Rng,
@@ -43,14 +43,15 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     /// Writes the state.
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
         let with_replay = self.replay_in_state;
-        let OffPolicy { spec, steps, updates, due, action_rng, replay_rng, noise_rng, .. } = &self.off_policy;
+        let OffPolicy { spec, steps, updates, due_gradient_steps, action_rng, replay_rng, noise_rng, .. } =
+            &self.off_policy;
         let state = State {
             config: self.config.clone(),
             policy: self.policy.clone(),
             spec: spec.clone(),
             steps: *steps,
             updates: *updates,
-            due: *due,
+            due_gradient_steps: *due_gradient_steps,
             agent: self.agent.state()?,
             action_rng: action_rng.clone(),
             replay_rng: replay_rng.clone(),
@@ -71,7 +72,7 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     /// [`spec`](crate::Learner::spec) to check that your environments are those that it was created for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let (state, frames) = decode::<A>(bytes)?;
-        Self::restored(state, frames, Cluster::default(), ReplayStorage::UNLIMITED, device)
+        Self::restored(state, frames, Placement::default(), device)
     }
 
     /// Like [`from_state`](Self::from_state), but leaves the replay buffer empty, for agents that only act: the buffer
@@ -79,7 +80,7 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
     pub fn from_state_without_replay(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
         let (state, _) = decode::<A>(bytes)?;
         let state = State { replay: None, ..state };
-        Self::restored(state, &[], Cluster::default(), ReplayStorage::UNLIMITED, device)
+        Self::restored(state, &[], Placement::default(), device)
     }
 
     /// Like [`from_state`](Self::from_state), but [in a cluster](Self::in_cluster), and with settings that may differ
@@ -89,30 +90,28 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         bytes: &[u8],
         config: A::Config,
         policy: PolicyConfig,
-        cluster: Cluster,
-        storage: ReplayStorage,
+        placement: Placement,
         device: &Device,
     ) -> Result<Self, LearnerError> {
         let (state, frames) = decode::<A>(bytes)?;
         config.check_change(&state.config)?;
         policy.check_change(&state.policy)?;
         A::plan(&config).check_total(&A::plan(&state.config), state.steps)?;
-        Self::restored(State { config, policy, ..state }, frames, cluster, storage, device)
+        Self::restored(State { config, policy, ..state }, frames, placement, device)
     }
 
     fn restored(
         state: StateOf<'_, A>,
         frames: &[u8],
-        cluster: Cluster,
-        storage: ReplayStorage,
+        placement: Placement,
         device: &Device,
     ) -> Result<Self, LearnerError> {
         // The seed has no effect: everything derived from it is replaced.
         let State { config, policy, spec, .. } = state;
-        let mut learner = Self::in_cluster(config, policy, spec, cluster, storage, device, 0)?;
+        let mut learner = Self::in_cluster(config, policy, spec, placement, device, 0)?;
         learner.agent.restore(state.agent)?;
         let off_policy = &mut learner.off_policy;
-        off_policy.restore(state.replay, frames, state.due)?;
+        off_policy.restore(state.replay, frames, state.due_gradient_steps)?;
         (off_policy.steps, off_policy.updates) = (state.steps, state.updates);
         (off_policy.action_rng, off_policy.replay_rng) = (state.action_rng, state.replay_rng);
         off_policy.noise_rng = state.noise_rng;

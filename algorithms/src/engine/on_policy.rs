@@ -16,8 +16,8 @@ use crate::engine::gradient::{Gradient, GradientVectors, ShardGradient};
 use crate::engine::halt::Halt;
 use crate::engine::rollout_plan::RolloutPlan;
 use crate::engine::seeds::Stream;
-use crate::engine::training::{Snapshot, StepSize, Training, TrainingState};
-use crate::error::in_order;
+use crate::engine::training::{OptimizerStepOptions, Snapshot, Training, TrainingState};
+use crate::error::ensure_in_order;
 use crate::experience::batch_reader::{BatchRow, check_final_observations, check_rewards, rows};
 use crate::experience::device_rollout::DeviceRollout;
 use crate::experience::packed_observations::PackedObservations;
@@ -118,7 +118,8 @@ impl<N: Module> OnPolicy<N> {
             return Ok(());
         }
         let own = (self.rollout.results(), self.last_values[self.rollout.own()].to_vec());
-        let (results, last_values): (Vec<_>, Vec<_>) = self.cluster.gather_values(&own)?.into_iter().unzip();
+        let (results, last_values): (Vec<_>, Vec<_>) =
+            self.cluster.all_gather_values(&own)?.into_iter().unzip();
         self.rollout.set_results(results.into_iter());
         self.last_values = last_values.concat();
         Ok(())
@@ -167,9 +168,9 @@ impl<N: Module> OnPolicy<N> {
         self.updates >= self.num_updates()
     }
 
-    /// Returns the step size of the current update.
-    pub(crate) fn step_size(&self) -> StepSize {
-        self.plan.step_size(self.updates, self.num_updates())
+    /// Returns the options of the optimiser's steps in the current update.
+    pub(crate) fn step_options(&self) -> OptimizerStepOptions {
+        self.plan.step_options(self.updates, self.num_updates())
     }
 
     /// Returns the task of an entry of the rollout.
@@ -213,13 +214,16 @@ impl<N: Module> OnPolicy<N> {
     /// Fails unless all environments of a batch can begin a step.
     pub(crate) fn check_act(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.check_own(batch)?;
-        in_order(self.can_act(batch), "act was called before the last actions were observed and learned from")
+        ensure_in_order(
+            self.can_act(batch),
+            "act was called before the last actions were observed and learned from",
+        )
     }
 
     /// Fails if the environments of a batch did not act, or a reward is not finite.
     pub(crate) fn check_observe(&self, batch: &Batch) -> Result<(), LearnerError> {
         let possible = batch.env_ids.iter().all(|&env| self.rollout.is_acting(env));
-        in_order(possible, "observe was called without a preceding act")?;
+        ensure_in_order(possible, "observe was called without a preceding act")?;
         check_final_observations(batch, self.spec.autoreset_mode)?;
         check_rewards(batch)
     }
@@ -267,10 +271,13 @@ impl<N: Module> OnPolicy<N> {
 
     /// Called before the first [`observations`](Self::observations) of an update. Fails if the rollout is incomplete.
     pub(crate) fn begin_update(&mut self) -> Result<BeforeUpdate<N>, LearnerError> {
-        in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
+        ensure_in_order(self.rollout.is_full(), "update was called before the rollout was complete")?;
         self.exchange()?;
         // Environments whose steps are limited may all have used them up.
-        in_order(!self.rollout.transitions().is_empty(), "update was called after a rollout without steps")?;
+        ensure_in_order(
+            !self.rollout.transitions().is_empty(),
+            "update was called after a rollout without steps",
+        )?;
         self.uploaded.iter_mut().for_each(DeviceRollout::join);
         Ok(BeforeUpdate { training: self.training.snapshot(), shuffle_rng: self.shuffle_rng.clone() })
     }
@@ -354,14 +361,14 @@ impl<N: Module> OnPolicy<N> {
         };
         let batch =
             columns.chain([actions, NamedWeights::of_rows("observations", *layout, observations)]).collect();
-        training.diagnose(error, self.updates, self.step_size().learning_rate, &rows, batch)
+        training.diagnose(error, self.updates, self.step_options().learning_rate, &rows, batch)
     }
 
     /// Like [`diagnose`](Self::diagnose), for the observations of `batch`, which the network could not
     /// evaluate.
     pub(crate) fn diagnose_acting(&self, error: LearnerError, batch: &Batch) -> LearnerError {
         let Self { spec, layout, training, updates, .. } = self;
-        let rate = self.step_size().learning_rate;
+        let rate = self.step_options().learning_rate;
         training.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
     }
 
@@ -376,8 +383,13 @@ impl<N: Module> OnPolicy<N> {
         mut of_shard: impl FnMut(&[usize]) -> Result<Option<ShardGradient>, Halt>,
     ) -> Result<Gradient, Halt> {
         let Self { cluster, training, spec, .. } = self;
-        let vectors =
-            GradientVectors::new(&training.network, names, details, self.pauses(), &training.device);
+        let vectors = GradientVectors::new(
+            &training.network,
+            names,
+            details,
+            self.splits_backward_pass(),
+            &training.device,
+        );
         let shards = cluster.own_shards(spec.num_envs()).into_iter().map(|envs| {
             let own: Vec<usize> = items.iter().copied().filter(|&item| envs.contains(&env(item))).collect();
             of_shard(&own)
@@ -385,9 +397,9 @@ impl<N: Module> OnPolicy<N> {
         vectors.sum(cluster, shards)
     }
 
-    /// Returns true if the backward pass of a minibatch [pauses](crate::engine::backward).
-    pub(crate) fn pauses(&self) -> bool {
-        self.cluster.pauses(self.layout)
+    /// Returns true if the backward pass of a minibatch is [split](crate::engine::backward).
+    pub(crate) fn splits_backward_pass(&self) -> bool {
+        self.cluster.splits_backward_pass(self.layout)
     }
 
     /// Clears the rollout for the next one.
@@ -408,7 +420,7 @@ impl<N: Module> OnPolicy<N> {
 
     pub(crate) fn state(&self) -> Result<OnPolicyState<'_>, LearnerError> {
         let is_complete = self.rollout.is_empty() || self.cluster.num_processes() == 1;
-        in_order(is_complete, "with several processes, the state cannot be written during a rollout")?;
+        ensure_in_order(is_complete, "with several processes, the state cannot be written during a rollout")?;
         let rollout = || RolloutState {
             steps: Cow::Borrowed(&self.rollout),
             observations: self.rollout.packed_observations(frame_bytes(self.layout)),

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use settings::Settings;
 
-use super::backward::PausePoint;
+use super::backward::SplitPoint;
 use super::halt::Halt;
 use super::loss::Loss;
 use super::minibatch_rows::MinibatchRows;
@@ -51,7 +51,7 @@ pub trait OnPolicyAlgorithm: Clone {
     /// The tensors of a minibatch.
     type Minibatch;
     /// The metrics of a step of the optimiser.
-    type Step;
+    type StepMetrics;
     /// The metrics of an update.
     type Metrics: Debug + PartialEq;
     /// The part of a checkpoint that belongs to the algorithm.
@@ -70,7 +70,7 @@ pub trait OnPolicyAlgorithm: Clone {
     fn validate(config: &Self::Config, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError>;
 
     /// Checks that the algorithm can learn in the environments. Returns the observation layout.
-    fn check(
+    fn checked_layout(
         config: &Self::Config,
         policy: &PolicyConfig,
         spec: &VectorSpec,
@@ -172,14 +172,14 @@ pub trait OnPolicyAlgorithm: Clone {
         config: &Self::Config,
         network: &Self::Network,
         minibatch: Self::Minibatch,
-        pause: &mut PausePoint,
+        split: &mut SplitPoint,
     ) -> Loss;
 
     /// Identifies each detail of the [loss](Self::loss) of some rows, in order, by its column and its entry.
     fn details(learner: &OnPolicyLearner<Self>, rows: &MinibatchRows) -> Vec<(usize, usize)>;
 
     /// Computes the metrics of a step of the optimiser on some rows.
-    fn read(learner: &OnPolicyLearner<Self>, rows: &MinibatchRows, result: &StepResult) -> Self::Step;
+    fn read(learner: &OnPolicyLearner<Self>, rows: &MinibatchRows, result: &StepResult) -> Self::StepMetrics;
 
     /// Returns true if an update may end after any epoch.
     fn may_end_early(_: &Self::Config) -> bool {
@@ -187,7 +187,7 @@ pub trait OnPolicyAlgorithm: Clone {
     }
 
     /// Returns true if an update ends with the epoch of its last step.
-    fn ends_early(_: &Self::Config, _last: &Self::Step) -> bool {
+    fn ends_early(_: &Self::Config, _last: &Self::StepMetrics) -> bool {
         false
     }
 
@@ -195,7 +195,7 @@ pub trait OnPolicyAlgorithm: Clone {
     fn finish(
         learner: &mut OnPolicyLearner<Self>,
         targets: Self::Targets,
-        update: Update<Self::Step>,
+        update: Update<Self::StepMetrics>,
     ) -> Self::Metrics;
 
     /// Returns the state of what acts.
@@ -259,7 +259,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
     ) -> Result<Self, LearnerError> {
         spec.check()?;
         A::validate(&config, &policy, spec.num_envs())?;
-        let layout = A::check(&config, &policy, &spec)?;
+        let layout = A::checked_layout(&config, &policy, &spec)?;
         policy.precision.validate_on(device)?;
         let autodiff = device.clone().autodiff();
         let mut rng = Stream::Initialization.rng(seed);
@@ -322,7 +322,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
             Successors { observed: Observed::last_of(batch), rows: final_rows, are_final: true },
             Successors { observed: Observed::of(batch), rows: &next_rows, are_final: false },
         ];
-        if self.on_policy.is_on_device() && self.on_policy.cluster.is_whole() {
+        if self.on_policy.is_on_device() && self.on_policy.cluster.has_single_shard() {
             // Evaluates both together, to wait for the device only once.
             let mut values = self.values(&successors)?;
             let next_values = values.split_off(final_rows.len());

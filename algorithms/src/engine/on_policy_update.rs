@@ -5,7 +5,7 @@ use std::mem;
 
 use burn::module::Module;
 
-use super::backward::PausePoint;
+use super::backward::SplitPoint;
 use super::gradient::{Gradient, ShardGradient};
 use super::halt::{self, Halt, halt_if};
 use super::loss::Loss;
@@ -64,9 +64,9 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         transitions: Vec<usize>,
         targets: &A::Targets,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Update<A::Step>, Halt> {
+    ) -> Result<Update<A::StepMetrics>, Halt> {
         let RolloutPlan { update_epochs, num_minibatches, .. } = self.on_policy.plan;
-        let learning_rate = self.on_policy.step_size().learning_rate;
+        let learning_rate = self.on_policy.step_options().learning_rate;
         let mut update =
             Update { steps: Vec::new(), epochs: 0, learning_rate, transitions: transitions.len() };
         let mut items = transitions;
@@ -120,13 +120,13 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         targets: &A::Targets,
         stop: &dyn Fn() -> bool,
     ) -> Result<OptimizerStep, Halt> {
-        let gradient = if self.on_policy.cluster.is_whole() {
+        let gradient = if self.on_policy.cluster.has_single_shard() {
             self.gradient(minibatch, minibatch, targets, stop)?
         } else {
             self.sum_of_shards(minibatch, targets, stop)?
         };
-        let step_size = self.on_policy.step_size();
-        Ok(self.on_policy.training.apply(gradient, step_size)?)
+        let step_options = self.on_policy.step_options();
+        Ok(self.on_policy.training.apply(gradient, step_options)?)
     }
 
     /// Computes the gradient of a minibatch from those of its shards.
@@ -163,13 +163,13 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         // Check here because a minibatch of many environments takes seconds.
         halt_if(stop)?;
         let training = &self.on_policy.training;
-        let mut pause = PausePoint::new(self.on_policy.pauses());
-        let Loss { total, terms, details } = A::loss(&self.config, &training.network, tensors, &mut pause);
+        let mut split = SplitPoint::new(self.on_policy.splits_backward_pass());
+        let Loss { total, terms, details } = A::loss(&self.config, &training.network, tensors, &mut split);
         halt_if(stop)?;
         let weight = shard.transitions.len() as f32 / minibatch.transitions.len() as f32;
         let terms = terms.into_iter().map(|term| term.mul_scalar(weight));
         let terms = A::TERMS.iter().copied().zip(terms).collect();
-        Ok(training.gradient(&total.mul_scalar(weight), terms, details, pause.into_pause()))
+        Ok(training.gradient(&total.mul_scalar(weight), terms, details, split))
     }
 
     /// Reads the metrics of steps.
@@ -177,7 +177,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         &mut self,
         unread: Vec<UnreadStep>,
         targets: &A::Targets,
-    ) -> Result<Vec<(usize, A::Step)>, LearnerError> {
+    ) -> Result<Vec<(usize, A::StepMetrics)>, LearnerError> {
         let (minibatches, steps): (Vec<_>, Vec<_>) =
             unread.into_iter().map(|UnreadStep { epoch, rows, step }| ((epoch, rows), step)).unzip();
         let results = self.on_policy.training.read(steps);

@@ -12,12 +12,12 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use rl_env::{Actions, Batch};
 
 use super::{Learner, Resumable};
-use crate::error::in_order;
+use crate::error::ensure_in_order;
 use crate::networks::{NamedWeights, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 use crate::{LearnerError, VectorSpec};
 
 /// The interval at which a waiting thread checks whether it should stop.
-const PATIENCE: Duration = Duration::from_millis(20);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// An on-policy learner of which one instance can act while another updates.
 pub trait Overlap: Resumable<Metrics: Send> + Send + 'static {
@@ -46,16 +46,16 @@ pub trait Overlap: Resumable<Metrics: Send> + Send + 'static {
 /// old when the learner takes it. Each waits for the other, so the results do not depend on their speed.
 pub struct Overlapped<L: Overlap> {
     actor: L,
-    /// The learner, locked because a state is written through a shared reference.
-    updater: Mutex<Updater<L>>,
+    /// Locked because a state is written through a shared reference.
+    learner_state: Mutex<LearnerState<L>>,
     /// The threads of the learner. It needs its own because those of the actor may be waiting for it.
     threads: Arc<ThreadPool>,
     /// The number of rollouts that the learner has taken.
-    taken: u64,
+    rollouts_taken: u64,
 }
 
-/// The learner.
-enum Updater<L: Overlap> {
+/// The state of the learner.
+enum LearnerState<L: Overlap> {
     /// Between two updates. The metrics are those of the last one, if they have not been reported.
     Resting {
         learner: Box<L>,
@@ -72,41 +72,40 @@ enum Updater<L: Overlap> {
 struct Updating<L: Overlap> {
     thread: JoinHandle<Finished<L>>,
     /// Disconnected at the end of the update.
-    is_running: Receiver<()>,
-    stop: Arc<AtomicBool>,
+    done: Receiver<()>,
+    stop_flag: Arc<AtomicBool>,
 }
 
 type Finished<L> = (Box<L>, Result<Option<<L as Resumable>::Metrics>, LearnerError>);
 
 /// The outcome of [`Overlapped::update_unless`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Turn<M> {
+pub enum UpdateOutcome<M> {
     /// The caller stopped the wait. The update is still due.
     Stopped,
     /// The first update has begun; there are no metrics yet.
-    First,
-    /// An update has ended, with these metrics. The next one has begun, unless training is complete.
-    Ended(M),
+    Started,
+    /// An update is complete, with these metrics. The next one has begun, unless training is complete.
+    Completed(M),
 }
 
 impl<L: Overlap> Updating<L> {
     fn begin(mut learner: Box<L>, threads: Arc<ThreadPool>) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (ends, is_running) = channel();
-        let stops = Arc::clone(&stop);
+        let stop_flag = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stop_flag);
+        let (done_sender, done) = channel();
         let update = move || {
-            let learn = || learner.update_unless(&|| stops.load(Ordering::Relaxed));
-            let result = threads.install(learn);
-            drop(ends);
+            let result = threads.install(|| learner.update_unless(&|| flag.load(Ordering::Relaxed)));
+            drop(done_sender);
             (learner, result)
         };
         let thread = thread::Builder::new().name("update".to_owned()).spawn(update);
-        Self { thread: thread.expect("a thread can be started"), is_running, stop }
+        Self { thread: thread.expect("a thread can be started"), done, stop_flag }
     }
 
     /// Waits for the end of the update. Returns false if `stop` returns true before that.
     fn wait(&self, stop: &dyn Fn() -> bool) -> bool {
-        while self.is_running.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        while self.done.recv_timeout(STOP_POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             if stop() {
                 return false;
             }
@@ -120,9 +119,9 @@ impl<L: Overlap> Updating<L> {
     }
 }
 
-impl<L: Overlap> Updater<L> {
-    /// Returns the learner and the metrics that have not been reported. Waits for the end of an update in progress.
-    fn rest(&mut self) -> Result<(Box<L>, Option<L::Metrics>), LearnerError> {
+impl<L: Overlap> LearnerState<L> {
+    /// Takes the learner and the metrics that have not been reported. Waits for the end of an update in progress.
+    fn wait_and_take(&mut self) -> Result<(Box<L>, Option<L::Metrics>), LearnerError> {
         match std::mem::replace(self, Self::Absent) {
             Self::Resting { learner, metrics } => Ok((learner, metrics)),
             Self::Updating(updating) => {
@@ -139,16 +138,18 @@ impl<L: Overlap> Updater<L> {
         }
     }
 
-    /// Like [`rest`](Self::rest), but first stops an update in progress, which is undone unless it is complete.
-    fn halt(&mut self) -> Result<(Box<L>, Option<L::Metrics>), LearnerError> {
+    /// Like [`wait_and_take`](Self::wait_and_take), but first stops an update in progress, which is undone unless it is
+    /// complete.
+    fn stop_and_take(&mut self) -> Result<(Box<L>, Option<L::Metrics>), LearnerError> {
         if let Self::Updating(updating) = self {
-            updating.stop.store(true, Ordering::Relaxed);
+            updating.stop_flag.store(true, Ordering::Relaxed);
         }
-        self.rest()
+        self.wait_and_take()
     }
 
-    /// Continues after [`rest`](Self::rest) or [`halt`](Self::halt): begins the update that is due, if any.
-    fn go_on(&mut self, learner: Box<L>, metrics: Option<L::Metrics>, threads: &Arc<ThreadPool>) {
+    /// Puts the learner back after [`wait_and_take`](Self::wait_and_take) or [`stop_and_take`](Self::stop_and_take),
+    /// and begins the update that is due, if any.
+    fn begin_due_update(&mut self, learner: Box<L>, metrics: Option<L::Metrics>, threads: &Arc<ThreadPool>) {
         *self = if learner.is_ready() {
             Self::Updating(Updating::begin(learner, Arc::clone(threads)))
         } else {
@@ -167,12 +168,12 @@ impl<L: Overlap> Overlapped<L> {
 
     /// Restores an overlapped learner from the states that [`Overlap::write_both`] wrote.
     pub(crate) fn restored(actor: L, learner: L, metrics: Option<L::Metrics>) -> Self {
-        let taken = learner.updates() + u64::from(learner.is_ready());
+        let rollouts_taken = learner.updates() + u64::from(learner.is_ready());
         let threads = ThreadPoolBuilder::new().num_threads(rayon::current_num_threads()).build();
         let threads = Arc::new(threads.expect("threads can be started"));
-        let mut updater = Updater::Absent;
-        updater.go_on(Box::new(learner), metrics, &threads);
-        Self { actor, updater: Mutex::new(updater), threads, taken }
+        let mut learner_state = LearnerState::Absent;
+        learner_state.begin_due_update(Box::new(learner), metrics, &threads);
+        Self { actor, learner_state: Mutex::new(learner_state), threads, rollouts_taken }
     }
 
     /// Returns the part that acts, with the weights after the last reported update.
@@ -182,34 +183,37 @@ impl<L: Overlap> Overlapped<L> {
 
     /// Waits for the update in progress and begins the next one, with the rollout that the actor has collected. If
     /// `stop` returns true before the end, nothing changes.
-    pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Turn<L::Metrics>, LearnerError> {
-        in_order(self.is_ready(), "update was called before the rollout was complete")?;
-        let updater = self.updater.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Updater::Updating(updating) = updater
+    pub fn update_unless(
+        &mut self,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<UpdateOutcome<L::Metrics>, LearnerError> {
+        ensure_in_order(self.is_ready(), "update was called before the rollout was complete")?;
+        let learner_state = self.learner_state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let LearnerState::Updating(updating) = learner_state
             && !updating.wait(stop)
         {
-            return Ok(Turn::Stopped);
+            return Ok(UpdateOutcome::Stopped);
         }
-        let (mut learner, metrics) = updater.rest()?;
+        let (mut learner, metrics) = learner_state.wait_and_take()?;
         self.actor.adopt(&learner);
         if self.actor.is_ready() {
             learner.take_rollout(&mut self.actor);
-            self.taken += 1;
+            self.rollouts_taken += 1;
         }
-        updater.go_on(learner, None, &self.threads);
-        Ok(metrics.map_or(Turn::First, Turn::Ended))
+        learner_state.begin_due_update(learner, None, &self.threads);
+        Ok(metrics.map_or(UpdateOutcome::Started, UpdateOutcome::Completed))
     }
 
     /// Returns true if the last planned update is in progress. After it no rollout is collected.
-    fn is_last_update_due(&self) -> bool {
-        self.taken >= self.actor.planned_updates() && self.actor.updates() < self.taken
+    fn is_last_update_running(&self) -> bool {
+        self.rollouts_taken >= self.actor.planned_updates() && self.actor.updates() < self.rollouts_taken
     }
 }
 
 impl<L: Overlap> Drop for Overlapped<L> {
     fn drop(&mut self) {
         // There is no caller left to handle an error.
-        drop(self.updater.get_mut().unwrap_or_else(PoisonError::into_inner).halt());
+        drop(self.learner_state.get_mut().unwrap_or_else(PoisonError::into_inner).stop_and_take());
     }
 }
 
@@ -219,7 +223,10 @@ impl<L: Overlap> Learner for Overlapped<L> {
     }
 
     fn act(&mut self, batch: &Batch) -> Result<Actions<'_>, LearnerError> {
-        in_order(!self.is_last_update_due(), "act was called before the last update")?;
+        ensure_in_order(
+            !self.is_last_update_running(),
+            "act was called during the last update: call update",
+        )?;
         self.actor.act(batch)
     }
 
@@ -228,11 +235,11 @@ impl<L: Overlap> Learner for Overlapped<L> {
     }
 
     fn can_act(&self, batch: &Batch) -> bool {
-        !self.is_last_update_due() && self.actor.can_act(batch)
+        !self.is_last_update_running() && self.actor.can_act(batch)
     }
 
     fn is_ready(&self) -> bool {
-        self.actor.is_ready() || self.is_last_update_due()
+        self.actor.is_ready() || self.is_last_update_running()
     }
 
     fn is_idle(&self) -> bool {
@@ -250,10 +257,10 @@ impl<L: Overlap> Learner for Overlapped<L> {
 
     /// Writes the state. An update in progress is undone first, and begins again afterwards.
     fn write_state(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
-        let mut updater = self.updater.lock().unwrap_or_else(PoisonError::into_inner);
-        let (learner, metrics) = updater.halt()?;
+        let mut learner_state = self.learner_state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (learner, metrics) = learner_state.stop_and_take()?;
         let written = L::write_both(&self.actor, &learner, metrics.as_ref(), out);
-        updater.go_on(learner, metrics, &self.threads);
+        learner_state.begin_due_update(learner, metrics, &self.threads);
         written
     }
 
@@ -266,13 +273,12 @@ impl<L: Overlap> Learner for Overlapped<L> {
     }
 
     fn start_from(&mut self, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
-        let transferred = self.actor.start_from(source)?;
-        if let Updater::Resting { learner, .. } =
-            self.updater.get_mut().unwrap_or_else(PoisonError::into_inner)
-        {
-            learner.start_from(source)?;
-        }
-        Ok(transferred)
+        let learner_state = self.learner_state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let LearnerState::Resting { learner, .. } = learner_state else {
+            return Err(LearnerError::OutOfOrder("start_from was called after the first update began").into());
+        };
+        learner.start_from(source)?;
+        self.actor.start_from(source)
     }
 }
 

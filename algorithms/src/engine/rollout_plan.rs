@@ -1,6 +1,6 @@
 use crate::ConfigError;
 use crate::engine::schedule::LinearSchedule;
-use crate::engine::training::StepSize;
+use crate::engine::training::OptimizerStepOptions;
 
 /// The settings that determine the course of training, for all on-policy learners.
 #[derive(Clone, Copy, Debug)]
@@ -44,11 +44,11 @@ impl RolloutPlan {
         self.total_steps / (num_envs * self.num_steps) as u64
     }
 
-    /// Returns the step size of the update after `updates` of `num_updates` updates.
-    pub(crate) fn step_size(&self, updates: u64, num_updates: u64) -> StepSize {
+    /// Returns the options of the optimiser's steps in the update after `updates` of `num_updates` updates.
+    pub(crate) fn step_options(&self, updates: u64, num_updates: u64) -> OptimizerStepOptions {
         let start = self.learning_rate;
         let end = if self.anneal_lr { 0.0 } else { start };
         let learning_rate = LinearSchedule { start, end, steps: num_updates }.value(updates);
-        StepSize { learning_rate, max_grad_norm: Some(self.max_grad_norm) }
+        OptimizerStepOptions { learning_rate, max_grad_norm: Some(self.max_grad_norm) }
     }
 }

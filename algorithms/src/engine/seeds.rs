@@ -1,16 +1,17 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// The random streams of a learner's seed. They are independent: drawing from one never affects another.
+/// The random streams of a learner's seed. They are independent: drawing from one never affects another. The number of
+/// each is part of checkpoints, so it never changes.
 pub(crate) enum Stream {
     /// Initial weights.
-    Initialization,
+    Initialization = 0,
     /// Exploration and sampling of actions.
-    Actions,
+    Actions = 1,
     /// Selection of minibatches: the shuffling of a rollout, or the draws from a replay buffer.
-    Minibatches,
+    Minibatches = 2,
     /// Noise of noisy layers, of augmented images, and of the actions that SAC learns from.
-    Noise,
+    Noise = 3,
 }
 
 impl Stream {

@@ -7,7 +7,7 @@ use kernels::{on_cpu, sum_of_squares};
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::backward::Pause;
+use crate::engine::backward::SplitPoint;
 use crate::engine::gradient::Gradient;
 use crate::engine::optimizer_step::{Details, OptimizerStep, StepResult, read_steps};
 use crate::engine::unit_gradients::unit_gradients;
@@ -34,9 +34,9 @@ pub(crate) struct Snapshot<N> {
     optimizer: AdamOptimizer,
 }
 
-/// Size of one step of the optimiser.
+/// The learning rate and the clipping of one step of the optimiser.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StepSize {
+pub(crate) struct OptimizerStepOptions {
     pub(crate) learning_rate: f64,
     /// The norm to which the gradient of all parameters together is clipped.
     pub(crate) max_grad_norm: Option<f32>,
@@ -62,24 +62,24 @@ impl<N: Module> Training<N> {
         loss: &Tensor<1>,
         terms: Vec<(&'static str, Tensor<1>)>,
         details: impl Into<Details>,
-        size: StepSize,
+        options: OptimizerStepOptions,
     ) -> Result<OptimizerStep, LearnerError> {
-        self.apply(self.gradient(loss, terms, details, None), size)
+        self.apply(self.gradient(loss, terms, details, SplitPoint::default()), options)
     }
 
-    /// Computes the gradient of `loss`, with `terms` and `details` to report. Each term is a scalar with its name. With
-    /// a `pause`, the backward pass of the body remains to be done.
+    /// Computes the gradient of `loss`, with `terms` and `details` to report. Each term is a scalar with its name. If
+    /// the backward pass is split, that of the body remains to be done.
     pub(crate) fn gradient(
         &self,
         loss: &Tensor<1>,
         terms: Vec<(&'static str, Tensor<1>)>,
         details: impl Into<Details>,
-        pause: Option<Pause>,
+        split: SplitPoint,
     ) -> Gradient {
         let scaled_loss = loss.clone().mul_scalar(self.loss_scale);
         let gradients = scaled_loss.backward();
         let details = details.into().finish(&gradients, self.loss_scale);
-        let body = pause.map(|pause| pause.resume(&gradients));
+        let body = split.body_backward(&gradients);
         let parameters = GradientsParams::from_grads(gradients, &self.network);
         let (names, terms): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
         let terms = terms.into_iter().map(Tensor::inner).collect();
@@ -93,7 +93,7 @@ impl<N: Module> Training<N> {
     pub(crate) fn apply(
         &mut self,
         gradient: Gradient,
-        size: StepSize,
+        options: OptimizerStepOptions,
     ) -> Result<OptimizerStep, LearnerError> {
         let Gradient { mut names, terms, details, parameters: mut gradients, body } = gradient;
         debug_assert!(body.is_none(), "the backward pass is complete");
@@ -105,19 +105,19 @@ impl<N: Module> Training<N> {
         let values = Tensor::cat(terms.into_iter().chain([norm.clone(), details]).chain(units).collect(), 0);
         let (step, scale) = if on_cpu(&self.device) {
             let result = StepResult::new(&names, &layers, to_host(values)?)?;
-            let scale = size.max_grad_norm.map_or(1.0, |max_norm| clip_scale(result.grad_norm, max_norm));
+            let scale = options.max_grad_norm.map_or(1.0, |max_norm| clip_scale(result.grad_norm, max_norm));
             (OptimizerStep::Ready(result), GradientScale::Host(scale * unscale))
         } else {
             if self.last_finite.is_none() {
                 self.last_finite = Some(self.snapshot());
             }
-            let scale = size.max_grad_norm.map_or(GradientScale::Host(unscale), |max_norm| {
+            let scale = options.max_grad_norm.map_or(GradientScale::Host(unscale), |max_norm| {
                 GradientScale::Device(Box::new(clip_scale_on_device(norm, max_norm).mul_scalar(unscale)))
             });
             (OptimizerStep::Pending { names, layers, values: Box::new(values) }, scale)
         };
         let network = self.network.clone();
-        self.network = self.optimizer.step(network, &mut gradients, size.learning_rate, scale);
+        self.network = self.optimizer.step(network, &mut gradients, options.learning_rate, scale);
         Ok(step)
     }
 

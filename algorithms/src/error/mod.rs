@@ -61,7 +61,7 @@ pub enum LearnerError {
     BadState(String),
     /// The state could not be written.
     #[error("the learner's state cannot be written: {0}")]
-    Unwritten(String),
+    StateNotWritten(String),
     /// Another process cannot be reached.
     #[error(transparent)]
     Communication(#[from] CommunicationError),
@@ -70,7 +70,7 @@ pub enum LearnerError {
     Device(#[from] DeviceError),
 }
 
-/// Fails with `problem` unless the order of calls is valid.
-pub(crate) fn in_order(possible: bool, problem: &'static str) -> Result<(), LearnerError> {
-    if possible { Ok(()) } else { Err(LearnerError::OutOfOrder(problem)) }
+/// Fails with `problem` unless `holds`, a condition on the order of calls.
+pub(crate) fn ensure_in_order(holds: bool, problem: &'static str) -> Result<(), LearnerError> {
+    if holds { Ok(()) } else { Err(LearnerError::OutOfOrder(problem)) }
 }

@@ -187,7 +187,7 @@ impl Dense {
 impl Initializer<'_> {
     /// Creates a noisy fully connected layer as in its paper: weights and biases initialised as in PyTorch,
     /// the noise scale `sigma / sqrt(inputs)` everywhere.
-    pub fn noisy_linear(&mut self, inputs: usize, outputs: usize, sigma: f64) -> NoisyLinear {
+    pub(crate) fn noisy_linear(&mut self, inputs: usize, outputs: usize, sigma: f64) -> NoisyLinear {
         let Linear { weight, bias } = self.uniform_linear(inputs, outputs);
         let scale = (sigma / (inputs as f64).sqrt()) as f32;
         NoisyLinear {

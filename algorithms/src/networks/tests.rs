@@ -1,6 +1,5 @@
 //! Whole networks: their structure and their gradients.
 
-use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 use rand::{Rng, SeedableRng};
@@ -9,7 +8,7 @@ use rl_env::{AutoresetMode, Space};
 
 use super::*;
 use crate::VectorSpec;
-use crate::testing::spec;
+use crate::testing::{parameter_gradients, spec};
 
 fn images(height: usize, width: usize) -> (ObservationLayout, VectorSpec) {
     let layout = ObservationLayout::Images { channels: 4, height, width };
@@ -191,7 +190,7 @@ fn gradients_of_whole_networks_equal_finite_differences() {
                 (outputs.values + 1.0).square().sum() + outputs.logits.mask_fill(illegal, 0.0).square().sum()
             };
             let gradients = GradientsParams::from_grads(loss(&network).backward(), &network);
-            let of_all = gradient_weights(&network, &gradients);
+            let of_all = parameter_gradients(&network, &gradients);
             let squares: f64 = of_all.iter().flatten().map(|&number| f64::from(number).powi(2)).sum();
             let at = |step: f64| {
                 let moved = moved(&network, &of_all, step / squares.sqrt());
@@ -202,20 +201,6 @@ fn gradients_of_whole_networks_equal_finite_differences() {
             assert!((slope / squares.sqrt() - 1.0).abs() < 0.02, "{slope} and {}", squares.sqrt());
         }
     }
-}
-
-/// Returns the gradient of every parameter in the order of [`weights`].
-fn gradient_weights(network: &ActorCritic, gradients: &GradientsParams) -> Vec<Vec<f32>> {
-    struct Visitor<'a>(&'a GradientsParams, Vec<Vec<f32>>);
-    impl burn::module::ModuleVisitor for Visitor<'_> {
-        fn visit_float<const D: usize>(&mut self, param: &burn::module::Param<Tensor<D>>) {
-            let gradient = self.0.get::<D>(param.id).expect("every parameter has a gradient");
-            self.1.push(gradient.try_into_vec_as().unwrap());
-        }
-    }
-    let mut visitor = Visitor(gradients, Vec::new());
-    network.visit(&mut visitor);
-    visitor.1
 }
 
 /// Returns the network with every parameter moved by `step` times its gradient.

@@ -19,7 +19,7 @@ use super::targets::Targets;
 use super::{Policy, PpoConfig, PpoMetrics};
 use crate::cluster::Cluster;
 use crate::engine::OnPolicyAlgorithm;
-use crate::engine::backward::PausePoint;
+use crate::engine::backward::SplitPoint;
 use crate::engine::halt::Halt;
 use crate::engine::loss::Loss;
 use crate::engine::minibatch_rows::MinibatchRows;
@@ -52,7 +52,7 @@ impl OnPolicyAlgorithm for PpoAgent {
     type Evaluation = Evaluation;
     type Targets = Targets;
     type Minibatch = Minibatch;
-    type Step = MinibatchMetrics;
+    type StepMetrics = MinibatchMetrics;
     type Metrics = PpoMetrics;
     type State = State;
 
@@ -70,7 +70,7 @@ impl OnPolicyAlgorithm for PpoAgent {
         of_policy.map_err(|error| error.within("policy"))
     }
 
-    fn check(
+    fn checked_layout(
         _: &PpoConfig,
         policy: &PolicyConfig,
         spec: &VectorSpec,
@@ -192,8 +192,8 @@ impl OnPolicyAlgorithm for PpoAgent {
         Minibatch::gather(ppo, minibatch, shard, targets)
     }
 
-    fn loss(config: &PpoConfig, network: &ActorCritic, minibatch: Minibatch, pause: &mut PausePoint) -> Loss {
-        objective::loss(config, network, minibatch, pause)
+    fn loss(config: &PpoConfig, network: &ActorCritic, minibatch: Minibatch, split: &mut SplitPoint) -> Loss {
+        objective::loss(config, network, minibatch, split)
     }
 
     fn details(ppo: &Ppo, rows: &MinibatchRows) -> Vec<(usize, usize)> {

@@ -432,10 +432,7 @@ mod tests {
                     policy.sample(case.graph(row), &mut again),
                     (vec![action as i32], log_probs[action])
                 );
-                assert_eq!(
-                    policy.greedy(case.graph(row)),
-                    [crate::tasks::categorical::argmax(&log_probs) as i32]
-                );
+                assert_eq!(policy.greedy(case.graph(row)), [crate::testing::argmax(&log_probs) as i32]);
             }
         }
     }

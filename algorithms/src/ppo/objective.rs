@@ -6,7 +6,7 @@ use super::PpoConfig;
 use super::loss::{Terms, clipped_value_errors, policy_loss, value_errors, value_loss};
 use super::minibatch::{Minibatch, select};
 use super::row_targets::RowTargets;
-use crate::engine::backward::PausePoint;
+use crate::engine::backward::SplitPoint;
 use crate::engine::loss::Loss;
 use crate::engine::optimizer_step::Details;
 use crate::networks::ActorCritic;
@@ -21,12 +21,12 @@ pub(super) fn loss(
     config: &PpoConfig,
     network: &ActorCritic,
     minibatch: Minibatch,
-    pause: &mut PausePoint,
+    split: &mut SplitPoint,
 ) -> Loss {
     let Minibatch { observations, rows, sequences, transitions, actions, advantages, targets } = minibatch;
     let RowTargets { log_probs: old_log_probs, returns, values: old_values, entropy_weights } = targets;
 
-    let body = pause.pass(network.body(observations, &rows));
+    let body = split.pass(network.body(observations, &rows));
     let (features, _) = network.features(body, sequences);
     // The gradient of a zero that is added to the features equals the gradient of the features.
     let probe =

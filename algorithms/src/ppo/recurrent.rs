@@ -168,7 +168,7 @@ impl RecurrentRollout {
                 .copied()
                 .collect(),
         };
-        let parts = cluster.gather_values(&own)?;
+        let parts = cluster.all_gather_values(&own)?;
         let steps = self.starts.len() / num_envs;
         let rows = |part: &Self, step| -> Vec<bool> {
             part.starts.chunks_exact(part.next_starts.len()).nth(step).unwrap_or_default().to_vec()

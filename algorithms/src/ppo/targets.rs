@@ -111,7 +111,7 @@ impl Ppo {
                 rollout.transitions().into_iter().filter(|&entry| envs.contains(&rollout.env(entry)));
             statistics.moments(entries.map(observation))
         });
-        let shards = cluster.gather_values(&shards.collect::<Vec<_>>())?;
+        let shards = cluster.all_gather_values(&shards.collect::<Vec<_>>())?;
         shards.iter().flatten().for_each(|moments| statistics.add(moments));
         statistics.check(&spec.tasks)?;
         Ok(Some(statistics))

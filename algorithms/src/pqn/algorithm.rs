@@ -14,7 +14,7 @@ use crate::action_values::{
     Head, LossKind, ReturnModel, StepMetrics, best_value, epsilon_greedy, skip_epsilon_greedy,
 };
 use crate::engine::OnPolicyAlgorithm;
-use crate::engine::backward::PausePoint;
+use crate::engine::backward::SplitPoint;
 use crate::engine::halt::Halt;
 use crate::engine::loss::Loss;
 use crate::engine::minibatch_rows::MinibatchRows;
@@ -43,7 +43,7 @@ impl OnPolicyAlgorithm for PqnAgent {
     /// The returns, entry by entry.
     type Targets = Vec<f32>;
     type Minibatch = Minibatch;
-    type Step = StepMetrics;
+    type StepMetrics = StepMetrics;
     type Metrics = PqnMetrics;
     type State = State;
 
@@ -59,7 +59,11 @@ impl OnPolicyAlgorithm for PqnAgent {
         of_policy.map_err(|error| error.within("policy"))
     }
 
-    fn check(_: &PqnConfig, _: &PolicyConfig, spec: &VectorSpec) -> Result<ObservationLayout, LearnerError> {
+    fn checked_layout(
+        _: &PqnConfig,
+        _: &PolicyConfig,
+        spec: &VectorSpec,
+    ) -> Result<ObservationLayout, LearnerError> {
         spec.check_choices()?;
         Ok(layout_of(&spec.observation_space)?)
     }
@@ -154,8 +158,8 @@ impl OnPolicyAlgorithm for PqnAgent {
         Minibatch::gather(pqn, &shard.transitions, returns)
     }
 
-    fn loss(_: &PqnConfig, network: &QNetwork, minibatch: Minibatch, pause: &mut PausePoint) -> Loss {
-        loss::loss(network, minibatch, pause)
+    fn loss(_: &PqnConfig, network: &QNetwork, minibatch: Minibatch, split: &mut SplitPoint) -> Loss {
+        loss::loss(network, minibatch, split)
     }
 
     /// There is one detail for each choice of each action.

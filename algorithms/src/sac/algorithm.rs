@@ -44,7 +44,7 @@ impl OffPolicyAlgorithm for SacAgent {
     type Config = SacConfig;
     type Element = f32;
     type Policy = Policy;
-    type Step = StepMetrics;
+    type StepMetrics = StepMetrics;
     type Metrics = SacMetrics;
     type State = State;
 
@@ -56,7 +56,11 @@ impl OffPolicyAlgorithm for SacAgent {
         of_policy.map_err(|error| error.within("policy"))
     }
 
-    fn check(_: &SacConfig, _: &PolicyConfig, spec: &VectorSpec) -> Result<ObservationLayout, LearnerError> {
+    fn checked_layout(
+        _: &SacConfig,
+        _: &PolicyConfig,
+        spec: &VectorSpec,
+    ) -> Result<ObservationLayout, LearnerError> {
         Self::layout(spec)
     }
 
@@ -131,7 +135,7 @@ impl OffPolicyAlgorithm for SacAgent {
         Ok(chosen)
     }
 
-    fn observed(sac: &mut Sac, batch: &Batch) -> Result<(), LearnerError> {
+    fn after_observe(sac: &mut Sac, batch: &Batch) -> Result<(), LearnerError> {
         sac.observe_statistics(batch)
     }
 

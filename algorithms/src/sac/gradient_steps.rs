@@ -10,9 +10,10 @@ use super::minibatch::Minibatch;
 use super::squashed::{Sample, sample};
 use super::temperature::of_rows;
 use crate::LearnerError;
+use crate::engine::backward::SplitPoint;
 use crate::engine::gradient::ShardGradient;
 use crate::engine::off_policy::{OffPolicy, ShardRows};
-use crate::engine::training::{StepSize, Training};
+use crate::engine::training::{OptimizerStepOptions, Training};
 use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, RowTasks, standard_normal};
 
@@ -84,12 +85,16 @@ impl Sac {
                 let loss = losses[0].clone() + losses[1].clone();
                 let means = values.map(|values| values.mean().mul_scalar(weight));
                 let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
-                let gradient =
-                    self.agent.critics.gradient(&loss, terms, Tensor::cat(means.to_vec(), 0), None);
+                let gradient = self.agent.critics.gradient(
+                    &loss,
+                    terms,
+                    Tensor::cat(means.to_vec(), 0),
+                    SplitPoint::default(),
+                );
                 ShardGradient { gradient, offsets: vec![0, 1] }
             })?;
-        let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
-        let step = self.agent.critics.apply(gradient, size);
+        let options = OptimizerStepOptions { learning_rate: self.config.q_lr, max_grad_norm: None };
+        let step = self.agent.critics.apply(gradient, options);
         let result = step.and_then(|step| self.agent.critics.read_one(step));
         let result = result.map_err(|error| {
             let targets = targets.into_iter().flat_map(|targets| to_host(targets).unwrap_or_default());
@@ -138,11 +143,11 @@ impl Sac {
                 let loss = (alphas * log_probs.clone() - first.min_pair(second)).mean();
                 let loss = loss.mul_scalar(minibatches[index].draws.len() as f32 / draws.len() as f32);
                 let terms = vec![(ACTOR_TERMS[0], loss.clone())];
-                let gradient = self.agent.actor.gradient(&loss, terms, log_probs, None);
+                let gradient = self.agent.actor.gradient(&loss, terms, log_probs, SplitPoint::default());
                 ShardGradient { gradient, offsets: shard.rows.clone() }
             })?;
-        let size = StepSize { learning_rate: self.config.policy_lr, max_grad_norm: None };
-        let step = self.agent.actor.apply(gradient, size);
+        let options = OptimizerStepOptions { learning_rate: self.config.policy_lr, max_grad_norm: None };
+        let step = self.agent.actor.apply(gradient, options);
         let result = step.and_then(|step| self.agent.actor.read_one(step));
         let result = result.map_err(|error| {
             self.diagnose(&self.agent.actor, self.config.policy_lr, error, minibatches, Vec::new())
@@ -170,9 +175,9 @@ impl Sac {
         let excess = Tensor::from_data(TensorData::new(excess, shape), device);
         let rows = RowTasks::new(tasks.into_iter(), &self.off_policy.spec.tasks, device);
         let loss = self.agent.temperature.network.loss(excess, &rows);
-        let size = StepSize { learning_rate: self.config.q_lr, max_grad_norm: None };
+        let options = OptimizerStepOptions { learning_rate: self.config.q_lr, max_grad_norm: None };
         let terms = vec![("the loss of the temperature", loss.clone())];
-        let step = self.agent.temperature.step(&loss, terms, loss.clone(), size);
+        let step = self.agent.temperature.step(&loss, terms, loss.clone(), options);
         let result = step.and_then(|step| self.agent.temperature.read_one(step));
         let result = result.map_err(|error| {
             self.diagnose(&self.agent.temperature, self.config.q_lr, error, minibatches, Vec::new())

@@ -67,7 +67,7 @@ impl Sac {
         steps.retain(|row| !batch.autoreset[row.row]);
         let shards = cluster.split(&steps, |step| step.env, spec.num_envs()).into_iter();
         let shards: Vec<_> = shards.map(|rows| statistics.moments(rows.iter().map(observation))).collect();
-        let shards = cluster.gather_values(&shards)?;
+        let shards = cluster.all_gather_values(&shards)?;
         shards.iter().flatten().for_each(|moments| statistics.add(moments));
         statistics.check(&spec.tasks)?;
         self.agent.set_statistics(Some(statistics));

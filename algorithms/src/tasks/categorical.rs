@@ -4,13 +4,12 @@
 //! random number per row, in row order, and therefore does not depend on threads or devices.
 //!
 //! ```
-//! use algorithms::categorical::{argmax, log_softmax, sample};
+//! use algorithms::categorical::{log_softmax, sample};
 //! use rand::SeedableRng;
 //!
 //! let mut logits = [0.0, 9f32.ln()];
 //! log_softmax(&mut logits);
 //! assert!((logits[1].exp() - 0.9).abs() < 1e-6);
-//! assert_eq!(argmax(&logits), 1);
 //! let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
 //! assert!(sample(&logits, &mut rng) < 2);
 //! ```
@@ -48,21 +47,6 @@ pub fn sample(log_probs: &[f32], rng: &mut impl Rng) -> usize {
         .expect("at least one probability is positive")
 }
 
-/// Returns the index of the largest value, the first one if several are equal.
-///
-/// # Panics
-/// Panics on an empty slice.
-pub fn argmax(values: &[f32]) -> usize {
-    let mut best = 0;
-    for (index, value) in values.iter().enumerate() {
-        if *value > values[best] {
-            best = index;
-        }
-    }
-    assert!(!values.is_empty(), "an empty slice has no largest value");
-    best
-}
-
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
@@ -91,11 +75,5 @@ mod tests {
         for (count, expected) in [(counts[1], 20_000), (counts[3], 50_000), (counts[4], 30_000)] {
             assert!(i32::abs(count - expected) < 800, "{counts:?}");
         }
-    }
-
-    #[test]
-    fn argmax_takes_the_first_of_equals() {
-        assert_eq!(argmax(&[1.0, 3.0, 3.0, 2.0]), 1);
-        assert_eq!(argmax(&[-1.0]), 0);
     }
 }

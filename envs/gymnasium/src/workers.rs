@@ -376,6 +376,12 @@ impl Workers {
         self.end(index, reason)
     }
 
+    /// Ends a worker whose reply has the wrong format, and returns its fault.
+    pub(crate) fn end_after_bad_reply(&mut self, index: usize) -> Fault {
+        self.list[index].process.end_by(Instant::now());
+        self.end(index, "sent a bad reply".to_owned())
+    }
+
     fn end(&mut self, index: usize, reason: String) -> Fault {
         let running = self.running.as_ref().map_or(-1, |running| running.load(index));
         self.has_ended = true;

@@ -29,7 +29,7 @@ impl Arguments {
             return Err(MujocoError::UnknownArgument { task: &self.spec.id, name: name.to_owned(), known });
         };
         let (name, default) = &self.spec.arguments[index];
-        if let Some(expected) = fault(name, default, value) {
+        if let Some(expected) = violated_requirement(name, default, value) {
             let found = value.to_string();
             return Err(MujocoError::BadArgument { task: &self.spec.id, name, expected, found });
         }
@@ -76,17 +76,21 @@ impl Arguments {
         &self.values[index.expect("tasks use only arguments of their tables")]
     }
 
-    /// Returns a number, or 0 if the argument is of another kind.
+    /// Returns a number. Like [`flag`](Self::flag) and [`range`](Self::range), it is for arguments that have this kind
+    /// in the table of the task, and so in every value that the user may give.
     pub(crate) fn number(&self, name: &str) -> f64 {
-        if let Value::Number(number) = self.value(name) { *number } else { 0.0 }
+        let Value::Number(number) = self.value(name) else { unreachable!("{name} is not a number") };
+        *number
     }
 
     pub(crate) fn flag(&self, name: &str) -> bool {
-        *self.value(name) == Value::Flag(true)
+        let Value::Flag(flag) = self.value(name) else { unreachable!("{name} is not a flag") };
+        *flag
     }
 
     pub(crate) fn range(&self, name: &str) -> (f64, f64) {
-        if let Value::Range(low, high) = self.value(name) { (*low, *high) } else { (0.0, 0.0) }
+        let Value::Range(low, high) = self.value(name) else { unreachable!("{name} is not a range") };
+        (*low, *high)
     }
 
     /// Returns a string, or `None` if the argument is of another kind.
@@ -95,19 +99,20 @@ impl Arguments {
     }
 }
 
-/// Returns a description of the allowed values if a value is invalid.
-fn fault(name: &str, default: &Value, value: &Value) -> Option<&'static str> {
+/// Returns the requirement on values of an argument if a value violates it.
+fn violated_requirement(name: &str, default: &Value, value: &Value) -> Option<&'static str> {
     match (name, default, value) {
         ("frame_skip", _, Value::Number(number)) => {
             let good = number.fract() == 0.0 && (1.0..=1e6).contains(number);
             (!good).then_some("a positive integer of at most a million")
         }
-        ("main_body", _, Value::Number(number)) => {
-            let good = number.fract() == 0.0 && *number >= 0.0;
+        ("main_body", _, value) => {
+            let good = match value {
+                Value::Number(number) => number.fract() == 0.0 && *number >= 0.0,
+                value => matches!(value, Value::Text(_)),
+            };
             (!good).then_some("the index or the name of a body")
         }
-        ("main_body", _, Value::Text(_)) => None,
-        ("main_body", _, _) => Some("the index or the name of a body"),
         ("reset_noise_scale", _, Value::Number(number)) => {
             let good = number.is_finite() && *number >= 0.0;
             (!good).then_some("a number of 0 or more")
@@ -118,5 +123,16 @@ fn fault(name: &str, default: &Value, value: &Value) -> Option<&'static str> {
         (_, Value::Range(..), Value::Range(low, high)) if low <= high => None,
         (_, Value::Range(..), _) => Some("a lower and an upper limit"),
         (_, Value::Text(_), value) => (!matches!(value, Value::Text(_))).then_some("a path"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "healthy_z_range is not a number")]
+    fn an_argument_of_another_kind_is_not_read_as_0() {
+        Arguments::new(TaskSpec::find("Ant-v5").unwrap(), &[]).unwrap().number("healthy_z_range");
     }
 }

@@ -31,8 +31,8 @@ impl MujocoEnv {
     }
 
     /// Returns the info with this reward and these values.
-    fn report(&self, reward: f64, values: &[f64]) -> Info {
-        Info::new(self.task.rules().judge.names(), reward, values)
+    fn info_of(&self, reward: f64, values: &[f64]) -> Info {
+        Info::new(self.task.rules().reward_rule.names(), reward, values)
     }
 }
 
@@ -54,7 +54,7 @@ impl Env for MujocoEnv {
         let rules = self.task.rules();
         let (positions, velocities) = rules.start.draw(self.simulation.model(), &mut self.generator);
         self.simulation.start(&positions, &velocities);
-        self.info = self.report(0.0, &rules.judge.started(&self.simulation));
+        self.info = self.info_of(0.0, &rules.reward_rule.reset_values(&self.simulation));
         self.observe(observation);
     }
 
@@ -66,12 +66,12 @@ impl Env for MujocoEnv {
 
     fn advance(&mut self, action: Action<'_>, _scratch: &mut [u8]) -> Result<Step, EnvError> {
         let action = action.to_float_slice(self.task.action_space())?;
-        let judge = &self.task.rules().judge;
-        let before = judge.before(&self.simulation);
+        let reward_rule = &self.task.rules().reward_rule;
+        let before = reward_rule.tracked_values(&self.simulation);
         self.simulation.advance(action, self.task.frame_skip());
-        let judgement = judge.judge(&self.simulation, before, action);
-        self.info = self.report(judgement.reward, &judgement.values);
-        Ok(Step { terminated: judgement.terminated, ..Step::reward(judgement.reward as f32) })
+        let outcome = reward_rule.evaluate(&self.simulation, before, action);
+        self.info = self.info_of(outcome.reward, &outcome.values);
+        Ok(Step { terminated: outcome.terminated, ..Step::reward(outcome.reward as f32) })
     }
 
     fn info(&self) -> Info {
@@ -100,12 +100,12 @@ impl Env for MujocoEnv {
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
         let Snapshot { generator, state, reward, values } = snapshot::decode(snapshot)?;
-        if values.len() > self.task.rules().judge.names().len() {
+        if values.len() > self.task.rules().reward_rule.names().len() {
             return Err(EnvError::BadSnapshot(format!("it reports {} values", values.len())));
         }
         self.simulation.restore(&state)?;
         self.generator = generator;
-        self.info = self.report(reward, &values);
+        self.info = self.info_of(reward, &values);
         Ok(())
     }
 }

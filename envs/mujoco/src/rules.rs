@@ -11,7 +11,7 @@ use crate::simulation::{Field, Simulation};
 pub(crate) struct Rules {
     pub(crate) start: Start,
     pub(crate) observation: Vec<Part>,
-    pub(crate) judge: Box<dyn Judge>,
+    pub(crate) reward_rule: Box<dyn RewardRule>,
 }
 
 /// The distribution of initial states.
@@ -186,28 +186,29 @@ pub(crate) fn way(simulation: &Simulation, from: usize, to: usize) -> [f64; 3] {
 }
 
 /// The rules of a task for rewards and terminations.
-pub(crate) trait Judge: Send + Sync {
+pub(crate) trait RewardRule: Send + Sync {
     /// Returns Gymnasium's names of the values that are reported after a step, with those that are also reported after
     /// a reset first.
     fn names(&self) -> &'static [&'static str];
 
     /// Returns the values that are reported after a reset.
-    fn started(&self, _simulation: &Simulation) -> Vec<f64> {
+    fn reset_values(&self, _simulation: &Simulation) -> Vec<f64> {
         Vec::new()
     }
 
-    /// Returns the values of the state before a step that its judgement depends on, such as a point whose displacement
-    /// is rewarded.
-    fn before(&self, _simulation: &Simulation) -> [f64; 2] {
+    /// Returns the values of the current state that the rule needs again after the next step, such as a point whose
+    /// displacement is rewarded.
+    fn tracked_values(&self, _simulation: &Simulation) -> [f64; 2] {
         [0.0; 2]
     }
 
-    /// Judges the step that led to the current state. `before` is the result of [`before`](Self::before).
-    fn judge(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> Judgement;
+    /// Returns the outcome of the step that led to the current state. `before` are the
+    /// [`tracked_values`](Self::tracked_values) of the state before it.
+    fn evaluate(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> StepOutcome;
 }
 
-/// The result of a step.
-pub(crate) struct Judgement {
+/// The outcome of a step.
+pub(crate) struct StepOutcome {
     pub(crate) reward: f64,
     pub(crate) terminated: bool,
     pub(crate) values: Vec<f64>,

@@ -69,7 +69,7 @@ impl Task {
     /// Returns the names of the values that [`Info`](crate::Info) has after a step. After a reset it has only the first
     /// few of them.
     pub fn info_names(&self) -> &'static [&'static str] {
-        self.rules().judge.names()
+        self.rules().reward_rule.names()
     }
 
     pub(crate) fn model(&self) -> &Arc<Model> {

@@ -9,8 +9,7 @@ use rl_env::{Actions, AutoresetMode, Batch, Space};
 use super::{config, learner, rainbow, restored, step, variants, vectors};
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{HeadKind, PolicyConfig, load_weights, weights};
-use crate::tasks::categorical::argmax;
-use crate::testing::{RandomEnvs, assert_legal, spec, spec_of_choices};
+use crate::testing::{RandomEnvs, argmax, assert_legal, spec, spec_of_choices};
 use crate::{Learner, SpecError};
 
 #[test]

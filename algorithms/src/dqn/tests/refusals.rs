@@ -8,7 +8,7 @@ use crate::cluster::Cluster;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, weights};
 use crate::testing::{RandomEnvs, spec};
-use crate::{Learner, LearnerError, ReplayError, ReplayStorage};
+use crate::{Learner, LearnerError, Placement, ReplayError, ReplayStorage};
 
 #[test]
 fn non_finite_values_are_reported_and_never_reach_the_weights() {
@@ -53,8 +53,8 @@ fn a_replay_buffer_larger_than_memory_is_an_error() {
     let config = DqnConfig { buffer_size: 1_000_000_000, ..DqnConfig::default() };
     let size = Dqn::replay_size(&config, &images, &Cluster::default()).unwrap();
     assert!(size.total_bytes() > 7_000_000_000_000);
-    let memory = ReplayStorage::Memory { available: 1 << 30 };
-    let (cluster, device) = (Cluster::default(), Device::flex());
-    let refused = Dqn::in_cluster(config, PolicyConfig::default(), images, cluster, memory, &device, 7).err();
+    let storage = ReplayStorage::Memory { available: 1 << 30 };
+    let (placement, device) = (Placement { storage, ..Placement::default() }, Device::flex());
+    let refused = Dqn::in_cluster(config, PolicyConfig::default(), images, placement, &device, 7).err();
     assert!(matches!(refused, Some(LearnerError::Replay(ReplayError::TooLarge { .. }))));
 }

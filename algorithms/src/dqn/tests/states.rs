@@ -5,11 +5,10 @@ use rayon::ThreadPoolBuilder;
 use rl_env::{AutoresetMode, Space};
 
 use super::{config, learner, rainbow, restored, state_without_replay, step, train, variants, vectors};
-use crate::cluster::Cluster;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, weights};
 use crate::testing::{RandomEnvs, images_and_floats, spec, spec_of_masks};
-use crate::{Learner, LearnerError, ReplayStorage, VectorSpec, check_learner};
+use crate::{Learner, LearnerError, Placement, VectorSpec, check_learner};
 
 /// Checks that a learner follows the rules. An update can be stopped if at least eight gradient steps are due.
 fn check(config: &DqnConfig, policy: &PolicyConfig, spec: &VectorSpec) {
@@ -49,14 +48,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 
 /// Returns the learner with other settings.
 fn continued(dqn: &Dqn, config: DqnConfig, policy: PolicyConfig) -> Result<Dqn, LearnerError> {
-    Dqn::from_state_with(
-        &dqn.state().unwrap(),
-        config,
-        policy,
-        Cluster::default(),
-        ReplayStorage::UNLIMITED,
-        &Device::flex(),
-    )
+    Dqn::from_state_with(&dqn.state().unwrap(), config, policy, Placement::default(), &Device::flex())
 }
 
 #[test]

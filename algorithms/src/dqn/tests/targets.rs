@@ -14,8 +14,7 @@ use crate::dqn::minibatch::Minibatch;
 use crate::dqn::minibatch::StepNoise;
 use crate::dqn::{Dqn, DqnConfig};
 use crate::networks::{PolicyConfig, QNetwork, weights};
-use crate::tasks::categorical::argmax;
-use crate::testing::{RandomEnvs, all_actions, spec, spec_of_choices, spec_of_masks};
+use crate::testing::{RandomEnvs, all_actions, argmax, spec, spec_of_choices, spec_of_masks};
 
 fn minibatch(dqn: &Dqn, count: usize) -> Minibatch {
     let draws = dqn.off_policy.replay.draw(count, 1.0, &mut ChaCha8Rng::seed_from_u64(1));

@@ -60,9 +60,9 @@ fn update(learner: &mut Overlapped<Ppo>) -> Vec<PpoMetrics> {
     let mut metrics = Vec::new();
     while learner.is_ready() {
         match learner.update_unless(&|| false).unwrap() {
-            Turn::Ended(of_update) => metrics.push(of_update),
-            Turn::First => {}
-            Turn::Stopped => panic!("nothing stops it"),
+            UpdateOutcome::Completed(of_update) => metrics.push(of_update),
+            UpdateOutcome::Started => {}
+            UpdateOutcome::Stopped => panic!("nothing stops it"),
         }
     }
     metrics
@@ -209,12 +209,12 @@ fn waiting_for_an_update_can_be_stopped() {
     };
     let (mut learner, mut envs) = (Overlapped::new(learner(), learner()), RandomEnvs::new(spec.clone()));
     envs.act_until_ready(&mut learner, 1.0);
-    assert_eq!(learner.update_unless(&|| true), Ok(Turn::First), "nothing to wait for");
+    assert_eq!(learner.update_unless(&|| true), Ok(UpdateOutcome::Started), "nothing to wait for");
     envs.act_until_ready(&mut learner, 1.0);
-    assert_eq!(learner.update_unless(&|| true), Ok(Turn::Stopped));
+    assert_eq!(learner.update_unless(&|| true), Ok(UpdateOutcome::Stopped));
     assert!(learner.is_ready());
     assert_eq!(learner.updates(), 0);
-    assert_eq!(learner.update_unless(&|| false), Ok(Turn::Ended(())));
+    assert_eq!(learner.update_unless(&|| false), Ok(UpdateOutcome::Completed(())));
     assert_eq!(learner.updates(), 1);
 }
 
@@ -229,6 +229,22 @@ fn the_actor_restored_from_a_state_has_the_weights_that_act() {
     let log_probs = |ppo: &Ppo| ppo.policy(&spec).unwrap().log_probs(&envs.batch).unwrap();
     assert_eq!(log_probs(&actor), log_probs(learner.actor()));
     assert_eq!(actor.torch_weights().unwrap(), learner.torch_weights().unwrap());
+}
+
+#[test]
+fn weights_of_another_learner_are_refused_once_an_update_has_begun() {
+    let (policy, spec) = cases().remove(0);
+    let other = Ppo::new(config(), policy.clone(), spec.clone(), &Device::flex(), 8).unwrap();
+    let source = TrainedNetwork { description: other.description(), weights: other.torch_weights().unwrap() };
+    let (mut learner, mut envs) = (overlapped(&policy, &spec), RandomEnvs::new(spec));
+    learner.start_from(&source).unwrap();
+    assert_eq!(learner.torch_weights().unwrap(), source.weights);
+    envs.act_until_ready(&mut learner, 1.0);
+    assert_eq!(learner.update_unless(&|| false), Ok(UpdateOutcome::Started));
+    let before = learner.state().unwrap();
+    let error = learner.start_from(&source).unwrap_err();
+    assert!(matches!(error, TransferError::Learner(LearnerError::OutOfOrder(_))), "{error:?}");
+    assert!(learner.state().unwrap() == before);
 }
 
 #[test]
@@ -262,7 +278,7 @@ fn the_error_of_an_update_is_returned_by_all_later_calls() {
     };
     let (mut learner, mut envs) = (Overlapped::new(infinite(), infinite()), RandomEnvs::new(spec.clone()));
     envs.act_until_ready(&mut learner, 1.0);
-    assert_eq!(learner.update_unless(&|| false), Ok(Turn::First));
+    assert_eq!(learner.update_unless(&|| false), Ok(UpdateOutcome::Started));
     envs.act_until_ready(&mut learner, 1.0);
     let error = learner.update_unless(&|| false).unwrap_err();
     assert!(matches!(error, LearnerError::Diverged(_)));

@@ -293,7 +293,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
             self.end_step_of(env, outcome);
         }
         if is_shared {
-            let steps = cluster.gather_values(&own_steps)?.into_iter().flatten().enumerate();
+            let steps = cluster.all_gather_values(&own_steps)?.into_iter().flatten().enumerate();
             for (env, step) in steps.filter(|(env, _)| !own.contains(env)) {
                 let outcome = step.begin(&mut self.histories[env]);
                 self.end_step_of(env, outcome);

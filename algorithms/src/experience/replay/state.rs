@@ -62,10 +62,10 @@ impl<E: ActionElement> ReplayBuffer<E> {
             }
             for start in (0..used).step_by(PIECE) {
                 let piece = own.map(|own| own[start..used.min(start + PIECE)].to_vec());
-                cluster.gather(piece.unwrap_or_default())?.iter().for_each(|piece| write(piece));
+                cluster.all_gather(piece.unwrap_or_default())?.iter().for_each(|piece| write(piece));
             }
         }
-        result.map_err(|error| LearnerError::Unwritten(error.to_string()))
+        result.map_err(|error| LearnerError::StateNotWritten(error.to_string()))
     }
 
     /// Returns the number of bytes of the slots of an environment that were written to.

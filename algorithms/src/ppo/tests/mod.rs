@@ -99,7 +99,7 @@ fn several_choices_are_learned_from() {
         assert_legal(&spec, actions.as_actions());
         let log_probs = policy.log_probs(&envs.batch).unwrap();
         assert_eq!(log_probs.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7, 5, 5]);
-        let best = crate::tasks::categorical::argmax(&log_probs[0]) as i32;
+        let best = crate::testing::argmax(&log_probs[0]) as i32;
         assert_eq!((log_probs[0].iter().map(|value| value.exp()).sum::<f32>() * 1e5).round(), 1e5);
         assert_eq!(actions.discrete().unwrap()[0], best);
         // The probabilities of the actions are the same as when they were chosen.

@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::networks::{Deviation, PolicyConfig, weights};
 use crate::sac::{Sac, SacConfig};
 use crate::testing::{RandomEnvs, spec, spec_of_numbers};
-use crate::{Learner, LearnerError, ReplayError, ReplayStorage, ValueScale, VectorSpec};
+use crate::{Learner, LearnerError, Placement, ReplayError, ReplayStorage, ValueScale, VectorSpec};
 
 fn vectors() -> VectorSpec {
     numbers(AutoresetMode::NextStep)
@@ -98,8 +98,8 @@ fn a_replay_buffer_larger_than_memory_is_an_error() {
     let size = Sac::replay_size(&config, &vectors(), &Cluster::default()).unwrap();
     // An observation of three numbers, and an action of up to three.
     assert!(size.total_bytes() > 1_000_000_000 * (3 + 3) * 4);
-    let memory = ReplayStorage::Memory { available: 1 << 30 };
-    let (cluster, device) = (Cluster::default(), Device::flex());
-    let refused = Sac::in_cluster(config, small(), vectors(), cluster, memory, &device, 7).err();
+    let storage = ReplayStorage::Memory { available: 1 << 30 };
+    let (placement, device) = (Placement { storage, ..Placement::default() }, Device::flex());
+    let refused = Sac::in_cluster(config, small(), vectors(), placement, &device, 7).err();
     assert!(matches!(refused, Some(LearnerError::Replay(ReplayError::TooLarge { .. }))));
 }

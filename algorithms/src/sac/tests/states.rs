@@ -5,13 +5,12 @@ use rayon::ThreadPoolBuilder;
 use rl_env::AutoresetMode;
 
 use super::{config, learner, numbers, small, step, variants};
-use crate::cluster::Cluster;
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{PolicyConfig, TrainedNetwork};
 use crate::ppo::{Ppo, PpoConfig};
 use crate::sac::{Sac, SacConfig};
 use crate::testing::RandomEnvs;
-use crate::{Learner, LearnerError, ReplayStorage, VectorSpec, check_learner};
+use crate::{Learner, LearnerError, Placement, VectorSpec, check_learner};
 
 const MODES: [AutoresetMode; 2] = [AutoresetMode::NextStep, AutoresetMode::SameStep];
 
@@ -127,14 +126,7 @@ fn settings_that_shape_the_state_are_fixed() {
     }
     let state = sac.state().unwrap();
     let continued = |config: SacConfig, policy| {
-        Sac::from_state_with(
-            &state,
-            config,
-            policy,
-            Cluster::default(),
-            ReplayStorage::UNLIMITED,
-            &Device::flex(),
-        )
+        Sac::from_state_with(&state, config, policy, Placement::default(), &Device::flex())
     };
     let other = SacConfig { buffer_size: 121, ..config() };
     assert!(

@@ -10,18 +10,18 @@ use crate::workers::Fault;
 
 impl WorkerVectorEnv {
     /// Notes a fault during a call, and returns the error to report.
-    pub(super) fn fail(&mut self, fault: Fault) -> VectorError {
+    pub(super) fn record_fault(&mut self, fault: Fault) -> VectorError {
         let is_fatal = matches!(fault, Fault::Ended { .. });
-        let error = self.error_of(fault);
+        let error = self.to_vector_error(fault);
         self.phase = if is_fatal { VectorPhase::Broken(error.clone()) } else { VectorPhase::Failed };
         error
     }
 
     /// Returns the error to report for a fault.
-    pub(super) fn error_of(&self, fault: Fault) -> VectorError {
+    pub(super) fn to_vector_error(&self, fault: Fault) -> VectorError {
         match fault {
             Fault::Interrupted => VectorError::Interrupted,
-            Fault::Env { fault, output } => self.env_error(fault.env, &explained(&fault), &output),
+            Fault::Env { fault, output } => self.env_error(fault.env, &describe(&fault), &output),
             Fault::Ended { env, reason, output } => {
                 self.env_error(env, &format!("its worker process {reason}"), &output)
             }
@@ -43,7 +43,7 @@ impl WorkerVectorEnv {
 }
 
 /// Describes an error of an environment.
-fn explained(fault: &EnvFault) -> String {
+fn describe(fault: &EnvFault) -> String {
     let EnvFault { stage, step, error, traceback, .. } = fault;
     let place = match stage.as_str() {
         "step" => format!("step {step} of the episode failed: "),
@@ -66,8 +66,8 @@ mod tests {
             error: "ValueError: no".to_owned(),
             traceback: Some("Traceback".to_owned()),
         };
-        assert_eq!(explained(&fault), "step 7 of the episode failed: ValueError: no\nTraceback");
+        assert_eq!(describe(&fault), "step 7 of the episode failed: ValueError: no\nTraceback");
         let fault = EnvFault { stage: "reset".to_owned(), traceback: None, ..fault };
-        assert_eq!(explained(&fault), "reset failed: ValueError: no");
+        assert_eq!(describe(&fault), "reset failed: ValueError: no");
     }
 }

@@ -34,7 +34,7 @@ impl WorkerVectorEnv {
         });
         let failure = waited.err().or_else(|| workers.take_failure());
         if let Some(fault) = failure {
-            return Err(self.fail(fault));
+            return Err(self.record_fault(fault));
         }
         self.take_batch();
         if let Err(error) = self.report() {

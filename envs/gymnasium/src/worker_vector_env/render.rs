@@ -52,7 +52,7 @@ impl WorkerVectorEnv {
         self.check_idle(env)?;
         let mut workers = self.lock();
         let worker = workers.worker_of(env);
-        let frame = workers.ask(worker, &Render { env }, &[]).map_err(|fault| self.error_of(fault))?;
+        let frame = workers.ask(worker, &Render { env }, &[]).map_err(|fault| self.to_vector_error(fault))?;
         let bad = |_| self.env_error(env, "its worker sent a frame without a size", "");
         let Size { height, width } = frame.value().map_err(bad)?;
         Ok(RgbFrame { height, width, pixels: frame.bytes })
@@ -65,7 +65,8 @@ impl WorkerVectorEnv {
         self.check_idle(env)?;
         let mut workers = self.lock();
         let worker = workers.worker_of(env);
-        let reply = workers.ask(worker, &RenderFps { env }, &[]).map_err(|fault| self.error_of(fault))?;
+        let reply =
+            workers.ask(worker, &RenderFps { env }, &[]).map_err(|fault| self.to_vector_error(fault))?;
         let bad = |_| self.env_error(env, "its worker sent a bad reply", "");
         let Rate { fps } = reply.value().map_err(bad)?;
         Ok(fps)

@@ -13,8 +13,8 @@ impl WorkerVectorEnv {
     /// that a batch holds all environments.
     pub fn reset_masked(&mut self, mask: &[bool], seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
         VectorError::check_len("entries of the reset mask", mask.len(), self.envs.len())?;
-        let selected = mask.iter().filter(|&&selected| selected).count();
-        if selected < mask.len() {
+        let num_selected = mask.iter().filter(|&&is_selected| is_selected).count();
+        if num_selected < mask.len() {
             self.phase.check_ready("the first reset must include all environments")?;
             if !self.is_ordered() {
                 return Err(VectorError::OutOfOrder(
@@ -22,23 +22,23 @@ impl WorkerVectorEnv {
                 ));
             }
         }
-        self.reset_selected(|env| mask[env], selected, seeds)
+        self.reset_selected(|env| mask[env], num_selected, seeds)
     }
 
     pub(super) fn reset_selected(
         &mut self,
-        selects: impl Fn(usize) -> bool,
-        selected: usize,
+        is_selected: impl Fn(usize) -> bool,
+        num_selected: usize,
         seeds: ResetSeeds<'_>,
     ) -> Result<&Batch, VectorError> {
         if let ResetSeeds::Each(seeds) = seeds {
-            VectorError::check_len("seeds", seeds.len(), selected)?;
+            VectorError::check_len("seeds", seeds.len(), num_selected)?;
         }
         self.check_not_stepping("reset was called between send and recv")?;
         self.discard_from(0)?;
         let mut position = 0;
         self.start_round(|env| {
-            if !selects(env) {
+            if !is_selected(env) {
                 return Command::Report;
             }
             position += 1;
@@ -61,9 +61,9 @@ impl WorkerVectorEnv {
     }
 
     /// Waits until nothing is in flight.
-    fn wait_for_all(&mut self) -> Result<(), VectorError> {
+    pub(super) fn wait_for_all(&mut self) -> Result<(), VectorError> {
         let waited = self.workers_mut().wait_for_all();
-        waited.map_err(|fault| self.fail(fault))
+        waited.map_err(|fault| self.record_fault(fault))
     }
 
     /// Sends a command to every environment. Nothing may be in flight.
@@ -76,7 +76,7 @@ impl WorkerVectorEnv {
         for env in 0..self.envs.len() {
             self.command(env, command_of(env));
         }
-        // Every environment has been sent to.
+        // All environments now have a command, so `recv` may follow.
         self.phase = VectorPhase::Ready;
         self.start()
     }

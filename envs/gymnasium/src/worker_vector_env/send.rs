@@ -113,7 +113,7 @@ impl WorkerVectorEnv {
         self.num_in_flight += self.targets.len();
         let workers = self.workers.get_mut().unwrap_or_else(PoisonError::into_inner);
         let started = workers.perform(&self.targets);
-        started.map_err(|fault| self.fail(fault))
+        started.map_err(|fault| self.record_fault(fault))
     }
 }
 

@@ -3,34 +3,39 @@
 use std::mem;
 use std::ops::Range;
 
-use rl_env::{AutoresetMode, Batch, EnvError, VectorError, snapshot};
+use rl_env::snapshot::{self, SavedEnv, SavedEnvs};
+use rl_env::{Batch, EnvError, VectorError};
 use serde::{Deserialize, Serialize};
 
 use super::WorkerVectorEnv;
 use crate::board::Command;
 use crate::workers::{Fault, Workers};
 
-/// The version of the format. Changing any type here or the state in worker.py requires a new one.
-const VERSION: u32 = 1;
-
-/// The state of a vector environment between two steps.
-#[derive(Serialize, Deserialize)]
-struct VectorState {
-    version: u32,
-    mode: AutoresetMode,
-    /// In the order of the results: the last batch received, then the results still to be received. If groups take
-    /// turns and all results have been received, the group whose turn is next comes first.
-    envs: Vec<SavedEnv>,
-}
-
 /// The state of one environment.
 #[derive(Serialize, Deserialize)]
-struct SavedEnv {
+struct WorkerEnvState {
     env_id: usize,
     task: String,
     seed: Option<u64>,
     /// The environment, its episode and its last result, pickled.
     state: Vec<u8>,
+}
+
+impl SavedEnv for WorkerEnvState {
+    /// Changing the state in worker.py requires a new one too.
+    const VERSION: u32 = 1;
+
+    fn env_id(&self) -> usize {
+        self.env_id
+    }
+
+    fn set_env_id(&mut self, env_id: usize) {
+        self.env_id = env_id;
+    }
+
+    fn task(&self) -> &str {
+        &self.task
+    }
 }
 
 /// The request for the states of a worker's environments.
@@ -62,18 +67,18 @@ impl WorkerVectorEnv {
             return Err(VectorError::OutOfOrder("snapshot was called between send and recv"));
         }
         let mut workers = self.lock();
-        workers.wait_for_all().map_err(|fault| self.error_of(fault))?;
+        workers.wait_for_all().map_err(|fault| self.to_vector_error(fault))?;
         if let Some(fault) = workers.failure() {
-            return Err(self.error_of(fault.clone()));
+            return Err(self.to_vector_error(fault.clone()));
         }
-        let mut states = states_of(&mut workers).map_err(|fault| self.error_of(fault))?;
-        let envs = self.in_order_of_results(&workers).into_iter().map(|env| SavedEnv {
+        let mut states = states_of(&mut workers).map_err(|fault| self.to_vector_error(fault))?;
+        let envs = self.in_order_of_results(&workers).into_iter().map(|env| WorkerEnvState {
             env_id: env,
             task: self.task_of(env).to_owned(),
             seed: self.envs[env].seed,
             state: mem::take(&mut states[env]),
         });
-        Ok(snapshot::encode(&VectorState { version: VERSION, mode: self.mode, envs: envs.collect() }))
+        Ok(SavedEnvs::new(self.mode, envs.collect()).encode())
     }
 
     /// Returns all environments: those of the last batch, then those whose results have not been received. If all have
@@ -91,7 +96,9 @@ impl WorkerVectorEnv {
 
     pub(super) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
         self.phase.check_usable()?;
-        let mut saved = self.decode(snapshot)?;
+        let mut saved = SavedEnvs::<WorkerEnvState>::decode(snapshot, self.mode)?;
+        let tasks: Vec<&str> = (0..self.envs.len()).map(|env| self.task_of(env)).collect();
+        saved.check_envs(&tasks, self.is_ordered())?;
         self.check_not_stepping("restore was called between send and recv")?;
         self.load_states(&mut saved)?;
         let order: Vec<usize> = saved.envs.iter().map(|env| env.env_id).collect();
@@ -100,14 +107,13 @@ impl WorkerVectorEnv {
             self.envs[env.env_id].seed = env.seed;
         }
         self.start_round(|_| Command::Restore)?;
-        let waited = self.workers_mut().wait_for_all();
-        waited.map_err(|fault| self.fail(fault))?;
+        self.wait_for_all()?;
         self.workers_mut().reorder(order.into_iter());
         self.receive()
     }
 
     /// Makes the workers read the states. On an error no environment changes.
-    fn load_states(&mut self, saved: &mut VectorState) -> Result<(), VectorError> {
+    fn load_states(&mut self, saved: &mut SavedEnvs<WorkerEnvState>) -> Result<(), VectorError> {
         let mut states = vec![Vec::new(); self.envs.len()];
         for env in &mut saved.envs {
             states[env.env_id] = mem::take(&mut env.state);
@@ -121,7 +127,7 @@ impl WorkerVectorEnv {
             if let Err(fault) = asked {
                 return Err(match fault {
                     Fault::Env { .. } => self.bad_state(fault),
-                    fault => self.fail(fault),
+                    fault => self.record_fault(fault),
                 });
             }
         }
@@ -130,115 +136,78 @@ impl WorkerVectorEnv {
 
     /// Returns the error of a state that Python cannot read.
     fn bad_state(&self, fault: Fault) -> VectorError {
-        match self.error_of(fault) {
+        match self.to_vector_error(fault) {
             VectorError::Env { env, error: EnvError::Failed(reason) } => {
                 VectorError::BadSnapshot(format!("environment {env}: {reason}"))
             }
             error => error,
         }
     }
-
-    /// Decodes a state and checks that it fits these environments.
-    fn decode(&self, bytes: &[u8]) -> Result<VectorState, VectorError> {
-        let bad = |reason: String| Err(VectorError::BadSnapshot(reason));
-        let state = VectorState::read(bytes)?;
-        if state.mode != self.mode {
-            return bad(format!("its autoreset mode is {:?}, but must be {:?}", state.mode, self.mode));
-        }
-        let mut ids: Vec<usize> = state.envs.iter().map(|env| env.env_id).collect();
-        if !self.is_ordered() {
-            ids.sort_unstable();
-        }
-        if !ids.into_iter().eq(0..self.envs.len()) {
-            let num_envs = self.envs.len();
-            return bad(format!(
-                "it must contain each of the {num_envs} environments once, in the order of the batches"
-            ));
-        }
-        for env in &state.envs {
-            let task = self.task_of(env.env_id);
-            if env.task != task {
-                let saved = &env.task;
-                return bad(format!(
-                    "the state of an environment of {saved} cannot be restored to one of {task}"
-                ));
-            }
-        }
-        Ok(state)
-    }
-}
-
-impl VectorState {
-    /// Reads a state of this format.
-    fn read(bytes: &[u8]) -> Result<Self, VectorError> {
-        snapshot::decode_version(bytes, VERSION, |state: &Self| state.version)
-    }
-
-    /// Returns the environments, which must be in order.
-    fn envs_in_order(self) -> Result<Vec<SavedEnv>, VectorError> {
-        if self.envs.iter().map(|env| env.env_id).eq(0..self.envs.len()) {
-            return Ok(self.envs);
-        }
-        Err(VectorError::BadSnapshot("its environments must be in order".to_owned()))
-    }
 }
 
 /// Joins snapshots of several vector environments, each of whose batches hold all environments, into the snapshot of a
 /// single vector environment with all their environments in this order.
 pub fn join_snapshots(parts: &[Vec<u8>]) -> Result<Vec<u8>, VectorError> {
-    let bad = |reason: &str| VectorError::BadSnapshot(reason.to_owned());
-    let states = parts.iter().map(|part| VectorState::read(part)).collect::<Result<Vec<_>, _>>()?;
-    let mode = states.first().ok_or_else(|| bad("none was given"))?.mode;
-    if states.iter().any(|state| state.mode != mode) {
-        return Err(bad("different autoreset modes cannot be joined"));
-    }
-    let mut envs = Vec::new();
-    for state in states {
-        let first = envs.len();
-        let renumbered = |env: SavedEnv| SavedEnv { env_id: first + env.env_id, ..env };
-        envs.extend(state.envs_in_order()?.into_iter().map(renumbered));
-    }
-    Ok(snapshot::encode(&VectorState { version: VERSION, mode, envs }))
+    snapshot::join_snapshots::<WorkerEnvState>(parts)
 }
 
 /// Returns the part of a snapshot that belongs to some environments, for a vector environment that has only these. The
 /// snapshot must come from a vector environment whose batches hold all environments.
 pub fn part_of_snapshot(snapshot: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
-    let state = VectorState::read(snapshot)?;
-    let (version, mode, all) = (state.version, state.mode, state.envs_in_order()?);
-    if all.len() < envs.end {
-        let reason = format!("it must contain at least {} environments", envs.end);
-        return Err(VectorError::BadSnapshot(reason));
-    }
-    let part = all.into_iter().skip(envs.start).take(envs.len());
-    let part = part.map(|env| SavedEnv { env_id: env.env_id - envs.start, ..env }).collect();
-    Ok(snapshot::encode(&VectorState { version, mode, envs: part }))
+    snapshot::part_of_snapshot::<WorkerEnvState>(snapshot, envs)
 }
 
 /// Returns the state of every environment, pickled.
 fn states_of(workers: &mut Workers) -> Result<Vec<Vec<u8>>, Fault> {
-    let count = workers.envs().len();
-    for index in 0..count {
+    let parts: Vec<Range<usize>> = workers.envs().collect();
+    for index in 0..parts.len() {
         workers.send_frame(index, &Snapshot {}, &[])?;
     }
     let mut states = Vec::new();
     let mut failed = None;
-    for index in 0..count {
+    for (index, part) in parts.into_iter().enumerate() {
         // All replies are read, so that none is left for the next call.
-        match workers.reply(index) {
-            Ok(frame) => {
-                let Sizes { sizes } = frame.value().unwrap_or(Sizes { sizes: Vec::new() });
-                let mut rest = frame.bytes.as_slice();
-                for size in sizes {
-                    let (state, others) = rest.split_at(size.min(rest.len()));
-                    states.push(state.to_vec());
-                    rest = others;
-                }
-            }
+        match states_of_worker(workers, index, part.len()) {
+            Ok(of_worker) => states.extend(of_worker),
             Err(fault) => {
                 failed.get_or_insert(fault);
             }
         }
     }
     failed.map_or(Ok(states), Err)
+}
+
+/// Reads the reply of a worker with `num_envs` environments: their states.
+fn states_of_worker(workers: &mut Workers, index: usize, num_envs: usize) -> Result<Vec<Vec<u8>>, Fault> {
+    let reply = workers.reply(index)?;
+    let sizes = reply.value().map_or_else(|_| Vec::new(), |Sizes { sizes }| sizes);
+    if sizes.len() != num_envs {
+        return Err(workers.end_after_bad_reply(index));
+    }
+    split_states(&sizes, &reply.bytes).ok_or_else(|| workers.end_after_bad_reply(index))
+}
+
+/// Splits bytes into states of these sizes. Returns nothing unless the bytes are exactly these states.
+fn split_states(sizes: &[usize], bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut rest = bytes;
+    let mut states = Vec::new();
+    for &size in sizes {
+        let (state, others) = rest.split_at_checked(size)?;
+        states.push(state.to_vec());
+        rest = others;
+    }
+    rest.is_empty().then_some(states)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_split_only_if_their_sizes_add_up() {
+        assert_eq!(split_states(&[1, 0, 2], b"abc"), Some(vec![b"a".to_vec(), Vec::new(), b"bc".to_vec()]));
+        for sizes in [&[1, 3][..], &[1, 1], &[], &[usize::MAX, 3]] {
+            assert_eq!(split_states(sizes, b"abc"), None, "{sizes:?}");
+        }
+    }
 }

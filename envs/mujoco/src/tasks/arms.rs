@@ -4,7 +4,7 @@ use crate::arguments::Arguments;
 use crate::arithmetic::{action_cost, norm};
 use crate::error::MujocoError;
 use crate::model::{Model, Sizes};
-use crate::rules::{Judge, Judgement, Map, Part, Rules, Start, way};
+use crate::rules::{Map, Part, RewardRule, Rules, Start, StepOutcome, way};
 use crate::simulation::{Field, Simulation};
 
 /// Penalizes distances between bodies, and the controls.
@@ -50,7 +50,7 @@ pub(crate) fn reacher(arguments: &Arguments, model: &Model) -> Result<Rules, Muj
             Part::start(Field::Velocities, 2),
             Part::Way { from: way.from, to: way.to, axes: if arguments.spec().is_v4() { 3 } else { 2 } },
         ],
-        judge: Box::new(Arm::new(arguments, &["reward_dist", "reward_ctrl"], ways)),
+        reward_rule: Box::new(Arm::new(arguments, &["reward_dist", "reward_ctrl"], ways)),
     })
 }
 
@@ -71,27 +71,27 @@ pub(crate) fn pusher(arguments: &Arguments, model: &Model) -> Result<Rules, Mujo
             Part::body(object),
             Part::body(goal),
         ],
-        judge: Box::new(Arm::new(arguments, &["reward_dist", "reward_ctrl", "reward_near"], ways)),
+        reward_rule: Box::new(Arm::new(arguments, &["reward_dist", "reward_ctrl", "reward_near"], ways)),
     })
 }
 
-impl Judge for Arm {
+impl RewardRule for Arm {
     fn names(&self) -> &'static [&'static str] {
         self.names
     }
 
-    fn before(&self, simulation: &Simulation) -> [f64; 2] {
+    fn tracked_values(&self, simulation: &Simulation) -> [f64; 2] {
         let mut distances = self.distances(simulation);
         [(); 2].map(|()| distances.next().unwrap_or_default())
     }
 
-    fn judge(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> Judgement {
+    fn evaluate(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> StepOutcome {
         let mut values: Vec<f64> = if self.looks_back {
             before[..self.ways.len()].to_vec()
         } else {
             self.distances(simulation).collect()
         };
         values.insert(1, f64::from(-action_cost(action) * self.control_weight as f32));
-        Judgement { reward: values.iter().sum(), terminated: false, values }
+        StepOutcome { reward: values.iter().sum(), terminated: false, values }
     }
 }

@@ -5,7 +5,7 @@ use crate::arguments::Arguments;
 use crate::arithmetic::sum_of_squares;
 use crate::error::MujocoError;
 use crate::model::{Model, Sizes};
-use crate::rules::{Judge, Judgement, Map, Part, Rules, Start};
+use crate::rules::{Map, Part, RewardRule, Rules, Start, StepOutcome};
 use crate::simulation::{Field, Simulation};
 
 const SIZES: Sizes = Sizes { positions: 3, velocities: 6, bodies: 1, controls: 1, sites: 0, tendons: 0 };
@@ -71,7 +71,7 @@ pub(crate) fn humanoid(arguments: &Arguments, model: &Model) -> Result<Rules, Mu
         ..Runner::new(arguments, model, (NAMES, 7), NAMES_V4)
     };
     let observation = observation(arguments);
-    Ok(Rules { start: Start::uniform(arguments), observation, judge: Box::new(runner) })
+    Ok(Rules { start: Start::uniform(arguments), observation, reward_rule: Box::new(runner) })
 }
 
 /// Rewards height; penalizes controls and impacts.
@@ -95,10 +95,10 @@ pub(crate) fn humanoid_standup(arguments: &Arguments, model: &Model) -> Result<R
         impact_range: arguments.range("impact_cost_range"),
     };
     let observation = observation(arguments);
-    Ok(Rules { start: Start::uniform(arguments), observation, judge: Box::new(standup) })
+    Ok(Rules { start: Start::uniform(arguments), observation, reward_rule: Box::new(standup) })
 }
 
-impl Judge for Standup {
+impl RewardRule for Standup {
     fn names(&self) -> &'static [&'static str] {
         if self.is_v4 {
             return &["reward_linup", "reward_quadctrl", "reward_impact"];
@@ -117,7 +117,7 @@ impl Judge for Standup {
         ]
     }
 
-    fn started(&self, simulation: &Simulation) -> Vec<f64> {
+    fn reset_values(&self, simulation: &Simulation) -> Vec<f64> {
         if self.is_v4 {
             return Vec::new();
         }
@@ -134,14 +134,14 @@ impl Judge for Standup {
         ]
     }
 
-    fn judge(&self, simulation: &Simulation, _before: [f64; 2], _action: &[f32]) -> Judgement {
+    fn evaluate(&self, simulation: &Simulation, _before: [f64; 2], _action: &[f32]) -> StepOutcome {
         let height = simulation.values(Field::Positions)[2] / self.timestep;
         let control = self.control_weight * sum_of_squares(simulation.values(Field::Controls));
         let (lowest, highest) = self.impact_range;
         let impact = self.impact_weight * sum_of_squares(simulation.values(Field::ContactForces));
         let impact = impact.clamp(lowest, highest);
-        let mut values = self.started(simulation);
+        let mut values = self.reset_values(simulation);
         values.extend([height, -control, -impact]);
-        Judgement { reward: height - control - impact + 1.0, terminated: false, values }
+        StepOutcome { reward: height - control - impact + 1.0, terminated: false, values }
     }
 }

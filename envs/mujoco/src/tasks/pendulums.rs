@@ -4,7 +4,7 @@ use crate::arguments::Arguments;
 use crate::arithmetic::square;
 use crate::error::MujocoError;
 use crate::model::{Model, Sizes};
-use crate::rules::{Judge, Judgement, Map, Part, Rules, Start};
+use crate::rules::{Map, Part, RewardRule, Rules, Start, StepOutcome};
 use crate::simulation::{Field, Simulation};
 
 /// Rewards each step with 1 until the pole falls.
@@ -18,22 +18,22 @@ pub(crate) fn inverted_pendulum(arguments: &Arguments, model: &Model) -> Result<
     Ok(Rules {
         start: Start::uniform(arguments),
         observation: vec![Part::rest(Field::Positions, 0), Part::rest(Field::Velocities, 0)],
-        judge: Box::new(Pendulum { is_v4: arguments.spec().is_v4() }),
+        reward_rule: Box::new(Pendulum { is_v4: arguments.spec().is_v4() }),
     })
 }
 
-impl Judge for Pendulum {
+impl RewardRule for Pendulum {
     fn names(&self) -> &'static [&'static str] {
         if self.is_v4 { &[] } else { &["reward_survive"] }
     }
 
-    fn judge(&self, simulation: &Simulation, _before: [f64; 2], _action: &[f32]) -> Judgement {
+    fn evaluate(&self, simulation: &Simulation, _before: [f64; 2], _action: &[f32]) -> StepOutcome {
         let (positions, velocities) =
             (simulation.values(Field::Positions), simulation.values(Field::Velocities));
         let finite = positions.iter().chain(velocities).all(|value| value.is_finite());
         let terminated = !finite || positions[1].abs() > 0.2;
         let reward = f64::from(u8::from(self.is_v4 || !terminated));
-        Judgement { reward, terminated, values: if self.is_v4 { Vec::new() } else { vec![reward] } }
+        StepOutcome { reward, terminated, values: if self.is_v4 { Vec::new() } else { vec![reward] } }
     }
 }
 
@@ -58,23 +58,23 @@ pub(crate) fn inverted_double_pendulum(arguments: &Arguments, model: &Model) -> 
             Part::rest(Field::Velocities, 0).mapped(LIMITS),
             Part::start(Field::ConstraintForces, forces).mapped(LIMITS),
         ],
-        judge: Box::new(DoublePendulum { healthy_reward: arguments.number("healthy_reward"), is_v4 }),
+        reward_rule: Box::new(DoublePendulum { healthy_reward: arguments.number("healthy_reward"), is_v4 }),
     })
 }
 
-impl Judge for DoublePendulum {
+impl RewardRule for DoublePendulum {
     fn names(&self) -> &'static [&'static str] {
         if self.is_v4 { &[] } else { &["reward_survive", "distance_penalty", "velocity_penalty"] }
     }
 
-    fn judge(&self, simulation: &Simulation, _before: [f64; 2], _action: &[f32]) -> Judgement {
+    fn evaluate(&self, simulation: &Simulation, _before: [f64; 2], _action: &[f32]) -> StepOutcome {
         let [x, _, height]: [f64; 3] = simulation.values(Field::SitePositions).as_chunks().0[0];
         let velocities = simulation.values(Field::Velocities);
         let terminated = height <= 1.0;
         let survival = self.healthy_reward * f64::from(u8::from(self.is_v4 || !terminated));
         let distance = 0.01 * square(x) + square(height - 2.0);
         let speed = 0.001 * square(velocities[1]) + 0.005 * square(velocities[2]);
-        Judgement {
+        StepOutcome {
             reward: survival - distance - speed,
             terminated,
             values: if self.is_v4 { Vec::new() } else { vec![survival, -distance, -speed] },

@@ -4,7 +4,7 @@ use crate::arguments::Arguments;
 use crate::arithmetic::{action_cost, norm, sum, sum_of_squares};
 use crate::error::MujocoError;
 use crate::model::{Model, Sizes};
-use crate::rules::{Judge, Judgement, Map, Part, Rules, Start};
+use crate::rules::{Map, Part, RewardRule, Rules, Start, StepOutcome};
 use crate::simulation::{Field, Simulation};
 
 /// Rewards the speed of a body along x and its health; penalizes its controls and contact forces.
@@ -158,7 +158,7 @@ impl Runner {
     fn reset_value(&self, name: &str, simulation: &Simulation) -> f64 {
         let point;
         let positions = if self.is_v4 {
-            point = self.before(simulation);
+            point = self.tracked_values(simulation);
             &point
         } else {
             simulation.values(Field::Positions)
@@ -192,16 +192,16 @@ impl Contact {
     }
 }
 
-impl Judge for Runner {
+impl RewardRule for Runner {
     fn names(&self) -> &'static [&'static str] {
         self.names
     }
 
-    fn started(&self, simulation: &Simulation) -> Vec<f64> {
+    fn reset_values(&self, simulation: &Simulation) -> Vec<f64> {
         self.names[..self.reset_names].iter().map(|name| self.reset_value(name, simulation)).collect()
     }
 
-    fn before(&self, simulation: &Simulation) -> [f64; 2] {
+    fn tracked_values(&self, simulation: &Simulation) -> [f64; 2] {
         match self.point {
             Point::Root => {
                 let positions = simulation.values(Field::Positions);
@@ -215,8 +215,8 @@ impl Judge for Runner {
         }
     }
 
-    fn judge(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> Judgement {
-        let after = self.before(simulation);
+    fn evaluate(&self, simulation: &Simulation, before: [f64; 2], action: &[f32]) -> StepOutcome {
+        let after = self.tracked_values(simulation);
         let [x_velocity, y_velocity] = [0, 1].map(|axis| (after[axis] - before[axis]) / self.dt);
         let forward = self.forward_weight * x_velocity;
         let control = self.control_cost(simulation, action);
@@ -236,7 +236,7 @@ impl Judge for Runner {
         }
         let terms = Terms { x_velocity, y_velocity, forward, control, contact, survival };
         let values = self.names.iter().map(|name| self.value(name, &terms, simulation)).collect();
-        Judgement { reward: earned - cost, terminated, values }
+        StepOutcome { reward: earned - cost, terminated, values }
     }
 }
 
@@ -313,7 +313,7 @@ pub(crate) fn ant(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoE
         health: Some(Health::new(arguments, conditions)),
         ..Runner::new(arguments, model, (NAMES, 3), NAMES_V4)
     };
-    Ok(Rules { start: Start::normal(arguments), observation, judge: Box::new(runner) })
+    Ok(Rules { start: Start::normal(arguments), observation, reward_rule: Box::new(runner) })
 }
 
 pub(crate) fn half_cheetah(arguments: &Arguments, model: &Model) -> Result<Rules, MujocoError> {
@@ -323,7 +323,7 @@ pub(crate) fn half_cheetah(arguments: &Arguments, model: &Model) -> Result<Rules
     Ok(Rules {
         start: Start::normal(arguments),
         observation: joints(arguments, 1, Map::Same),
-        judge: Box::new(Runner::new(arguments, model, (NAMES, 1), NAMES_V4)),
+        reward_rule: Box::new(Runner::new(arguments, model, (NAMES, 1), NAMES_V4)),
     })
 }
 
@@ -362,7 +362,7 @@ fn walker(arguments: &Arguments, model: &Model, conditions: Vec<Condition>) -> R
     Ok(Rules {
         start: Start::uniform(arguments),
         observation: joints(arguments, 1, CLIPPED),
-        judge: Box::new(Runner { health, ..runner }),
+        reward_rule: Box::new(Runner { health, ..runner }),
     })
 }
 
@@ -390,6 +390,6 @@ pub(crate) fn swimmer(arguments: &Arguments, model: &Model) -> Result<Rules, Muj
     Ok(Rules {
         start: Start::uniform(arguments),
         observation: joints(arguments, 2, Map::Same),
-        judge: Box::new(Runner::new(arguments, model, (NAMES, 3), NAMES_V4)),
+        reward_rule: Box::new(Runner::new(arguments, model, (NAMES, 3), NAMES_V4)),
     })
 }

@@ -13,8 +13,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// that a batch holds all environments.
     pub fn reset_masked(&mut self, mask: &[bool], seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
         VectorError::check_len("entries of the reset mask", mask.len(), self.num_envs())?;
-        let selected = mask.iter().filter(|&&selected| selected).count();
-        if selected < mask.len() {
+        let num_selected = mask.iter().filter(|&&is_selected| is_selected).count();
+        if num_selected < mask.len() {
             self.phase.check_ready("the first reset must include all environments")?;
             if !self.is_ordered() {
                 return Err(VectorError::OutOfOrder(
@@ -22,23 +22,23 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
                 ));
             }
         }
-        self.reset_selected(|env| mask[env], selected, seeds)
+        self.reset_selected(|env| mask[env], num_selected, seeds)
     }
 
     pub(super) fn reset_selected(
         &mut self,
-        selects: impl Fn(usize) -> bool,
-        selected: usize,
+        is_selected: impl Fn(usize) -> bool,
+        num_selected: usize,
         seeds: ResetSeeds<'_>,
     ) -> Result<&Batch, VectorError> {
         if let ResetSeeds::Each(seeds) = seeds {
-            VectorError::check_len("seeds", seeds.len(), selected)?;
+            VectorError::check_len("seeds", seeds.len(), num_selected)?;
         }
         self.check_not_stepping("reset was called between send and recv")?;
         self.discard()?;
         let mut position = 0;
         self.start_round(|env| {
-            if !selects(env) {
+            if !is_selected(env) {
                 return Command::Report;
             }
             position += 1;

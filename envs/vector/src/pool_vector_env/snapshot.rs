@@ -1,9 +1,10 @@
 //! Snapshots of all or some environments.
 
+use rl_env::snapshot::SavedEnvs;
 use rl_env::{AutoresetMode, Batch, Env, VectorEnv, VectorError, VectorPhase, interrupt};
 
 use super::PoolVectorEnv;
-use super::vector_state::{SlotState, VectorState};
+use super::vector_state::{self, SlotState};
 use crate::slot::Outcome;
 
 impl<E: Env + 'static> PoolVectorEnv<E> {
@@ -20,7 +21,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
                 .ok_or(VectorError::OutOfOrder("only environments in the last batch can be saved"))?;
             self.save_env(env, (self.received - 1) * self.batch_size() + row)
         });
-        VectorState::new(self.autoreset_mode(), states.collect::<Result<_, VectorError>>()?).encode()
+        Ok(SavedEnvs::new(self.autoreset_mode(), states.collect::<Result<_, VectorError>>()?).encode())
     }
 
     /// Restores states from [`snapshot_envs`](Self::snapshot_envs) to these environments. They must have the same tasks
@@ -40,24 +41,24 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
                 return Err(VectorError::Duplicate { env });
             }
         }
-        let mut state = self.decode(snapshot)?;
-        VectorError::check_len("environments to restore", env_ids.len(), state.slots.len())?;
-        state.check_tasks(env_ids.iter().map(|&env| self.task_name(env)))?;
-        for (slot, &env) in state.slots.iter_mut().zip(env_ids) {
+        let mut saved = self.decode(snapshot)?;
+        VectorError::check_len("environments to restore", env_ids.len(), saved.envs.len())?;
+        saved.check_tasks(env_ids.iter().map(|&env| self.task_name(env)))?;
+        for (slot, &env) in saved.envs.iter_mut().zip(env_ids) {
             slot.env_id = env;
         }
         self.check_not_stepping("restore was called between send and recv")?;
         self.wait_unless_panicked()?;
-        self.restore_all(&state.slots)?;
+        self.restore_all(&saved.envs)?;
         self.discard()?;
         for env in 0..self.num_envs() {
             self.pool.task().lock(env).outcome = Outcome::default();
         }
-        for slot in &state.slots {
+        for slot in &saved.envs {
             self.restore_episode(slot);
         }
         for env in 0..self.num_envs() {
-            let state = state.slots.iter().find(|slot| slot.env_id == env);
+            let state = saved.envs.iter().find(|slot| slot.env_id == env);
             self.report_again(env, state.and_then(|slot| slot.final_observation.as_deref()));
         }
         self.receive()
@@ -82,18 +83,18 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         let start = (self.received * self.batch_size() + self.num_in_flight) - self.num_envs();
         let positions = start..start + self.num_envs();
         let states = positions.map(|position| self.save_env(slots.owner(position), position));
-        VectorState::new(self.autoreset_mode(), states.collect::<Result<_, _>>()?).encode()
+        Ok(SavedEnvs::new(self.autoreset_mode(), states.collect::<Result<_, VectorError>>()?).encode())
     }
 
     pub(super) fn load(&mut self, snapshot: &[u8]) -> Result<&Batch, VectorError> {
-        let state = self.decode(snapshot)?;
+        let saved = self.decode(snapshot)?;
         let tasks: Vec<&str> = (0..self.num_envs()).map(|env| self.task_name(env)).collect();
-        state.check_environments(&tasks, self.is_ordered())?;
+        saved.check_envs(&tasks, self.is_ordered())?;
         self.check_not_stepping("restore was called between send and recv")?;
         self.wait_unless_panicked()?;
-        self.restore_all(&state.slots)?;
-        self.discard_from(state.slots[0].env_id / self.batch_size() * self.batch_size())?;
-        for slot in &state.slots {
+        self.restore_all(&saved.envs)?;
+        self.discard_from(saved.envs[0].env_id / self.batch_size() * self.batch_size())?;
+        for slot in &saved.envs {
             self.restore_episode(slot);
             self.report_again(slot.env_id, slot.final_observation.as_deref());
         }
@@ -101,9 +102,9 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.receive()
     }
 
-    fn decode(&self, snapshot: &[u8]) -> Result<VectorState, VectorError> {
+    fn decode(&self, snapshot: &[u8]) -> Result<SavedEnvs<SlotState>, VectorError> {
         self.phase.check_usable()?;
-        VectorState::decode(snapshot, self.autoreset_mode(), self.single_observation_space().byte_len())
+        vector_state::decode(snapshot, self.autoreset_mode(), self.single_observation_space().byte_len())
     }
 
     fn task_name(&self, env: usize) -> &str {

@@ -1,9 +1,13 @@
 //! Encoding of environment states as bytes.
 
+mod saved_envs;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{EnvError, VectorError};
+
+pub use saved_envs::{SavedEnv, SavedEnvs, join_snapshots, part_of_snapshot};
 
 /// Encodes a state.
 ///
@@ -23,19 +27,10 @@ pub fn decode<T: DeserializeOwned>(snapshot: &[u8]) -> Result<T, EnvError> {
     }
 }
 
-/// Decodes the state of a vector environment that [`encode`] wrote, and checks its version, which `version_of` returns.
-pub fn decode_version<T: DeserializeOwned>(
-    snapshot: &[u8],
-    version: u32,
-    version_of: fn(&T) -> u32,
-) -> Result<T, VectorError> {
-    let state = decode(snapshot).map_err(|error| match error {
+/// Decodes the state of a vector environment that [`encode`] wrote.
+pub fn decode_vector_state<T: DeserializeOwned>(snapshot: &[u8]) -> Result<T, VectorError> {
+    decode(snapshot).map_err(|error| match error {
         EnvError::BadSnapshot(reason) => VectorError::BadSnapshot(reason),
         error => VectorError::BadSnapshot(error.to_string()),
-    })?;
-    let found = version_of(&state);
-    if found != version {
-        return Err(VectorError::BadSnapshot(format!("its format is {found}, but must be {version}")));
-    }
-    Ok(state)
+    })
 }

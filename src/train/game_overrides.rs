@@ -1,15 +1,15 @@
 //! The per-game overrides of an experiment, for its plan.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use anyhow::Result;
 
+use super::plan_line::{LABEL_WIDTH, plan_line};
 use crate::config::Experiment;
 use crate::learner::to_table;
 use crate::output::{WIDTH, wrapped};
 
-/// The column at which values begin in the plan.
-const INDENT: usize = 16;
 /// The largest number of lines.
 const LINES: usize = 10;
 
@@ -26,15 +26,14 @@ pub(super) fn lines(experiment: &Experiment) -> Result<Vec<String>> {
         }
     }
     let texts = games.into_iter().map(|(overrides, names)| format!("{overrides}: {}", names.join(", ")));
-    let mut lines: Vec<String> = texts.flat_map(|text| wrapped(&text, WIDTH - INDENT)).collect();
+    let mut lines: Vec<String> = texts.flat_map(|text| wrapped(&text, WIDTH - LABEL_WIDTH)).collect();
     let hidden = lines.len().saturating_sub(LINES);
     if hidden > 0 {
         lines.truncate(LINES - 1);
         lines.push(format!("and {} more lines; config.toml has all overrides", hidden + 1));
     }
-    let heading = |index: usize| if index == 0 { "  overrides" } else { "" };
-    let line = |(index, line): (usize, &String)| format!("{:INDENT$}{line}", heading(index));
-    Ok(lines.iter().enumerate().map(line).collect())
+    let labels = iter::once("overrides").chain(iter::repeat(""));
+    Ok(labels.zip(&lines).map(|(label, text)| plan_line(label, text)).collect())
 }
 
 #[cfg(test)]

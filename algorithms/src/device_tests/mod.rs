@@ -1,0 +1,125 @@
+//! Learners on devices compared with the same learners on the CPU.
+//!
+//! One device is simulated: the CPU runs the code paths of devices, so that they are tested on every machine. The
+//! others are GPUs or software drivers, in builds with the corresponding features.
+
+mod calls;
+mod half_precision;
+mod learning;
+
+use burn::optim::GradientsParams;
+use burn::tensor::Device;
+use kernels::testing::{gpus, simulate_device};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rl_env::{AutoresetMode, Space};
+
+use crate::networks::{ActorCritic, NamedWeights, ObservationLayout, PolicyConfig, RowTasks};
+use crate::ppo::{Ppo, PpoConfig};
+use crate::testing::{RandomEnvs, parameter_gradients, spec};
+use crate::{Learner, VectorSpec};
+
+/// Returns the results of `run` on the simulated device and on each other device.
+fn on_devices<T>(run: impl Fn(&Device) -> T) -> Vec<T> {
+    let simulated = simulate_device(|| run(&Device::flex()));
+    std::iter::once(simulated).chain(gpus().iter().map(run)).collect()
+}
+
+/// Returns the results of `run` on the CPU, and on each device.
+fn on_cpu_and_devices<T>(run: impl Fn(&Device) -> T) -> (T, Vec<T>) {
+    (run(&Device::flex()), on_devices(run))
+}
+
+/// The actions, metrics and weights of a learner.
+#[derive(Default)]
+struct Trace {
+    actions: Vec<i32>,
+    metrics: Vec<f32>,
+    weights: Vec<f32>,
+}
+
+impl Trace {
+    fn assert_is(&self, expected: &Self, tolerance: f32) {
+        assert_eq!(self.actions, expected.actions);
+        near("metrics", &self.metrics, &expected.metrics, tolerance);
+        near("weights", &self.weights, &expected.weights, tolerance);
+    }
+}
+
+fn near(what: &str, values: &[f32], expected: &[f32], tolerance: f32) {
+    assert_eq!(values.len(), expected.len());
+    let error = |(number, expected): (&f32, &f32)| (number - expected).abs() / (1.0 + expected.abs());
+    let errors: Vec<f32> = values.iter().zip(expected).map(error).collect();
+    let worst = errors.iter().copied().fold(0.0, f32::max);
+    println!("{what}: at most {worst:e} apart");
+    // NaN must fail too.
+    assert!(errors.iter().all(|&error| error <= tolerance), "{what}: {worst} apart");
+}
+
+fn flat(weights: Vec<NamedWeights>) -> Vec<f32> {
+    weights.into_iter().flat_map(|weights| weights.values).collect()
+}
+
+fn vectors() -> VectorSpec {
+    spec(Space::floats(3, -1.0, 1.0), AutoresetMode::NextStep)
+}
+
+/// Returns environments with images whose rows are not a multiple of the word size.
+fn images() -> VectorSpec {
+    spec(Space::bytes([1, 37, 39]), AutoresetMode::SameStep)
+}
+
+/// Acts and observes until the learner has made `updates` updates.
+fn train<L: Learner>(
+    learner: &mut L,
+    envs: &mut RandomEnvs,
+    updates: u64,
+    mut update: impl FnMut(&mut L) -> Vec<f32>,
+) -> Trace {
+    let mut trace = Trace::default();
+    while learner.updates() < updates {
+        trace.actions.extend(learner.act(&envs.batch).unwrap().discrete().unwrap());
+        envs.step();
+        learner.observe(&envs.batch).unwrap();
+        if learner.is_ready() {
+            trace.metrics.extend(update(learner));
+        }
+    }
+    trace
+}
+
+fn ppo_config() -> PpoConfig {
+    PpoConfig { total_steps: 320, num_steps: 16, max_grad_norm: 0.1, ..PpoConfig::default() }
+}
+
+fn ppo_update(ppo: &mut Ppo) -> Vec<f32> {
+    let metrics = ppo.update().unwrap();
+    vec![
+        metrics.policy_loss,
+        metrics.value_loss,
+        metrics.entropy,
+        metrics.old_approx_kl,
+        metrics.approx_kl,
+        metrics.clipfrac,
+        metrics.grad_norm,
+    ]
+}
+
+/// Returns the logits and the values of random observations, and the gradient of the sum of all `(value + 1)^2` and
+/// `logit^2` with respect to every parameter.
+fn outputs_and_gradients(policy: &PolicyConfig, device: &Device) -> [Vec<f32>; 3] {
+    let (layout, spec) = (ObservationLayout::Images { channels: 4, height: 44, width: 36 }, vectors());
+    let device = device.clone().autodiff();
+    let network = ActorCritic::new(layout, &spec, policy, &mut ChaCha8Rng::seed_from_u64(1), &device);
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let rows: Vec<Vec<u8>> =
+        (0..5).map(|_| (0..layout.row_bytes()).map(|_| rng.random()).collect()).collect();
+    let tasks = RowTasks::new([0, 1, 1, 0, 1].into_iter(), &spec.tasks, &device);
+    let observations = layout.tensor(rows.iter().map(Vec::as_slice), &device);
+    let (outputs, _) = network.forward(observations, &tasks, None);
+    let logits = outputs.logits.mask_fill(tasks.illegal(), 0.0);
+    let loss = (outputs.values.clone() + 1.0).square().sum() + logits.clone().square().sum();
+    let gradients = GradientsParams::from_grads(loss.backward(), &network);
+    let gradients = parameter_gradients(&network, &gradients).concat();
+    [logits.try_into_vec_as().unwrap(), outputs.values.try_into_vec_as().unwrap(), gradients]
+}

@@ -1,0 +1,196 @@
+//! Environments of Atari games: their specification and options.
+
+use std::sync::Arc;
+
+use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, PoweredGame};
+use algorithms::networks::MIN_PICTURE_SIDE;
+use algorithms::{Task, VectorSpec};
+use anyhow::{Context, Result, ensure};
+use rl_env::VectorEnv;
+
+use super::Purpose;
+use super::builder::Builder;
+use super::roms::GameWithRom;
+use crate::config::{EnvironmentSettings, Games};
+
+impl Builder {
+    /// Returns the specification of environments from this builder: that of [`VectorSpec::of`], with the mapping of the
+    /// actions of each game to those of the console, or to choices.
+    pub(crate) fn spec(&self, environments: &dyn VectorEnv) -> Result<VectorSpec> {
+        let spec = VectorSpec::of(environments)?;
+        if !matches!(self.games, Games::Atari(_)) {
+            return Ok(spec);
+        }
+        let EnvironmentSettings { img_height, img_width, .. } = self.settings;
+        ensure!(
+            img_height.min(img_width) >= MIN_PICTURE_SIDE,
+            "environments.img_height is {img_height} and img_width is {img_width}, but networks need at least \
+             {MIN_PICTURE_SIDE}"
+        );
+        if self.settings.factored_actions {
+            return Ok(spec.with_factored_actions(|task| self.factored_actions(task))?);
+        }
+        Ok(spec.with_shared_outputs(usize::from(ACTIONS), |task| self.actions(task))?)
+    }
+
+    /// Returns the console's actions that a game uses.
+    fn actions(&self, task: &Task) -> Option<Vec<usize>> {
+        let GameWithRom { game, .. } = self.roms.iter().find(|with_rom| with_rom.game.id == task.name)?;
+        let full = self.settings.full_action_space;
+        let actions = if full { game.legal_actions } else { game.minimal_actions };
+        Some(actions.iter().map(|&action| usize::from(action)).collect())
+    }
+
+    /// Returns the number of options of each choice, and the options that make up each action that a game uses.
+    fn factored_actions(&self, task: &Task) -> Option<(Vec<usize>, Vec<Vec<usize>>)> {
+        let factors = self.actions(task)?.into_iter().map(|action| ACTION_FACTORS[action].to_vec());
+        Some((CHOICES.to_vec(), factors.collect()))
+    }
+
+    /// Returns a single environment of the first game, for evaluation.
+    pub(crate) fn atari_env(&self, seed: u64) -> Result<AtariEnv> {
+        self.first_env(seed, |options, _| options)
+    }
+
+    /// Returns a single environment of the first game with all actions, for a person and an agent. FIRE is pressed for
+    /// the agent only in games in which it has this action.
+    pub(crate) fn playable_env(&self, seed: u64) -> Result<AtariEnv> {
+        self.first_env(seed, |options, game| {
+            let fires = options.full_action_space || game.minimal_actions.contains(&ale::Action::FIRE.code());
+            AtariOptions {
+                full_action_space: true,
+                use_fire_reset: options.use_fire_reset && fires,
+                fire_after_lost_life: options.fire_after_lost_life && fires,
+                ..options
+            }
+        })
+    }
+
+    fn first_env(
+        &self,
+        seed: u64,
+        change: impl FnOnce(AtariOptions, &Game) -> AtariOptions,
+    ) -> Result<AtariEnv> {
+        let GameWithRom { game, rom } = self.roms.first().context("none of the tasks is an Atari game")?;
+        let options = change(self.options(game.id, Purpose::Evaluation), game);
+        Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
+    }
+
+    pub(super) fn options(&self, game: &str, purpose: Purpose) -> AtariOptions {
+        let settings = &self.settings;
+        let game_settings = settings.game.get(game).cloned().unwrap_or_default();
+        AtariOptions {
+            img_height: settings.img_height,
+            img_width: settings.img_width,
+            stack_num: settings.stack_num,
+            frameskip: settings.frame_skip,
+            maxpool: settings.maxpool,
+            noop_max: settings.noop_max,
+            // The learned return ends with a life while the game continues, as in CleanRL's wrapper. The option
+            // `episodic_life` of ale-py's vector environment restarts the game instead, and later lives would never be
+            // observed.
+            life_loss_info: settings.episodic_life && purpose == Purpose::Training,
+            reward_clipping: settings.reward_clipping,
+            use_fire_reset: settings.use_fire_reset,
+            fire_after_lost_life: settings.fire_after_lost_life,
+            max_num_frames_per_episode: game_settings
+                .max_num_frames_per_episode
+                .unwrap_or(settings.max_num_frames_per_episode),
+            repeat_action_probability: match purpose {
+                Purpose::Training => settings.repeat_action_probability,
+                Purpose::Evaluation | Purpose::Showing => self.evaluation_repeat_probability,
+            },
+            full_action_space: settings.full_action_space,
+            modes: self.mode.or(game_settings.mode).into_iter().collect(),
+            difficulties: self.difficulty.or(game_settings.difficulty).into_iter().collect(),
+            ..AtariOptions::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::builder::CommandOverrides;
+    use super::super::builder::testing::builder;
+    use super::*;
+
+    #[test]
+    fn options_are_the_settings_of_the_experiment() {
+        let flags = [
+            "maxpool",
+            "episodic_life",
+            "reward_clipping",
+            "use_fire_reset",
+            "fire_after_lost_life",
+            "full_action_space",
+        ];
+        for on in flags {
+            let flags: Vec<String> = flags.iter().map(|flag| format!("{flag} = {}\n", *flag == on)).collect();
+            let flags = flags.concat();
+            let experiment = format!(
+                "[environments]\nimg_height = 52\nimg_width = 60\nstack_num = 3\nframe_skip = 5\nnoop_max = 7\n\
+                 max_num_frames_per_episode = 900\nrepeat_action_probability = 0.125\n{flags}\
+                 [evaluation]\nrepeat_action_probability = 0.5\n"
+            );
+            let builder = builder(&experiment, &CommandOverrides::default());
+            for (purpose, life_loss_info, repeat_action_probability) in
+                [(Purpose::Training, on == "episodic_life", 0.125), (Purpose::Evaluation, false, 0.5)]
+            {
+                let expected = AtariOptions {
+                    img_height: 52,
+                    img_width: 60,
+                    stack_num: 3,
+                    frameskip: 5,
+                    maxpool: on == "maxpool",
+                    noop_max: 7,
+                    life_loss_info,
+                    reward_clipping: on == "reward_clipping",
+                    use_fire_reset: on == "use_fire_reset",
+                    fire_after_lost_life: on == "fire_after_lost_life",
+                    max_num_frames_per_episode: 900,
+                    repeat_action_probability,
+                    full_action_space: on == "full_action_space",
+                    ..AtariOptions::default()
+                };
+                assert_eq!(builder.options("harvest", purpose), expected, "{on}, {purpose:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn options_of_a_game_replace_those_of_all_games_and_those_of_a_command_replace_both() {
+        let common = "[environments]\nrepeat_action_probability = 0.125\n";
+        let with_overrides = format!(
+            "{common}[environments.game.harvest]\nmode = 0\ndifficulty = 0\nmax_num_frames_per_episode = 400\n"
+        );
+        let command = CommandOverrides {
+            evaluation_repeat_probability: Some(0.75),
+            mode: Some(3),
+            difficulty: Some(2),
+            ..CommandOverrides::default()
+        };
+        for (purpose, repeat_action_probability) in [(Purpose::Training, 0.125), (Purpose::Evaluation, 0.75)]
+        {
+            let options = builder(common, &CommandOverrides::default()).options("harvest", purpose);
+            assert_eq!(options.repeat_action_probability, 0.125, "{purpose:?}");
+            assert!(options.modes.is_empty() && options.difficulties.is_empty(), "{options:?}");
+            let overridden = AtariOptions {
+                modes: vec![0],
+                difficulties: vec![0],
+                max_num_frames_per_episode: 400,
+                ..options
+            };
+            assert_eq!(
+                builder(&with_overrides, &CommandOverrides::default()).options("harvest", purpose),
+                overridden
+            );
+            let expected = AtariOptions {
+                modes: vec![3],
+                difficulties: vec![2],
+                repeat_action_probability,
+                ..overridden
+            };
+            assert_eq!(builder(&with_overrides, &command).options("harvest", purpose), expected);
+        }
+    }
+}
