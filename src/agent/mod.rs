@@ -2,8 +2,10 @@
 //!
 //! * `stored` opens checkpoints, also to continue their training.
 //! * `exported` reads and writes files.
+//! * `some_games` leaves out games.
 
 pub(crate) mod exported;
+mod some_games;
 mod stored;
 
 use std::path::{Path, PathBuf};

@@ -73,6 +73,7 @@ Examples:
   ale-train export checkpoints/RUN --out agent.safetensors
   ale-train export checkpoints/RUN --best --out agent.safetensors
   ale-train export checkpoints/RUN --dtype f16 --out small.safetensors
+  ale-train export zoo:atari57 --games pong,breakout --out two.safetensors
   ale-train eval small.safetensors")]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
@@ -80,6 +81,9 @@ pub(crate) struct ExportArgs {
     /// File to write, with the extension .safetensors
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Games that the exported agent shall play, separated by commas [default: all games that the agent was trained on]
+    #[arg(long, value_delimiter = ',', value_name = "GAMES", allow_hyphen_values = true, add = complete::games())]
+    pub(crate) games: Vec<String>,
     /// Data type of the weights; 16-bit floats halve the size of the file
     #[arg(long, value_name = "TYPE", value_enum, default_value_t)]
     pub(crate) dtype: Precision,

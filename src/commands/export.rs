@@ -23,7 +23,7 @@ const FORMATS: Formats<()> = Formats {
 /// Writes the file and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     FORMATS.choose(&args.out)?;
-    let agent = TrainedAgent::open(&args.checkpoint, &Printer::new(global.quiet))?;
+    let agent = TrainedAgent::open(&args.checkpoint, &Printer::new(global.quiet))?.with_games(&args.games)?;
     let exported = agent.exported()?;
     let metadata = metadata(&agent.experiment, &exported.spec);
     let parameters: usize = exported.network.weights.iter().map(|weights| weights.values.len()).sum();
