@@ -34,6 +34,7 @@ mod interval;
 mod learner;
 mod memory;
 mod mujoco_tasks;
+mod onnx;
 mod output;
 mod play;
 mod plot;

@@ -1,33 +1,53 @@
-//! `ale-train export`: writes the weights of a checkpoint as safetensors, with the names and axes of PyTorch.
+//! `ale-train export`: writes an agent as safetensors, with the names and axes of PyTorch, or as ONNX.
 
 use std::collections::HashMap;
 use std::io::Write;
 
 use algorithms::networks::{PolicyConfig, layout_of};
 use algorithms::{Task, TaskActions, VectorSpec};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde_json::json;
 
 use crate::agent::TrainedAgent;
 use crate::cli::{ExportArgs, Global};
 use crate::config::Experiment;
+use crate::durable;
 use crate::file_format::Formats;
+use crate::onnx;
 use crate::telemetry::Printer;
+use crate::tensors::Precision;
 
-const FORMATS: Formats<()> = Formats {
+/// The format of an exported agent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Safetensors,
+    Onnx,
+}
+
+const FORMATS: Formats<Format> = Formats {
     action: "export",
-    by_extension: &[("safetensors", ())],
-    allowed: ".safetensors, the only format of an exported agent",
+    by_extension: &[("safetensors", Format::Safetensors), ("onnx", Format::Onnx)],
+    allowed: ".safetensors or .onnx",
 };
 
 /// Writes the file and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    FORMATS.choose(&args.out)?;
+    let format = FORMATS.choose(&args.out)?;
+    ensure!(
+        format == Format::Safetensors || args.dtype == Precision::F32,
+        "--dtype is not possible with .onnx, whose weights have 32 bits"
+    );
     let agent = TrainedAgent::open(&args.checkpoint, &Printer::new(global.quiet))?.with_games(&args.games)?;
     let exported = agent.exported()?;
     let metadata = metadata(&agent.experiment, &exported.spec);
     let parameters: usize = exported.network.weights.iter().map(|weights| weights.values.len()).sum();
-    agent.write(exported, &args.out, args.dtype, metadata)?;
+    match format {
+        Format::Safetensors => agent.write(exported, &args.out, args.dtype, metadata)?,
+        Format::Onnx => {
+            let metadata = metadata.into_iter().chain(agent.metadata()?).collect();
+            durable::write(&args.out, &onnx::file(&agent.experiment, &exported, metadata)?)?;
+        }
+    }
     writeln!(out, "{parameters} parameters in {}", args.out.display())?;
     Ok(())
 }
@@ -40,7 +60,6 @@ fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, Strin
     let layout = layout_of(&spec.observation_space);
     let torso = layout.map_or(torso, |layout| experiment.policy.torso_for(layout));
     let texts = [
-        ("format", "pt".to_owned()),
         ("algorithm", experiment.run.algorithm.to_string()),
         ("tasks", json!(tasks).to_string()),
         ("observation_shape", json!(shape).to_string()),
