@@ -10,6 +10,7 @@
 mod agent;
 mod allocator;
 mod bench;
+mod card;
 mod checkpoint;
 mod cli;
 mod cluster;

@@ -82,6 +82,11 @@ impl TrainedAgent {
         exported::parse(Path::new(&format!("{}{}", zoo_agents::PREFIX, agent.name)), agent.file)
     }
 
+    /// Returns true for an agent of the zoo, or a part of one.
+    pub(crate) fn is_of_zoo(&self) -> bool {
+        self.origin.to_str().is_some_and(|origin| origin.starts_with(zoo_agents::PREFIX))
+    }
+
     /// Returns the opening of every error about the agent's contents.
     pub(crate) fn unusable(&self) -> String {
         match self.weights {

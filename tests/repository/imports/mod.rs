@@ -39,7 +39,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
             // Runs and agents.
             "agent checkpoint environments onnx provenance report runs scores show",
             // The commands.
-            "bench commands evaluation initial_weights play record sweep train watch",
+            "bench card commands evaluation initial_weights play record sweep train watch",
             // The program inside another process.
             "embedding",
         ],
