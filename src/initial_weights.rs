@@ -5,17 +5,19 @@ use std::mem;
 use std::path::Path;
 
 use algorithms::cluster::Cluster;
-use algorithms::networks::{Difference, NamedWeights, TrainedNetwork, TransferError, Transferred};
+use algorithms::networks::{
+    Difference, NamedWeights, PolicyConfig, TrainedNetwork, TransferError, Transferred,
+};
 use anyhow::{Result, bail};
 use burn::tensor::Device;
 use sha2::{Digest, Sha256};
-use toml::Value;
+use toml::{Table, Value};
 
 use crate::agent::TrainedAgent;
 use crate::cli::{CheckpointArgs, Global};
 use crate::config::{self, Config, Experiment, Games};
 use crate::environments::{Builder, CommandOverrides};
-use crate::learner::Learner;
+use crate::learner::{Algorithm, Learner};
 use crate::provenance::{Origin, Provenance};
 use crate::telemetry::Printer;
 
@@ -42,6 +44,20 @@ impl Source {
         let weights_sha256 = sha256(&network.weights);
         let origin = Origin { path: path.to_owned(), commit: agent.commit, weights_sha256 };
         Ok(Self { origin, network, experiment: agent.experiment })
+    }
+
+    /// Returns the keys that determine the network, which a run of `algorithm` inherits unless the user sets them.
+    /// Another algorithm has only some of the layers.
+    pub(crate) fn network_keys(&self, algorithm: Algorithm) -> Result<Table> {
+        let is_same = algorithm == self.experiment.run.algorithm;
+        let others = if is_same { &PolicyConfig::OF_OTHER_LAYERS[..] } else { &[] };
+        let values = config::values(&self.experiment.to_toml()?)?;
+        let keys = PolicyConfig::OF_COMMON_LAYERS.iter().chain(others).map(|&name| {
+            let absent = || Value::String(config::ABSENT.to_owned());
+            let value = values.get(&format!("policy.{name}")).cloned().unwrap_or_else(absent);
+            (name.to_owned(), value)
+        });
+        Ok(Table::from_iter([("policy".to_owned(), Value::Table(keys.collect()))]))
     }
 
     /// Gives the weights to the learner of an experiment. Returns the outcome as a sentence.

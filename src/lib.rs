@@ -10,6 +10,7 @@
 mod agent;
 mod allocator;
 mod bench;
+mod card;
 mod checkpoint;
 mod cli;
 mod cluster;
@@ -34,6 +35,7 @@ mod interval;
 mod learner;
 mod memory;
 mod mujoco_tasks;
+mod onnx;
 mod output;
 mod play;
 mod plot;

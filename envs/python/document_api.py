@@ -26,8 +26,8 @@ PAGES = [
     (
         "learners.md",
         "learners",
-        "`import ale_train` provides these names, except `Algorithm`, which the four algorithms derive from, and "
-        "`PlayerState`.",
+        "`import ale_train` provides these names, except `Algorithm`, which the four algorithms derive from, "
+        "`Outputs` and `PlayerState`.",
         [
             "learners:Algorithm",
             "learners:PPO",
@@ -37,6 +37,7 @@ PAGES = [
             "learner:Learner",
             "agents:load_agent",
             "agents:Agent",
+            "agents:Outputs",
             "agents:Scores",
             "agents:PlayerState",
         ],

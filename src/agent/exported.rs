@@ -107,15 +107,25 @@ impl TrainedAgent {
         mut metadata: HashMap<String, String>,
     ) -> Result<()> {
         let values = [
+            // Libraries for PyTorch look for it.
+            ("format", "pt".to_owned()),
             (NETWORK, json!(network.description).to_string()),
             // Not JSON, which cannot represent infinite bounds of observations.
             (ENVIRONMENTS, toml::to_string(&spec)?),
+        ];
+        metadata.extend(values.map(|(key, value)| (key.to_owned(), value)));
+        metadata.extend(self.metadata()?);
+        tensors::write(path, network.weights, precision, metadata)
+    }
+
+    /// Returns the metadata about the agent's training.
+    pub(crate) fn metadata(&self) -> Result<HashMap<String, String>> {
+        let values = [
             (EXPERIMENT, self.experiment.to_toml()?),
             (FRAMES, json!(self.frames).to_string()),
             (COMMIT, json!(self.commit).to_string()),
             (SCORES, json!(self.scores).to_string()),
         ];
-        metadata.extend(values.map(|(key, value)| (key.to_owned(), value)));
-        tensors::write(path, network.weights, precision, metadata)
+        Ok(values.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
 }

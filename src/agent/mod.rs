@@ -2,8 +2,10 @@
 //!
 //! * `stored` opens checkpoints, also to continue their training.
 //! * `exported` reads and writes files.
+//! * `some_games` leaves out games.
 
 pub(crate) mod exported;
+mod some_games;
 mod stored;
 
 use std::path::{Path, PathBuf};
@@ -78,6 +80,11 @@ impl TrainedAgent {
     /// Opens an agent of the zoo.
     pub(crate) fn of_zoo(agent: &ZooAgent) -> Result<Self> {
         exported::parse(Path::new(&format!("{}{}", zoo_agents::PREFIX, agent.name)), agent.file)
+    }
+
+    /// Returns true for an agent of the zoo, or a part of one.
+    pub(crate) fn is_of_zoo(&self) -> bool {
+        self.origin.to_str().is_some_and(|origin| origin.starts_with(zoo_agents::PREFIX))
     }
 
     /// Returns the opening of every error about the agent's contents.

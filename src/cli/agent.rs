@@ -73,14 +73,27 @@ Examples:
   ale-train export checkpoints/RUN --out agent.safetensors
   ale-train export checkpoints/RUN --best --out agent.safetensors
   ale-train export checkpoints/RUN --dtype f16 --out small.safetensors
+  ale-train export zoo:atari57 --games pong,breakout --out two.safetensors
+  ale-train export zoo:pong --out pong.onnx
+  ale-train export checkpoints/RUN --card my-agent --license apache-2.0
   ale-train eval small.safetensors")]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
-    /// File to write, with the extension .safetensors
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
-    /// Data type of the weights; 16-bit floats halve the size of the file
+    /// File to write, with the extension .safetensors or .onnx
+    #[arg(long, value_name = "FILE", required_unless_present = "card")]
+    pub(crate) out: Option<PathBuf>,
+    /// Directory to write for the Hugging Face Hub: a model card with scores, videos and curves, and the agent. It must
+    /// be empty or not exist
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub(crate) card: Option<PathBuf>,
+    /// Licence of the agent on its card, such as apache-2.0 [default: none, or that of the zoo]
+    #[arg(long, value_name = "ID", requires = "card")]
+    pub(crate) license: Option<String>,
+    /// Games that the exported agent shall play, separated by commas [default: all games that the agent was trained on]
+    #[arg(long, value_delimiter = ',', value_name = "GAMES", allow_hyphen_values = true, add = complete::games())]
+    pub(crate) games: Vec<String>,
+    /// Data type of the weights in a .safetensors file; 16-bit floats halve its size
     #[arg(long, value_name = "TYPE", value_enum, default_value_t)]
     pub(crate) dtype: Precision,
 }

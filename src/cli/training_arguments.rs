@@ -51,6 +51,7 @@ impl ExperimentArgs {
             file: self.config.clone(),
             set: self.set.clone(),
             flags: flags(self),
+            inherited: Table::new(),
         }
     }
 }

@@ -1,35 +1,97 @@
-//! `ale-train export`: writes the weights of a checkpoint as safetensors, with the names and axes of PyTorch.
+//! `ale-train export`: writes an agent as safetensors, with the names and axes of PyTorch, as ONNX, or with a card.
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 
 use algorithms::networks::{PolicyConfig, layout_of};
 use algorithms::{Task, TaskActions, VectorSpec};
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use crate::agent::TrainedAgent;
+use crate::card::{self, Licence};
 use crate::cli::{ExportArgs, Global};
 use crate::config::Experiment;
+use crate::durable;
 use crate::file_format::Formats;
+use crate::onnx;
 use crate::telemetry::Printer;
+use crate::tensors::Precision;
+use crate::threads::set_threads;
 
-const FORMATS: Formats<()> = Formats {
+/// The format of an exported agent.
+#[derive(Clone, Copy)]
+enum Format {
+    Safetensors,
+    Onnx,
+}
+
+const FORMATS: Formats<Format> = Formats {
     action: "export",
-    by_extension: &[("safetensors", ())],
-    allowed: ".safetensors, the only format of an exported agent",
+    by_extension: &[("safetensors", Format::Safetensors), ("onnx", Format::Onnx)],
+    allowed: ".safetensors or .onnx",
 };
 
-/// Writes the file and prints the number of parameters.
+/// Writes the file or the card, and prints the number of parameters.
 pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    FORMATS.choose(&args.out)?;
-    let agent = TrainedAgent::open(&args.checkpoint, &Printer::new(global.quiet))?;
+    let target = Target::of(args)?;
+    let printer = Printer::new(global.quiet);
+    let agent = TrainedAgent::open(&args.checkpoint, &printer)?;
+    set_threads(agent.experiment.num_threads())?;
+    let agent = agent.with_games(&args.games)?;
     let exported = agent.exported()?;
     let metadata = metadata(&agent.experiment, &exported.spec);
     let parameters: usize = exported.network.weights.iter().map(|weights| weights.values.len()).sum();
-    agent.write(exported, &args.out, args.dtype, metadata)?;
-    writeln!(out, "{parameters} parameters in {}", args.out.display())?;
+    let path = match target {
+        Target::Weights(path) => {
+            agent.write(exported, path, args.dtype, metadata)?;
+            path
+        }
+        Target::Onnx(path) => {
+            let metadata = metadata.into_iter().chain(agent.metadata()?).collect();
+            durable::write(path, &onnx::file(&agent.experiment, &exported, metadata)?)?;
+            path
+        }
+        Target::Card(directory) => {
+            let of_zoo = agent.is_of_zoo().then(Licence::of_zoo);
+            let licence = args.license.as_deref().map(Licence::named).or(of_zoo);
+            if licence.is_none() {
+                printer.say("the card states no licence; --license names one, such as --license apache-2.0");
+            }
+            let weights = |path: &Path| agent.write(exported, path, args.dtype, metadata);
+            card::write(&agent, directory, licence, global, weights)?;
+            directory
+        }
+    };
+    writeln!(out, "{parameters} parameters in {}", path.display())?;
     Ok(())
+}
+
+/// The file or the directory that the flags choose.
+enum Target<'a> {
+    Weights(&'a Path),
+    Onnx(&'a Path),
+    Card(&'a Path),
+}
+
+impl<'a> Target<'a> {
+    /// Fails before the agent is opened if the target cannot be written.
+    fn of(args: &'a ExportArgs) -> Result<Self> {
+        let Some(path) = args.out.as_deref() else {
+            let directory = args.card.as_deref().context("--out or --card is missing")?;
+            card::check(directory)?;
+            return Ok(Self::Card(directory));
+        };
+        match FORMATS.choose(path)? {
+            Format::Safetensors => Ok(Self::Weights(path)),
+            Format::Onnx => {
+                let is_possible = args.dtype == Precision::F32;
+                ensure!(is_possible, "--dtype is not possible with .onnx, whose weights have 32 bits");
+                Ok(Self::Onnx(path))
+            }
+        }
+    }
 }
 
 /// Returns the metadata that a reader of another language needs. Safetensors supports only strings.
@@ -40,7 +102,6 @@ fn metadata(experiment: &Experiment, spec: &VectorSpec) -> HashMap<String, Strin
     let layout = layout_of(&spec.observation_space);
     let torso = layout.map_or(torso, |layout| experiment.policy.torso_for(layout));
     let texts = [
-        ("format", "pt".to_owned()),
         ("algorithm", experiment.run.algorithm.to_string()),
         ("tasks", json!(tasks).to_string()),
         ("observation_shape", json!(shape).to_string()),

@@ -1,22 +1,21 @@
 //! `ale-train zoo`: lists the agents of the zoo, or prints the card of one.
 
-use std::fmt::Write as _;
 use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::agent::TrainedAgent;
+use crate::card::{Card, Licence};
 use crate::cli::ZooArgs;
 use crate::config::Games;
 use crate::quantity::count;
-use crate::scores::{FinalScores, Scores};
+use crate::scores::FinalScores;
 use crate::statistics::median;
 use crate::table;
-use crate::zoo_agents::{AGENTS, ZooAgent, named};
+use crate::zoo_agents::{self, AGENTS, ZooAgent, named};
 
 const HEADINGS: [&str; 6] = ["name", "games", "algorithm", "frames", "score", "size"];
-const LICENCE: &str = "MIT OR Apache-2.0, like the program";
 
 /// Prints the list, the page of the book or the card of one agent.
 pub(crate) fn run(args: &ZooArgs, out: &mut impl Write) -> Result<()> {
@@ -78,58 +77,25 @@ impl Entry {
             "seed": run.seed,
             "commit": agent.commit,
             "bytes": self.zoo.file.len(),
-            "licence": LICENCE,
+            "licence": Licence::of_zoo().text,
             "scores": agent.scores,
         })
     }
 
     /// Returns the card in Markdown.
     fn card(&self) -> Result<String> {
-        let (name, agent) = (self.zoo.name, &self.agent);
-        let run = &agent.experiment.run;
-        let mut card = format!(
-            "# zoo:{name}\n\n\
-             * Algorithm: {}, seed {}, {} frames of {}\n\
-             * Commit of the program that trained it: {}\n\
-             * Size: {:.1} MB\n\
-             * Licence: {LICENCE}\n",
-            run.algorithm.descriptor().title,
-            run.seed,
-            count(agent.frames),
-            self.games().labels().join(", "),
-            agent.commit.as_deref().unwrap_or("unknown"),
-            self.megabytes(),
-        );
-        if let Some(scores) = &agent.scores {
-            card += "\n## Scores\n\n\
-                     Scores of full episodes at the end of training, and of a random player.\n\n\
-                     | game | episodes | mean | standard error | random | human-normalised |\n\
-                     |---|---|---|---|---|---|\n";
-            card += &scores
-                .agent
-                .iter()
-                .map(|of_game| row_of_game(of_game, scores, self.games()))
-                .collect::<String>();
-        }
-        // Writing to a string cannot fail.
-        let _ = write!(card, "\n## Settings\n\n```toml\n{}```\n", agent.experiment.to_toml()?);
-        Ok(card)
+        let name = format!("{}{}", zoo_agents::PREFIX, self.zoo.name);
+        let card = Card {
+            agent: &self.agent,
+            title: name.clone(),
+            name,
+            bytes: self.zoo.file.len(),
+            licence: Some(Licence::of_zoo()),
+            videos: Vec::new(),
+            curves: None,
+        };
+        card.markdown()
     }
-}
-
-/// Returns the row of a game in the table of a card.
-fn row_of_game(of_game: &Scores, scores: &FinalScores, games: &Games) -> String {
-    let random = scores.random.iter().flatten().find(|random| random.task == of_game.task);
-    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    format!(
-        "| {} | {} | {:.1} | {} | {} | {} |\n",
-        games.label(&of_game.task),
-        of_game.returns.len(),
-        of_game.mean(),
-        or_dash(of_game.standard_error().map(|error| format!("{error:.1}"))),
-        or_dash(random.map(|random| format!("{:.1}", random.mean()))),
-        or_dash(of_game.human_normalised(games).map(|share| format!("{share:.3}"))),
-    )
 }
 
 /// Returns the scores in a few words: the mean of one game, or the human-normalised median of those of several that

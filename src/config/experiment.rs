@@ -39,7 +39,7 @@ pub(crate) struct Experiment {
 impl Config {
     /// Validates the experiment and derives the other values.
     pub(crate) fn resolve(self) -> Result<Experiment> {
-        let Self { mut sections, mut algorithm, mut notes, preset: _ } = self;
+        let Self { mut sections, mut algorithm, mut notes, preset: _, inherited: _ } = self;
         notes.extend(sections.environments.use_ids()?);
         let games = Games::resolve(&sections.environments.games)?;
         if !matches!(games, Games::Atari(_)) {

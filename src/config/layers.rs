@@ -1,5 +1,5 @@
 //! The layers of an experiment, each of which overrides the ones before: a preset, the sizes computed from the number
-//! of games, a file, `--set`, and the other flags.
+//! of games, the network of an agent whose weights a run starts from, a file, `--set`, and the other flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use super::embedded_presets::{self, Chosen, Preset};
 use super::experiment_games::check_override;
 use super::schema::{PRESET, field, is_unused, leaf_keys, read, value_of_mut, without_absent};
 use super::sections::EnvironmentSettings;
+use super::values::ABSENT;
 use super::written::Config;
 use crate::files::{self, limit};
 use crate::learner::Algorithm;
@@ -32,6 +33,8 @@ pub(crate) struct Layers {
     pub(crate) set: Vec<String>,
     /// The keys that other flags set.
     pub(crate) flags: Table,
+    /// The keys that determine the network of the agent whose weights a run starts from, absent ones included.
+    pub(crate) inherited: Table,
 }
 
 /// Returns the experiment that a command line describes. `algorithm` is that of the training command, if it is one.
@@ -54,17 +57,23 @@ pub(crate) fn from_layers(given: &Layers, algorithm: Option<Algorithm>) -> Resul
     let algorithm = algorithm.or(requested.as_ref().map(|chosen| chosen.preset.algorithm));
     let algorithm = choose_algorithm(&mut written, algorithm)?;
     assignments.iter().try_for_each(|(set, layer)| check_use(set, layer, algorithm))?;
+    // The games have not selected this preset, so its network is the user's choice.
+    let requested_keys =
+        requested.as_ref().map(|chosen| chosen.preset.experiment.clone()).unwrap_or_default();
+    let inherited = without_keys_of(&given.inherited, &merged([requested_keys, written.clone()]));
     // A file that names no preset overrides the defaults. Without a file, the games select a preset.
     let chosen = match requested {
         None if given.file.is_none() => Some(fitting_preset(&written, algorithm)?),
         requested => requested,
     };
-    let mut config = match &chosen {
+    let below = match &chosen {
         Some(chosen) => scaled(chosen.preset, &written)?,
         None => Table::new(),
     };
-    merge(&mut config, written);
-    let mut config = Config { preset: chosen, ..Config::new(&config)? };
+    let own = Config::new(&merged([below.clone(), written.clone()]))?;
+    let config = Config::new(&merged([below, inherited, written]))?;
+    let inherited = settings_of(&config, &own)?;
+    let mut config = Config { preset: chosen, inherited, ..config };
     config.notes.extend(left_out);
     config.notes.extend(file.unused_sections(algorithm));
     Ok(config)
@@ -150,6 +159,30 @@ fn check_use(assignment: &str, layer: &Table, algorithm: Algorithm) -> Result<()
     let usable = key.replacen(section, algorithm.name(), 1);
     let hint = if field(&usable).is_some() { format!("; did you mean {usable}?") } else { String::new() };
     bail!("--set {assignment}: {algorithm} does not use the section [{section}]{hint}")
+}
+
+/// Returns a layer without the keys that another one has, too.
+fn without_keys_of(layer: &Table, other: &Table) -> Table {
+    let mut rest = layer.clone();
+    rest.retain(|key, value| match (value, other.get(key)) {
+        (Value::Table(section), Some(Value::Table(other))) => {
+            *section = without_keys_of(section, other);
+            true
+        }
+        (_, other) => other.is_none(),
+    });
+    rest
+}
+
+/// Returns the keys in which an experiment differs from another one, with their values: `policy.lstm = 8`.
+fn settings_of(experiment: &Config, other: &Config) -> Result<Vec<String>> {
+    let (own, others) = (leaves(&experiment.to_table()?), leaves(&other.to_table()?));
+    let keys: BTreeSet<&String> = own.keys().chain(others.keys()).collect();
+    let setting = |key: &String| match own.get(key) {
+        Some(value) => format!("{key} = {value}"),
+        None => format!("{key} = {ABSENT}"),
+    };
+    Ok(keys.into_iter().filter(|&key| own.get(key) != others.get(key)).map(setting).collect())
 }
 
 /// Reads an experiment from TOML, such as the one in the directory of a run.

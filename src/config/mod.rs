@@ -9,7 +9,7 @@
 //!   number.
 //! * `amended_experiment` changes the experiment of a run that is resumed.
 //! * `experiment` checks an experiment and derives everything else, with `experiment_games`, their `flavour`s and
-//!   `budgets`; `warnings` reports probable mistakes.
+//!   `budgets`; `warnings` reports probable mistakes; `some_games` leaves out games.
 
 mod amended_experiment;
 mod budgets;
@@ -24,6 +24,7 @@ mod layers;
 mod scaling;
 mod schema;
 mod sections;
+mod some_games;
 mod suggestions;
 #[cfg(test)]
 mod tests;

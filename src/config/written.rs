@@ -18,6 +18,8 @@ pub(crate) struct Config {
     pub(crate) algorithm: Box<dyn AlgorithmConfig>,
     /// The preset that it starts from, if it starts from one.
     pub(crate) preset: Option<Chosen>,
+    /// The keys that have other values because the run starts from the weights of an agent, such as `policy.lstm = 8`.
+    pub(crate) inherited: Vec<String>,
     /// Warnings about how the experiment is written.
     pub(super) notes: Vec<String>,
 }
@@ -53,7 +55,7 @@ impl Config {
             }
         }
         let algorithm = used.context("the algorithm is not in the registry")?;
-        Ok(Self { sections, algorithm, preset: None, notes: Vec::new() })
+        Ok(Self { sections, algorithm, preset: None, inherited: Vec::new(), notes: Vec::new() })
     }
 }
 

@@ -11,7 +11,7 @@ use super::rows::fill;
 use super::run::json_of;
 use crate::agent::TrainedAgent;
 use crate::cli::CheckpointArgs;
-use crate::learner::{self, Player};
+use crate::learner::{self, Player, Reading};
 use crate::telemetry::Printer;
 use crate::threads::set_threads;
 
@@ -39,6 +39,18 @@ pub struct AgentTask {
     pub name: String,
     /// The action space.
     pub action_space: Space,
+}
+
+/// The outputs of an agent's network for some observations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentOutputs {
+    /// For each observation, the probability of each action, or with `are_values` its value. `MultiDiscrete` actions
+    /// have those of the options of each choice. Empty if actions are continuous.
+    pub actions: Vec<Vec<f32>>,
+    /// True if the network learns the values of actions.
+    pub are_values: bool,
+    /// The value of each observation: an estimate of the discounted sum of future rewards as the learner sees them.
+    pub values: Vec<f32>,
 }
 
 /// Identifies a player of an agent.
@@ -119,6 +131,30 @@ impl Agent {
     ) -> Result<ActionBuffer, CallError> {
         self.on_thread.call(move |acting| Ok(acting.act(player, &observations, starts, &masks)?))
     }
+
+    /// Returns the outputs of the network on which [`act`](Self::act) would base its actions. The state of the player
+    /// does not change.
+    pub fn outputs(
+        &self,
+        player: PlayerId,
+        observations: Vec<u8>,
+        starts: Vec<bool>,
+        masks: Vec<u8>,
+    ) -> Result<AgentOutputs, CallError> {
+        self.on_thread.call(move |acting| Ok(acting.outputs(player, &observations, starts, &masks)?))
+    }
+}
+
+impl AgentOutputs {
+    fn new(readings: Vec<Reading>) -> Self {
+        let values = readings.iter().map(Reading::value).collect();
+        let are_values = readings.iter().any(|reading| matches!(reading, Reading::Values(_)));
+        let of_actions = |reading| match reading {
+            Reading::Policy { probabilities, .. } => probabilities,
+            Reading::Values(values) => values,
+        };
+        Self { actions: readings.into_iter().map(of_actions).collect(), are_values, values }
+    }
 }
 
 impl Acting {
@@ -150,13 +186,37 @@ impl Acting {
         starts: Vec<bool>,
         masks: &[u8],
     ) -> Result<ActionBuffer> {
-        let Playing { player, batch } = self.players.get_mut(&player).context("the player was removed")?;
+        let Playing { player, batch } = self.observed(player, observations, starts, masks)?;
+        Ok(player.act(batch)?)
+    }
+
+    fn outputs(
+        &mut self,
+        player: PlayerId,
+        observations: &[u8],
+        starts: Vec<bool>,
+        masks: &[u8],
+    ) -> Result<AgentOutputs> {
+        let Playing { player, batch } = self.observed(player, observations, starts, masks)?;
+        Ok(AgentOutputs::new(player.readings(batch)?))
+    }
+
+    /// Returns a player with the observations in its batch.
+    fn observed(
+        &mut self,
+        player: PlayerId,
+        observations: &[u8],
+        starts: Vec<bool>,
+        masks: &[u8],
+    ) -> Result<&mut Playing> {
+        let playing = self.players.get_mut(&player).context("the player was removed")?;
+        let batch = &mut playing.batch;
         let rows = batch.len();
         ensure!(starts.len() == rows, "{} starts are not those of {rows} environments", starts.len());
         fill(&mut batch.observations, observations, "observations")?;
         fill(&mut batch.action_masks, masks, "action masks")?;
         // A row after the end of an episode is the first of the next one.
         batch.terminated = starts;
-        Ok(player.act(batch)?)
+        Ok(playing)
     }
 }

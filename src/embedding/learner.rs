@@ -13,8 +13,9 @@ use super::rows::fill;
 use super::run::training_command;
 use crate::config::Experiment;
 use crate::learner;
+use crate::telemetry::Printer;
 use crate::threads::set_threads;
-use crate::train;
+use crate::train::Planned;
 
 /// A learner that observes the environments of the caller, in a loop of [`act`](Self::act), [`observe`](Self::observe)
 /// and [`update`](Self::update).
@@ -76,7 +77,7 @@ impl Learner {
     /// alone is used.
     pub fn new(arguments: Vec<OsString>, envs: LearnerEnvs) -> Result<Self, CallError> {
         let on_thread = OwnThread::new(move || {
-            let (experiment, _) = train::experiment(&training_command(arguments)?)?;
+            let experiment = Planned::of(&training_command(arguments)?, &Printer::Quiet)?.experiment;
             Ok(Learning::new(experiment, envs)?)
         })?;
         Ok(Self { on_thread })

@@ -15,7 +15,7 @@ mod own_thread;
 mod rows;
 mod run;
 
-pub use agent::{Agent, AgentTask, PlayerId};
+pub use agent::{Agent, AgentOutputs, AgentTask, PlayerId};
 pub use command::Command;
 pub use error::CallError;
 pub use learner::{Learner, LearnerEnvs, Transition};

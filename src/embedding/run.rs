@@ -12,7 +12,8 @@ use crate::config::key_of_flag;
 use crate::enclosure;
 use crate::files::limit;
 use crate::learner::Algorithm;
-use crate::train;
+use crate::telemetry::Printer;
+use crate::train::Planned;
 
 /// The progress of a run at its newest checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub(super) fn training_command(arguments: Vec<OsString>) -> Result<TrainCommand,
 
 /// Returns the experiment that a training command describes, as JSON.
 pub fn planned_experiment(arguments: Vec<OsString>) -> Result<String, CallError> {
-    let (experiment, _) = train::experiment(&training_command(arguments)?)?;
+    let experiment = Planned::of(&training_command(arguments)?, &Printer::Quiet)?.experiment;
     Ok(json_of(&experiment.to_toml()?)?)
 }
 

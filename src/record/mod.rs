@@ -6,11 +6,12 @@ mod mosaic;
 mod video;
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use crate::agent::TrainedAgent;
-use crate::cli::{Global, RecordArgs};
+use crate::cli::{AgentArgs, CheckpointArgs, Global, RecordArgs};
 use crate::config::Games;
 use crate::environments::{Builder, CommandOverrides};
 use crate::failure::RuntimeFailure;
@@ -36,6 +37,29 @@ pub(crate) fn run(args: &RecordArgs, global: &Global, out: &mut impl Write) -> R
     file.write(&video).context(RuntimeFailure("the recording failed"))?;
     writeln!(out, "{outcome}, in {}", args.out.display())?;
     Ok(())
+}
+
+/// Writes a video of an episode of a game, of at most `max_steps` steps, in which the agent acts as in evaluations.
+pub(crate) fn video(
+    agent: &TrainedAgent,
+    game: &str,
+    path: &Path,
+    max_steps: u64,
+    global: &Global,
+) -> Result<()> {
+    let checkpoint = CheckpointArgs { checkpoint: agent.origin.clone(), best: false };
+    let args = RecordArgs {
+        agent: AgentArgs { checkpoint, greedy: agent.experiment.evaluation.greedy },
+        game: Some(game.to_owned()),
+        mosaic: false,
+        out: path.to_owned(),
+        seed: 0,
+        num_threads: None,
+        max_steps,
+        scale: None,
+    };
+    let file = VideoFile::new(path)?;
+    file.write(&one_episode(&args, agent, global)?.0)
 }
 
 /// Starts an episode of a game.

@@ -19,7 +19,7 @@ mod score_table;
 mod testing;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -37,6 +37,16 @@ use score_table::ScoreTable;
 pub(crate) fn page(run_dirs: &[PathBuf]) -> Result<String> {
     let runs = run_dirs.iter().map(|run_dir| RunHistory::read(run_dir)).collect::<Result<Vec<_>>>()?;
     page::html(&groups::parts(runs))
+}
+
+/// Draws the learning curves of a run to a file. Returns false, and writes nothing, if it has none.
+pub(crate) fn curves(run_dir: &Path, file: &Path) -> Result<bool> {
+    let groups = groups::grouped(vec![RunHistory::read(run_dir)?]);
+    if chart::returns(&groups).is_empty() {
+        return Ok(false);
+    }
+    PlotFile::new(file)?.draw(&Figure::new(&groups))?;
+    Ok(true)
 }
 
 /// Reads the runs and writes the page or the plot.

@@ -41,6 +41,17 @@ impl FinalScores {
             && self.random.as_ref().is_none_or(|random| are_complete(random, games))
     }
 
+    /// Returns the scores of these games, in their order.
+    pub(crate) fn only(&self, games: &[&str]) -> Self {
+        let of_games = |scores: &Vec<Scores>| {
+            games
+                .iter()
+                .filter_map(|game| scores.iter().find(|scores| scores.task == *game).cloned())
+                .collect()
+        };
+        Self { frames: self.frames, agent: of_games(&self.agent), random: self.random.as_ref().map(of_games) }
+    }
+
     /// Removes the scores of a run if they were reached after `frames` frames or later. Fails if the file cannot be
     /// read: it could not be written at the end either.
     pub(crate) fn remove_from(run_dir: &Path, frames: u64) -> Result<()> {

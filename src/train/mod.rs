@@ -32,7 +32,7 @@ use crate::agent::StoredAgent;
 use crate::checkpoint::{self, Progress};
 use crate::cli::{Global, ResumeArgs, TrainCommand};
 use crate::cluster;
-use crate::config::{self, Chosen, Experiment};
+use crate::config::{self, Chosen, Experiment, Layers};
 use crate::device::DeviceName;
 use crate::enclosure;
 use crate::environments::{Builder, CommandOverrides};
@@ -47,32 +47,61 @@ use crate::zoo_agents;
 
 use run::{InitialState, OutputOptions, Run};
 
-/// Returns the experiment of a training command, with everything settled that depends on this process, and the preset
-/// that it starts from.
-pub(crate) fn experiment(command: &TrainCommand) -> Result<(Experiment, Option<Chosen>)> {
-    let config = config::from_layers(&command.args.experiment.layers(), Some(command.algorithm))?;
-    let preset = config.preset.clone();
-    let mut experiment = config.resolve()?;
-    processes::settle_shards(&mut experiment);
-    experiment.settle_halves(cluster::peers().is_none());
-    experiment.settle_popart_floor();
-    processes::settle_bf16_arithmetic(&mut experiment)?;
-    Ok((experiment, preset))
+/// The experiment of a new run, and where it comes from.
+pub(crate) struct Planned {
+    pub(crate) experiment: Experiment,
+    /// The preset that it starts from.
+    preset: Option<Chosen>,
+    /// The agent whose weights the run starts from.
+    source: Option<Source>,
+    /// A clause about the keys that have its values.
+    inherited: Option<String>,
+}
+
+impl Planned {
+    /// Returns the experiment of a training command, with everything settled that depends on this process.
+    pub(crate) fn of(command: &TrainCommand, printer: &Printer) -> Result<Self> {
+        let (args, algorithm) = (&command.args, command.algorithm);
+        let source = args.init_from.as_deref().map(|path| Source::open(path, printer)).transpose()?;
+        let inherited = source.as_ref().map(|source| source.network_keys(algorithm)).transpose()?;
+        let layers = Layers { inherited: inherited.unwrap_or_default(), ..args.experiment.layers() };
+        let config = config::from_layers(&layers, Some(algorithm))?;
+        let preset = config.preset.clone();
+        let inherited = source.as_ref().and_then(|source| inherited_from(source, &config.inherited));
+        let resolved = config.resolve();
+        let mut experiment = match &inherited {
+            Some(inherited) => resolved.with_context(|| inherited.clone())?,
+            None => resolved?,
+        };
+        processes::settle_shards(&mut experiment);
+        experiment.settle_halves(cluster::peers().is_none());
+        experiment.settle_popart_floor();
+        processes::settle_bf16_arithmetic(&mut experiment)?;
+        Ok(Self { experiment, preset, inherited, source })
+    }
+}
+
+/// Returns a clause about keys that have the values of an agent; none if there are none.
+fn inherited_from(source: &Source, settings: &[String]) -> Option<String> {
+    let path = source.origin.path.display();
+    (!settings.is_empty()).then(|| format!("{} from {path}", settings.join(", ")))
 }
 
 /// Runs `ale-train ppo` and the other training commands: starts a run. Writes nothing until the experiment has been
 /// checked.
 pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Write) -> Result<()> {
-    let (experiment, preset) = experiment(command)?;
-    let args = &command.args;
     let printer = Printer::new(global.quiet);
+    let Planned { experiment, preset, source, inherited } = Planned::of(command, &printer)?;
+    let args = &command.args;
     experiment.warnings().iter().for_each(|line| printer.warn(line));
     if let Some(chosen) = &preset {
         printer.say(&chosen.sentence());
     }
+    if let Some(inherited) = &inherited {
+        printer.say(inherited);
+    }
     let device = experiment.device;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
-    let source = args.init_from.as_deref().map(|path| Source::open(path, &printer)).transpose()?;
     let mut run = fresh(experiment, run_dir, &CommandOverrides::default(), device, global)?;
     if let Some(source) = &source {
         printer.say(&source.transfer_to(run.learner.as_mut(), &run.experiment, global)?);

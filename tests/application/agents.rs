@@ -87,6 +87,36 @@ fn an_agent_of_several_tasks_can_be_evaluated_on_one_of_them() {
 }
 
 #[test]
+fn an_exported_part_of_an_agent_plays_like_the_whole() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path();
+    let settings = ["ppo.num_steps=16", "policy.normalize_observations=true", "policy.value_scale=popart"];
+    train("ppo", "CartPole-v1,Acrobot-v1,MountainCar-v0", &settings, path);
+    run("export run --games MountainCar-v0,CartPole-v1 --out part.safetensors").within(path).succeed();
+    let games = |agent: &str, flags: &str| printed(&eval(agent, path).words(flags))["games"].clone();
+    assert_eq!(games("part.safetensors", ""), games("run", "--games MountainCar-v0,CartPole-v1"));
+    // A part of a part, and training from it.
+    run("export part.safetensors --games -CartPole-v1 --out one.safetensors").within(path).succeed();
+    assert_eq!(games("one.safetensors", ""), games("run", "--games MountainCar-v0"));
+    let tuned = run(
+        "ppo --games MountainCar-v0 --num-envs 2 --total-frames 1024 --set ppo.num_steps=16 --run-dir tuned",
+    );
+    let error = tuned.words("--quiet --init-from one.safetensors").within(path).fail(2);
+    assert!(error.contains("the observations of the source are"), "{error}");
+
+    for (games, expected) in [
+        ("CartPole-v2", "did you mean CartPole-v1"),
+        (
+            "Pendulum-v1",
+            "the agent was not trained on 'Pendulum-v1'; it plays CartPole-v1, Acrobot-v1, MountainCar-v0",
+        ),
+    ] {
+        let error = run("export run --out no.safetensors --games").arg(games).within(path).fail(2);
+        assert!(error.contains(expected) && !path.join("no.safetensors").exists(), "{error}");
+    }
+}
+
+#[test]
 fn evaluations_are_greedy_if_a_flag_or_the_experiment_says_so() {
     for greedy in [false, true] {
         let directory = TempDir::new().expect("a directory");

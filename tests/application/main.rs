@@ -2,6 +2,7 @@
 
 mod agents;
 mod browser;
+mod cards;
 mod cli;
 mod divergence;
 mod export;

@@ -276,10 +276,16 @@ fn the_flags_that_an_error_prints_make_a_run_fit_its_source() {
             harvest,
             &["environments.img_height=36", "environments.stack_num=2", "policy.layer_norm=false"][..],
             &["environments.factored_actions=true", "policy.value_scale=popart", "policy.width=0.5"][..],
-            6,
+            5,
         ),
-        ("ppo", harvest, &["policy.torso=impala", "policy.lstm=4"], &["policy.game_embedding=2"], 3),
-        ("pqn", harvest, &["policy.layer_norm=false", "policy.head=shared"], &["policy.hidden_size=20"], 3),
+        (
+            "ppo",
+            harvest,
+            &["policy.torso=impala", "policy.lstm=4"],
+            &["policy.torso=nature", "policy.lstm=0", "policy.game_embedding=2"],
+            3,
+        ),
+        ("pqn", harvest, &["policy.layer_norm=false", "policy.head=shared"], &["policy.head=per_game"], 1),
         (
             "dqn",
             pole,
@@ -287,7 +293,7 @@ fn the_flags_that_an_error_prints_make_a_run_fit_its_source() {
             &["dqn.dueling=true", "policy.hidden_size=16"],
             6,
         ),
-        ("sac", "Pendulum-v1", &["policy.hidden_size=16"], &["policy.normalize_observations=true"], 2),
+        ("sac", "Pendulum-v1", &["policy.hidden_size=16"], &["policy.normalize_observations=true"], 1),
     ]
     .into_iter()
     .enumerate()
@@ -311,13 +317,76 @@ fn the_flags_that_an_error_prints_make_a_run_fit_its_source() {
 }
 
 #[test]
-fn a_run_learns_all_settings_of_an_agent_of_the_zoo_from_one_error() {
+fn a_run_inherits_the_network_of_its_source_unless_the_user_sets_it() {
     let temp = TempDir::new().expect("a directory");
-    let words = "ppo --games harvest --num-envs 4 --init-from zoo:atari57 --total-frames 8192 --quiet";
-    let start = program::train(&temp.path().join("run"), words);
-    let error = start.fail(2);
-    assert!(error.contains(" --set policy.value_scale=popart"), "{error}");
-    start.args(flags_to_add(&error)).succeed();
+    let of = |name: &str| temp.path().join(name);
+    let small =
+        "--num-envs 4 --num-threads 1 --total-frames 1024 --set ppo.num_steps=16 --set evaluation.episodes=0";
+    let training = |run: &str, words: &str| {
+        program::train(&of(run), &format!("{words} --games harvest {small}")).set("ppo.num_minibatches", 2)
+    };
+    let network =
+        ["policy.torso=impala", "policy.lstm=4", "policy.layer_norm=absent", "policy.popart_beta=0.5"];
+    training("source", "ppo").settings(&network).set("policy.width", 0.25).succeed();
+    let policy = |run: &str| {
+        let text = fs::read_to_string(of(run).join("config.toml")).expect("a file");
+        text.parse::<toml::Table>().expect("TOML")["policy"].clone()
+    };
+
+    let start = |run: &str, words: &str| training(run, words).arg("--init-from").arg(of("source"));
+    let said = start("own", "ppo").messages();
+    let expected = format!(
+        "policy.layer_norm = absent, policy.lstm = 4, policy.torso = \"impala\", policy.width = 0.25 from {}",
+        of("source").display()
+    );
+    assert!(said.contains(&expected), "{said}");
+    let (own, source) = (policy("own"), policy("source"));
+    for key in ["torso", "lstm", "width", "layer_norm", "hidden_size"] {
+        assert_eq!(own.get(key), source.get(key), "{key}");
+    }
+    assert_ne!(own["popart_beta"], source["popart_beta"]);
+
+    // Keys that the command line, a file or a named preset sets are the user's.
+    let file = of("file.toml");
+    fs::write(&file, "[policy]\nwidth = 0.5\n").expect("a file");
+    for (words, key, value) in [
+        ("ppo --set policy.lstm=0", "policy.lstm", "4 (here 0)"),
+        (&format!("ppo --config {}", file.display()), "policy.width", "0.25 (here 0.5)"),
+        ("ppo --preset harvest", "policy.layer_norm", "absent (here true)"),
+    ] {
+        let error = start("other", words).arg("--quiet").fail(2);
+        assert!(error.contains(&format!("it has {key} = {value}; add --set {key}=")), "{words}: {error}");
+    }
+
+    // Other algorithms have no LSTM.
+    let small = ["pqn.num_steps=16", "pqn.num_minibatches=2", "evaluation.episodes=0"];
+    let words = "pqn --games harvest --num-envs 4 --num-threads 1 --total-frames 1024";
+    let line = program::train(&of("pqn"), words).settings(&small).arg("--init-from").arg(of("source"));
+    let said = line.messages();
+    let expected = format!("policy.torso = \"impala\", policy.width = 0.25 from {}", of("source").display());
+    assert!(said.contains(&expected) && !said.contains("policy.lstm"), "{said}");
+}
+
+#[test]
+fn a_network_of_the_source_that_a_run_cannot_have_is_named() {
+    let temp = TempDir::new().expect("a directory");
+    let of = |name: &str| temp.path().join(name);
+    train(&of("source")).set("policy.lstm", 4).succeed();
+    let own = program::train(
+        &of("own"),
+        "ppo --games CartPole-v1 --num-envs 2 --set ppo.num_minibatches=4 --quiet",
+    );
+    let error = own.arg("--init-from").arg(of("source")).fail(2);
+    let expected = format!("policy.lstm = 4 from {}: policy.lstm = 4 is invalid", of("source").display());
+    assert!(error.contains(&expected), "{error}");
+}
+
+#[test]
+fn a_run_starts_from_an_agent_of_the_zoo_with_another_value_scale() {
+    let temp = TempDir::new().expect("a directory");
+    let words = "ppo --games harvest --num-envs 4 --init-from zoo:atari57 --total-frames 8192";
+    let said = program::train(&temp.path().join("run"), words).messages();
+    assert!(said.contains("policy.value_scale = \"popart\" from zoo:atari57"), "{said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::norm::ImageNorm;
-use super::{Conv, Initializer, PolicyConfig};
+use super::{Conv, ImageShape, Initializer, PolicyConfig, TorsoKind};
 
 /// The height and width from which small images have the convolutions of [`STRIDED`], so that the number of features
 /// stays below about ten thousand.
@@ -37,6 +37,19 @@ const STRIDED: &[Kernels] = &[kernels(16, 2, 1), kernels(32, 2, 2), kernels(64, 
 pub(super) const fn small(height: usize, width: usize) -> &'static [Kernels] {
     let is_strided = height >= MIN_STRIDED_SIDE && width >= MIN_STRIDED_SIDE;
     if is_strided { STRIDED } else { SMALL }
+}
+
+impl PolicyConfig {
+    /// Returns the strides of the convolutions for an image; `None` for those of IMPALA.
+    pub fn strides_for_image(&self, image: ImageShape) -> Option<Vec<usize>> {
+        let kernels = match self.torso_for_image(image) {
+            TorsoKind::Nature => NATURE,
+            TorsoKind::DataEfficient => DATA_EFFICIENT,
+            TorsoKind::Small => small(image.height, image.width),
+            TorsoKind::Impala => return None,
+        };
+        Some(kernels.iter().map(|kernels| kernels.stride).collect())
+    }
 }
 
 /// Two or three convolutions; a ReLU after each, optionally preceded by layer normalisation over the whole image.

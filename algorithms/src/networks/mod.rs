@@ -49,7 +49,7 @@ pub(crate) use torch::torch_weights;
 pub(crate) use transfer::NewScales;
 pub use transfer::{Difference, NetworkDescription, TrainedNetwork, TransferError, Transferred};
 pub(crate) use transfer::{of_known_tasks, transfer};
-pub use value_scale::{TaskScales, ValueScale};
+pub use value_scale::{H_EPSILON, TaskScales, ValueScale};
 pub use weights::{load_weights, weights};
 
 pub use crate::named_weights::NamedWeights;

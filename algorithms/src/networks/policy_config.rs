@@ -113,6 +113,12 @@ settings! {
 }
 
 impl PolicyConfig {
+    /// The settings on which the layers depend that algorithms have in common.
+    pub const OF_COMMON_LAYERS: [&str; 5] = ["torso", "width", "layer_norm", "game_embedding", "hidden_size"];
+    /// The settings on which the other layers of an algorithm depend, and the meaning of their weights.
+    pub const OF_OTHER_LAYERS: [&str; 6] =
+        ["head", "lstm", "deviation", "squash_actions", "normalize_observations", "value_scale"];
+
     /// Checks every field.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.check()
@@ -185,7 +191,7 @@ impl PolicyConfig {
     }
 
     /// Returns the torso for an image: [`Small`](TorsoKind::Small) if it is too small for the configured one.
-    pub(super) fn torso_for_image(&self, image: ImageShape) -> TorsoKind {
+    pub fn torso_for_image(&self, image: ImageShape) -> TorsoKind {
         match self.torso {
             TorsoKind::Nature | TorsoKind::DataEfficient
                 if image.height.min(image.width) < MIN_PICTURE_SIDE =>

@@ -26,7 +26,7 @@ choices! {
 }
 
 /// The linear part of [`ValueScale::H`], which makes its inverse continuous.
-const H_EPSILON: f64 = 1e-2;
+pub const H_EPSILON: f64 = 1e-2;
 
 /// The least standard deviation by which returns are divided, unless another floor is configured. It bounds only
 /// rounding errors.
@@ -176,6 +176,18 @@ impl TaskScales {
     pub(crate) fn new(kind: ValueScale, beta: f64, floor: f64, num_tasks: usize) -> Self {
         let count = if kind == ValueScale::PopArt { num_tasks } else { 0 };
         Self { kind, beta, floor, statistics: vec![Statistics::NONE; count] }
+    }
+
+    /// Returns the transformation that all tasks have in common.
+    pub fn kind(&self) -> ValueScale {
+        self.kind
+    }
+
+    /// Returns the standard deviation and the mean by which the returns of a task are normalised; 1 and 0 if the scale
+    /// does not depend on the task.
+    pub fn normalization(&self, task: usize) -> (f64, f64) {
+        let of_task = self.statistics.get(task);
+        of_task.map_or((1.0, 0.0), |of_task| (of_task.deviation(self.floor), of_task.mean))
     }
 
     /// Returns true if the scales depend on returns.

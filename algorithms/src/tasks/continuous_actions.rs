@@ -43,6 +43,11 @@ impl ContinuousActions {
         self.bounds.len()
     }
 
+    /// Returns the lower and the upper bound of each component.
+    pub fn bounds(&self) -> &[(f32, f32)] {
+        &self.bounds
+    }
+
     /// Appends the components that the environment receives: `components`, clipped to the bounds.
     pub(crate) fn write(&self, components: &[f32], out: &mut Vec<f32>) {
         // Not `clamp`, which panics if the bounds are in the wrong order.

@@ -213,7 +213,7 @@ impl JointActions {
 
     /// Returns the columns of the options of a choice that belong to legal actions, possibly with repetitions. Empty if
     /// there is no such choice.
-    pub(crate) fn columns_of(&self, choice: usize) -> impl Iterator<Item = usize> {
+    pub fn columns_of(&self, choice: usize) -> impl Iterator<Item = usize> {
         let start = self.starts.get(choice).copied().unwrap_or(usize::MAX);
         let end = start.saturating_add(self.legal.sizes.get(choice).copied().unwrap_or(0));
         self.nodes

@@ -57,8 +57,8 @@ where
     Ok(())
 }
 
-/// Returns `ALE/MsPacman-v5` for `ms_pacman`.
-fn gymnasium_id(game: &Game) -> String {
+/// Returns the id of a game in Gymnasium: `ALE/MsPacman-v5` for `ms_pacman`.
+pub fn gymnasium_id(game: &Game) -> String {
     let mut name = String::new();
     let mut before = '_';
     for letter in game.id.chars() {

@@ -25,7 +25,7 @@ pub use ale::{Ale, SavedState};
 pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, EpisodeRules, RgbImage};
 pub use error::AleError;
 pub use games::{GAME_SETS, Game, GameSet, game, game_named, games};
-pub use ids::register;
+pub use ids::{gymnasium_id, register};
 pub use limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM};
 pub use palette::Palette;
 pub use powered_game::PoweredGame;

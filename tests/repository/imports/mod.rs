@@ -37,9 +37,9 @@ const LAYERS: [(&str, &[&str]); 2] = [
             // The flags.
             "cli",
             // Runs and agents.
-            "agent checkpoint environments provenance report runs scores show",
+            "agent checkpoint environments onnx provenance report runs scores show",
             // The commands.
-            "bench commands evaluation initial_weights play record sweep train watch",
+            "bench card commands evaluation initial_weights play record sweep train watch",
             // The program inside another process.
             "embedding",
         ],

@@ -87,6 +87,13 @@ class NativeAgent:
         starts: npt.NDArray[np.bool_],
         masks: npt.NDArray[np.uint8],
     ) -> npt.NDArray[np.int32] | npt.NDArray[np.float32]: ...
+    def outputs(
+        self,
+        player: Player,
+        observations: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.bool_],
+        masks: npt.NDArray[np.uint8],
+    ) -> tuple[npt.NDArray[np.float32], bool, npt.NDArray[np.float32]]: ...
 
 class NativeLearner:
     """A learner, without the conversions of observations and actions."""

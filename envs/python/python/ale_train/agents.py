@@ -22,7 +22,7 @@ from ale_train.program import run
 if TYPE_CHECKING:
     from ale_train import pytorch
 
-__all__ = ["Agent", "PlayerState", "Scores", "load_agent"]
+__all__ = ["Agent", "Outputs", "PlayerState", "Scores", "load_agent"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +41,23 @@ class Scores:
     def mean(self) -> float:
         """The mean over the games of their mean returns."""
         return float(np.mean([returns.mean() for returns in self.returns.values()]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Outputs:
+    """The outputs of a network for observations. Several choices of an action have their options side by side.
+
+    Attributes:
+        probabilities: The probabilities of the actions, of shape ``(rows, actions)``. None with continuous actions, and
+            for networks that learn action values.
+        action_values: The values of the actions, of shape ``(rows, actions)``. None for other networks.
+        values: The values of the observations, of shape ``(rows,)``: estimates of the discounted sum of future rewards
+            as the learner sees them. For networks that learn action values, the largest of these.
+    """
+
+    probabilities: np.ndarray | None
+    action_values: np.ndarray | None
+    values: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,14 +129,37 @@ class Agent:
         Raises:
             ValueError: The observation is not one that the agent was trained on, or a mask is missing.
         """
-        rows, num_envs, is_single = self._rows(observation)
-        starts = np.zeros(num_envs, bool) if episode_start is None else np.asarray(episode_start, bool).reshape(-1)
-        player = self._player(num_envs, deterministic) if state is None else state.player
-        masks = self._mask_rows([action_masks] if is_single and action_masks is not None else action_masks, num_envs)
-        elements = self._native.act(player, rows, np.ascontiguousarray(starts), masks)
-        actions = self._actions(elements, num_envs)
+        player, rows, starts, masks, is_single = self._inputs(
+            observation, state, episode_start, action_masks, deterministic
+        )
+        actions = self._actions(self._native.act(player, rows, starts, masks), len(starts))
         kept = PlayerState(player) if self._native.is_recurrent else None
         return (actions[0] if is_single else actions), kept
+
+    def outputs(
+        self,
+        observation: Any,
+        state: PlayerState | None = None,
+        episode_start: np.ndarray | None = None,
+        action_masks: Any = None,
+    ) -> Outputs:
+        """Returns the outputs of the network on which ``predict`` bases its actions.
+
+        Args:
+            observation: An observation, or one for each environment of a vector environment. The outputs have a row for
+                each of them, also for a single one.
+            state: The state of a recurrent network that ``predict`` returned; it does not change.
+            episode_start: As for ``predict``.
+            action_masks: As for ``predict``.
+
+        Raises:
+            ValueError: The observation is not one that the agent was trained on, or a mask is missing.
+        """
+        player, rows, starts, masks, _ = self._inputs(observation, state, episode_start, action_masks, True)
+        of_actions, are_values, values = self._native.outputs(player, rows, starts, masks)
+        if are_values:
+            return Outputs(None, of_actions, values)
+        return Outputs(of_actions if of_actions.shape[1] else None, None, values)
 
     def evaluate(
         self,
@@ -151,7 +191,8 @@ class Agent:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the agent to a file with the extension ``.safetensors``, which ``load_agent`` and PyTorch can read."""
+        """Writes the agent to a file with the extension ``.safetensors``, which ``load_agent`` and PyTorch can read, or
+        ``.onnx``."""
         run(["export", self.path, "--out", path, *self._flags(False)])
 
     def record(
@@ -181,6 +222,16 @@ class Agent:
         from ale_train.agent_envs import make_agent_envs
 
         return make_agent_envs(self.game, self.experiment, num_envs, options)
+
+    def _inputs(
+        self, observation: Any, state: PlayerState | None, episode_start: Any, action_masks: Any, deterministic: bool
+    ) -> tuple[_native.Player, np.ndarray, np.ndarray, np.ndarray, bool]:
+        """Returns a player, rows, starts and masks for it, and true for a single observation."""
+        rows, num_envs, is_single = self._rows(observation)
+        starts = np.zeros(num_envs, bool) if episode_start is None else np.asarray(episode_start, bool).reshape(-1)
+        player = self._player(num_envs, deterministic) if state is None else state.player
+        masks = self._mask_rows([action_masks] if is_single and action_masks is not None else action_masks, num_envs)
+        return player, rows, np.ascontiguousarray(starts), masks, is_single
 
     def _flags(self, deterministic: bool) -> list[str]:
         return ["--best"] * self._best + ["--greedy"] * deterministic

@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
-use ale_train::embedding::{Agent, PlayerId};
-use numpy::{PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyIndexError;
+use ale_train::embedding::{Agent, AgentOutputs, PlayerId};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
 use super::{from_call, to_array};
@@ -97,7 +97,28 @@ impl NativeAgent {
         let actions = py.detach(|| self.0.act(player.id, observations, starts, masks)).map_err(from_call)?;
         Ok(to_array(py, actions))
     }
+
+    /// Returns the outputs for all rows: the probabilities or values of actions with a row for each observation, true
+    /// if they are values, and the values of observations.
+    fn outputs<'py>(
+        &self,
+        py: Python<'py>,
+        player: &Player,
+        observations: &Bound<'py, PyArray1<u8>>,
+        starts: &Bound<'py, PyArray1<bool>>,
+        masks: &Bound<'py, PyArray1<u8>>,
+    ) -> PyResult<Outputs<'py>> {
+        let (observations, starts, masks) = (observations.to_vec()?, starts.to_vec()?, masks.to_vec()?);
+        let outputs = py.detach(|| self.0.outputs(player.id, observations, starts, masks));
+        let AgentOutputs { actions, are_values, values } = outputs.map_err(from_call)?;
+        let actions =
+            PyArray2::from_vec2(py, &actions).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok((actions, are_values, PyArray1::from_vec(py, values)))
+    }
 }
+
+/// The outputs of an agent for some observations.
+type Outputs<'py> = (Bound<'py, PyArray2<f32>>, bool, Bound<'py, PyArray1<f32>>);
 
 /// A player of an agent, with its state.
 #[pyclass(frozen, module = "ale_train._native")]
