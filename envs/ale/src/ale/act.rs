@@ -77,6 +77,9 @@ impl Ale {
                 break;
             }
         }
+        if let Some(sound) = &mut self.sound {
+            sound.generate(self.state.console.sound_registers());
+        }
         reward
     }
 

@@ -9,9 +9,9 @@ use std::any::type_name;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use ale::{Action, Ale, AleError, AtariEnv, PoweredGame, RAM, SCREEN_WIDTH};
+use ale::{Action, Ale, AleError, AtariEnv, PoweredGame, RAM, SCREEN_WIDTH, SOUND_SAMPLES};
 use numpy::PyArrayDyn;
-use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -357,16 +357,15 @@ impl AleInterface {
         self.change(py, |game| game.set_ram(index, value))
     }
 
-    /// Sound is not available.
+    /// Returns the 512 samples of the last act, or writes them to `buffer`. All are 0 unless `sound_obs` is set.
     #[pyo3(signature = (buffer = None))]
-    fn getAudio(&self, buffer: Option<Bound<'_, PyAny>>) -> PyResult<()> {
-        drop(buffer);
-        Err(PyNotImplementedError::new_err("sound is not available in ale_train"))
+    fn getAudio<'py>(&self, py: Python<'py>, buffer: Option<Bound<'py, PyAny>>) -> PyResult<Shown<'py>> {
+        self.view(py, View::Sound, buffer)
     }
 
-    /// Sound is not available.
-    fn getAudioSize(&self) -> PyResult<()> {
-        self.getAudio(None)
+    /// Returns the number of samples of an act.
+    fn getAudioSize(&self) -> usize {
+        SOUND_SAMPLES
     }
 
     /// Saves the state, with the generator of sticky actions if `include_rng`.
@@ -410,7 +409,7 @@ impl AleInterface {
         let action = Action::new(action).unwrap_or(Action::NOOP);
         let emulator = &mut *self.lock(py)?;
         let (reward, bytes) = signals::wait_locked(py, &self.0, || -> PyResult<_> {
-            let reward = emulator.act(action, strength, acts, view != View::Ram)?;
+            let reward = emulator.act(action, strength, acts, view.is_screen())?;
             Ok((reward, view.bytes(emulator.game()?)))
         })??;
         let game = emulator.game()?;
@@ -470,7 +469,7 @@ impl AleInterface {
     ) -> PyResult<Shown<'py>> {
         let emulator = &mut *self.lock(py)?;
         let game = emulator.game()?;
-        if view != View::Ram {
+        if view.is_screen() {
             py.detach(|| game.show());
         }
         match buffer {
