@@ -21,7 +21,7 @@ mod screen;
 mod settings;
 
 pub use action::{ACTION_FACTORS, ACTION_NAMES, ACTIONS, Action, CHOICES};
-pub use ale::{Ale, SOUND_SAMPLES, SavedState};
+pub use ale::{Ale, SOUND_RATE, SOUND_SAMPLES, SavedState};
 pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, EpisodeRules, RgbImage};
 pub use error::AleError;
 pub use games::{GAME_SETS, Game, GameSet, game, game_named, games};

@@ -16,8 +16,8 @@ use crate::{Action, AleError, AleSettings, Game, PoweredGame};
 pub(crate) use act::is_interrupted_at;
 use input::Paddles;
 pub use saved_state::SavedState;
-pub use sound::SOUND_SAMPLES;
 use sound::Sound;
+pub use sound::{SOUND_RATE, SOUND_SAMPLES};
 
 /// The action that a frame repeats if the new one is not taken (sticky actions).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,6 +9,9 @@ use super::Ale;
 /// The number of samples that an [`act`](Ale::act) generates.
 pub const SOUND_SAMPLES: usize = 512;
 
+/// The samples per second at which 512 samples last a sixtieth of a second, the time of an NTSC frame.
+pub const SOUND_RATE: usize = 60 * SOUND_SAMPLES;
+
 /// The samples of the last act, and the generator that continues after them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Sound {
@@ -30,6 +33,12 @@ impl Sound {
 }
 
 impl Ale {
+    /// Switches the sound on, which begins anew.
+    pub(crate) fn switch_sound_on(&mut self) {
+        self.settings.sound = true;
+        self.sound = Some(Sound::default());
+    }
+
     /// Returns the sound of the last act, mono samples from 128 (silence) to 248, or `None` without the setting
     /// [`sound`](crate::AleSettings::sound). They are 0 until the first act after loading.
     ///
