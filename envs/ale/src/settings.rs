@@ -20,6 +20,8 @@ pub struct AleSettings {
     pub color_averaging: bool,
     /// True if each act generates [sound](crate::Ale::sound).
     pub sound: bool,
+    /// True if acts [record](crate::Ale::take_recorded) each of their frames.
+    pub recording: bool,
     /// The lowest resistance of a paddle in ohms, at its right end; `None` is the game's.
     pub paddle_min: Option<i32>,
     /// The highest resistance of a paddle in ohms, at its left end; `None` is the game's.
@@ -39,6 +41,7 @@ impl Default for AleSettings {
             truncate_on_loss_of_life: false,
             color_averaging: false,
             sound: false,
+            recording: false,
             paddle_min: None,
             paddle_max: None,
             mode: None,

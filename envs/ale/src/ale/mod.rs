@@ -2,6 +2,7 @@
 
 mod act;
 mod input;
+mod recording;
 mod reset;
 mod saved_state;
 mod sound;
@@ -12,9 +13,12 @@ use vcs::{Console, FormerScreens, Mt19937, RAM, SoundRegisters, TvFormat};
 
 use crate::palette::{Palette, paint};
 use crate::rules::Variables;
+use crate::screen::{RgbImage, SCREEN_WIDTH};
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};
 pub(crate) use act::is_interrupted_at;
 use input::Paddles;
+pub use recording::RecordedFrame;
+use recording::Recorder;
 pub use saved_state::SavedState;
 use sound::Sound;
 pub use sound::{SOUND_RATE, SOUND_SAMPLES};
@@ -64,6 +68,8 @@ pub struct Ale {
     replaced: Option<(Vec<u8>, u32)>,
     /// With the setting `sound`.
     sound: Option<Sound>,
+    /// With the setting `recording`.
+    recorder: Option<Recorder>,
 }
 
 /// Everything that changes while a game runs.
@@ -103,7 +109,7 @@ impl Ale {
             episode_frame_number: 0,
         };
         let mut ale =
-            Self { powered: powered.clone(), settings, state, averaged: Vec::new(), replaced: None, sound: None };
+            Self { powered: powered.clone(), settings, state, averaged: Vec::new(), replaced: None, sound: None, recorder: None };
         ale.load(seed);
         Ok(ale)
     }
@@ -122,6 +128,7 @@ impl Ale {
         state.last_action = LastAction::NOOP;
         state.frame_number = 0;
         self.sound = self.settings.sound.then(Sound::default);
+        self.recorder = self.settings.recording.then(Recorder::default);
         (state.mode, state.difficulty) = (game.default_mode, 0);
         self.reset_game();
         self.state.mode = self.settings.mode.unwrap_or(game.default_mode);
@@ -181,6 +188,11 @@ impl Ale {
         let mut pixels = vec![0; self.screen().len() * 3];
         self.write_screen_rgb(&mut pixels);
         pixels
+    }
+
+    /// Returns the screen in colour as an image.
+    pub fn image(&self) -> RgbImage {
+        RgbImage { height: self.height(), width: SCREEN_WIDTH, pixels: self.screen_rgb() }
     }
 
     /// Writes the screen in colour to a buffer of `height() * 160 * 3` bytes.

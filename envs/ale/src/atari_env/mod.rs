@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use vcs::Mt19937;
 
 use crate::ale::is_interrupted_at;
+use crate::screen::RgbImage;
 use crate::{Action, Ale, AleError, Game, PoweredGame};
 pub use options::{AtariOptions, EpisodeRules};
 use uniform::Uniform;
@@ -32,17 +33,6 @@ pub struct AtariInfo {
     pub mode: u32,
     /// The difficulty switches. Bit 0 set means the left switch is at A; bit 1 is the right switch.
     pub difficulty: u32,
-}
-
-/// A screen in colour, as a television would show it except for the shape of its pixels.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RgbImage {
-    /// Rows.
-    pub height: usize,
-    /// Columns.
-    pub width: usize,
-    /// `height * width` triples of red, green and blue, row by row.
-    pub pixels: Vec<u8>,
 }
 
 /// One Atari game with the usual preprocessing (Mnih et al., 2015; Machado et al., 2018).
@@ -192,8 +182,7 @@ impl AtariEnv {
     pub fn render(&self) -> RgbImage {
         let mut ale = self.ale.clone();
         ale.show();
-        let height = ale.height();
-        RgbImage { height, width: ale.screen().len() / height, pixels: ale.screen_rgb() }
+        ale.image()
     }
 
     /// Draws the mode and the difficulty of the next episode.

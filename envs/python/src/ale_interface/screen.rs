@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ale::{Ale, RAM, SCREEN_WIDTH, SOUND_SAMPLES};
+use ale::{Ale, RAM, RgbImage, SCREEN_WIDTH, SOUND_SAMPLES};
 use numpy::ndarray::IxDyn;
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -105,13 +105,13 @@ impl View {
     }
 }
 
-/// Writes the screen to a PNG file. Pixels are doubled in width, as in ale-py.
-pub(super) fn save_png(ale: &Ale, path: &Path) -> PyResult<()> {
+/// Writes a screen to a PNG file. Pixels are doubled in width, as in ale-py.
+pub(super) fn save_png(screen: &RgbImage, path: &Path) -> PyResult<()> {
     let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, 2 * SCREEN_WIDTH as u32, ale.height() as u32);
+    let mut encoder = png::Encoder::new(&mut file, 2 * screen.width as u32, screen.height as u32);
     encoder.set_color(png::ColorType::Rgb);
     let pixels: Vec<u8> =
-        ale.screen_rgb().as_chunks::<3>().0.iter().flat_map(|pixel| [*pixel; 2]).flatten().collect();
+        screen.pixels.as_chunks::<3>().0.iter().flat_map(|pixel| [*pixel; 2]).flatten().collect();
     let encoded = encoder.write_header().and_then(|mut writer| {
         writer.write_image_data(&pixels)?;
         writer.finish()

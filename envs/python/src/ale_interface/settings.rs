@@ -46,11 +46,11 @@ const TABLE: [(&str, Kind, &str, Effect); 28] = [
     ("paddle_min", Kind::Int, GAMES_OWN, Effect::Same),
     ("paddle_max", Kind::Int, GAMES_OWN, Effect::Same),
     ("rom_file", Kind::Text, "", Effect::Same),
+    ("record_screen_dir", Kind::Text, "", Effect::Same),
+    ("record_sound_filename", Kind::Text, "", Effect::Same),
     ("system_random_seed", Kind::Int, "4753849", Effect::Unavailable),
     ("display_screen", Kind::Bool, "0", Effect::Unavailable),
     ("sound", Kind::Any, "false", Effect::Unavailable),
-    ("record_screen_dir", Kind::Text, "", Effect::Unavailable),
-    ("record_sound_filename", Kind::Text, "", Effect::Unavailable),
     ("palette", Kind::Any, "standard", Effect::Unavailable),
     ("max_num_frames", Kind::Int, "0", Effect::Nothing),
     ("volume", Kind::Any, "100", Effect::Nothing),
@@ -185,6 +185,11 @@ impl Settings {
         (self.text(name) != Some(GAMES_OWN)).then(|| self.int(name))
     }
 
+    /// Returns the directory of recorded screens and the file of the recorded sound; empty if there are none.
+    pub(super) fn recording_paths(&self) -> [&str; 2] {
+        ["record_screen_dir", "record_sound_filename"].map(|name| self.text(name).unwrap_or_default())
+    }
+
     /// Returns the settings of the emulator.
     pub(super) fn emulator(&self) -> AleSettings {
         AleSettings {
@@ -194,6 +199,7 @@ impl Settings {
             truncate_on_loss_of_life: self.bool("truncate_on_loss_of_life"),
             color_averaging: self.bool("color_averaging"),
             sound: self.bool("sound_obs"),
+            recording: !self.recording_paths().concat().is_empty(),
             paddle_min: self.limit("paddle_min"),
             paddle_max: self.limit("paddle_max"),
             mode: None,
