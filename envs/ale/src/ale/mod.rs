@@ -108,8 +108,15 @@ impl Ale {
             frame_number: 0,
             episode_frame_number: 0,
         };
-        let mut ale =
-            Self { powered: powered.clone(), settings, state, averaged: Vec::new(), replaced: None, sound: None, recorder: None };
+        let mut ale = Self {
+            powered: powered.clone(),
+            settings,
+            state,
+            averaged: Vec::new(),
+            replaced: None,
+            sound: None,
+            recorder: None,
+        };
         ale.load(seed);
         Ok(ale)
     }

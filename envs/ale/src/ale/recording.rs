@@ -2,9 +2,9 @@
 
 use vcs::SoundGenerator;
 
+use super::Ale;
 use super::act::Rendering;
 use super::sound::SOUND_SAMPLES;
-use super::Ale;
 use crate::screen::RgbImage;
 
 /// A recorded frame.

@@ -48,7 +48,8 @@ impl Emulator {
         let seed = self.settings.seed().unwrap_or_else(loading::random_seed);
         let [screens, sound] = self.settings.recording_paths();
         let recording = Recording::start(screens, sound)?;
-        let game = Ale::new(powered, self.settings.emulator(), seed).map_err(|error| errors::from_ale(&error))?;
+        let game =
+            Ale::new(powered, self.settings.emulator(), seed).map_err(|error| errors::from_ale(&error))?;
         self.game = Some(game);
         self.recording = recording;
         self.rewards = self.settings.reward_range();

@@ -22,7 +22,8 @@ pub(super) struct Recording {
 impl Recording {
     /// Starts a recording of screens, of sound or of both; none if neither has a path.
     pub(super) fn start(directory: &str, sound: &str) -> PyResult<Option<Self>> {
-        let [directory, sound] = [directory, sound].map(|path| (!path.is_empty()).then(|| PathBuf::from(path)));
+        let [directory, sound] =
+            [directory, sound].map(|path| (!path.is_empty()).then(|| PathBuf::from(path)));
         if directory.is_none() && sound.is_none() {
             return Ok(None);
         }

@@ -330,8 +330,7 @@ mod tests {
         let second = samples(&[(AUDC1, 0x8), (AUDF1, 2), (AUDV1, 5)]);
         assert_eq!(first, second);
         let tone = samples(&[(AUDC1, 0x4), (AUDF1, 5), (AUDV1, 9)]);
-        let both =
-            samples(&[(AUDC0, 0x8), (AUDF0, 2), (AUDV0, 5), (AUDC1, 0x4), (AUDF1, 5), (AUDV1, 9)]);
+        let both = samples(&[(AUDC0, 0x8), (AUDF0, 2), (AUDV0, 5), (AUDC1, 0x4), (AUDF1, 5), (AUDV1, 9)]);
         let sums: Vec<u8> = first.iter().zip(&tone).map(|(a, b)| a + (b - SoundGenerator::SILENCE)).collect();
         assert_eq!(both, sums);
     }
