@@ -34,6 +34,8 @@ struct Line {
     ram: String,
     /// CRC-32 of the palette byte of every pixel.
     screen: String,
+    /// CRC-32 of the samples.
+    sound: String,
 }
 
 /// Plays the actions and prints a line for each, flushed at once.
@@ -45,6 +47,7 @@ pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Re
         frame_skip: args.frame_skip,
         mode: args.mode,
         difficulty: args.difficulty,
+        sound: true,
         ..AleSettings::default()
     };
     let mut ale = Ale::new(&PoweredGame::new(game, image)?, settings, args.seed)?;
@@ -64,6 +67,7 @@ pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Re
             truncated: ale.truncated(),
             ram: hexadecimal(ale.ram()),
             screen: format!("{:08x}", crc32fast::hash(ale.screen())),
+            sound: ale.sound().map(|samples| format!("{:08x}", crc32fast::hash(samples))).unwrap_or_default(),
         };
         serde_json::to_writer(&mut *out, &line)?;
         out.write_all(b"\n")?;

@@ -82,6 +82,7 @@ fn one_episode(args: &RecordArgs, agent: &TrainedAgent, global: &Global) -> Resu
         session.act()?;
         steps += 1;
         video.push(&session.screen()?, Some(Caption::of_step(&session)?))?;
+        video.push_sound(session.sound());
     }
     Ok((video, format!("score {} after {steps} steps", score_digits(session.score()))))
 }

@@ -1,10 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io::{BufWriter, ErrorKind, IntoInnerError, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ale::RgbImage;
+use ale::{RgbImage, SOUND_RATE};
 use anyhow::{Context, Result, bail, ensure};
+use tempfile::NamedTempFile;
 
 use super::caption::{self, Caption};
 use crate::durable::PartialFile;
@@ -23,11 +25,13 @@ pub(super) struct Video {
     /// The width and height of the screens.
     size: (usize, usize),
     frames: Vec<(Vec<u8>, Option<Caption>)>,
+    /// Samples of 8 bits, [`SOUND_RATE`] of them per second.
+    sound: Vec<u8>,
 }
 
 impl Video {
     pub(super) fn new(frames_per_second: f64, scale: usize) -> Self {
-        Self { frames_per_second, scale, size: (0, 0), frames: Vec::new() }
+        Self { frames_per_second, scale, size: (0, 0), frames: Vec::new(), sound: Vec::new() }
     }
 
     /// Adds a frame. Fails if its size differs from that of the others. All frames have a caption, or none.
@@ -40,6 +44,11 @@ impl Video {
         ensure!(before == now, "the size of the screen changed from {before} to {now}");
         self.frames.push((picture::to_png(screen)?, caption));
         Ok(())
+    }
+
+    /// Adds the sound of the last frame.
+    pub(super) fn push_sound(&mut self, samples: &[u8]) {
+        self.sound.extend(samples);
     }
 
     /// Returns each screen and its drawing.
@@ -177,12 +186,15 @@ fn apng(video: &Video, file: impl Write) -> Result<()> {
     Ok(writer.finish()?)
 }
 
-/// Writes an MP4 by piping raw frames into ffmpeg.
+/// Writes an MP4 with the sound, if there is any, by piping raw frames into ffmpeg.
 fn mp4(video: &Video, path: &Path) -> Result<()> {
     let (width, height) = video.drawn_size();
+    let mut sound = NamedTempFile::new()?;
+    sound.write_all(&video.sound)?;
     let mut ffmpeg = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"])
         .args(["-s", &format!("{width}x{height}"), "-r", &video.frames_per_second.to_string(), "-i", "-"])
+        .args(sound_input(video, sound.path()))
         // yuv420p plays everywhere, but requires even sides. faststart lets players start before the whole file has
         // arrived.
         .args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-movflags", "+faststart"])
@@ -204,6 +216,15 @@ fn mp4(video: &Video, path: &Path) -> Result<()> {
     let output = ffmpeg.wait_with_output()?;
     ensure!(output.status.success(), "ffmpeg failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(())
+}
+
+/// Returns the arguments for the sound; none without sound.
+fn sound_input(video: &Video, samples: &Path) -> Vec<OsString> {
+    if video.sound.is_empty() {
+        return Vec::new();
+    }
+    let format = ["-f", "u8", "-ac", "1", "-ar", &SOUND_RATE.to_string(), "-i"].map(OsString::from);
+    format.into_iter().chain([samples.into()]).collect()
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ pub(super) struct ShownAtari {
 }
 
 impl ShownAtari {
-    /// Shows a game, for an agent with actions of these codes.
+    /// Shows a game, with sound, for an agent with actions of these codes.
     pub(super) fn new(env: AtariEnv, codes: Vec<u8>) -> Self {
-        Self { env, codes }
+        Self { env: env.with_sound(), codes }
     }
 
     pub(super) fn description(&self, steps_per_second: f64) -> Description {
@@ -59,6 +59,10 @@ impl ShownEnv for ShownAtari {
 
     fn lives(&self) -> i32 {
         self.env.ale().lives()
+    }
+
+    fn sound(&self) -> &[u8] {
+        self.env.sound()
     }
 }
 

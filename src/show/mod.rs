@@ -69,6 +69,11 @@ pub(crate) trait ShownEnv {
     fn lives(&self) -> i32 {
         0
     }
+
+    /// Returns the [sound](ale::AtariEnv::sound) of the last step; empty in environments without sound.
+    fn sound(&self) -> &[u8] {
+        &[]
+    }
 }
 
 /// The person who watches an agent, and what they may do.

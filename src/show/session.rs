@@ -107,6 +107,11 @@ impl Session {
         self.env.lives()
     }
 
+    /// Returns the [sound](ale::AtariEnv::sound) of the last step; empty in environments without sound.
+    pub(crate) fn sound(&self) -> &[u8] {
+        self.env.sound()
+    }
+
     /// Returns the last action; empty before the first one of an episode.
     pub(crate) fn action(&self) -> &str {
         self.last.as_ref().map_or("", |last| &last.action)

@@ -143,6 +143,24 @@ fn an_mp4_has_every_frame_in_its_colours() {
     assert_eq!(left, 3, "the run and the two videos");
 }
 
+#[test]
+fn an_mp4_has_the_sound_of_every_frame() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let temp = TempDir::new().expect("a temporary directory");
+    let directory = temp.path();
+    run("record zoo:harvest --max-steps 60 --scale 1 --out agent.mp4").within(directory).succeed();
+    let mut command = Command::new("ffmpeg");
+    command.args(["-loglevel", "error", "-i", "agent.mp4", "-f", "u8", "-ac", "1", "-ar", "30720", "-"]);
+    let samples = program::succeed(command.current_dir(directory)).stdout;
+    // A step has four frames, a frame has 512 samples. The codec may add less than one of its blocks.
+    let expected = 60 * 4 * 512;
+    assert!((expected..expected + 1024).contains(&samples.len()), "{} samples", samples.len());
+    // The agent catches fruit, which makes a sound.
+    assert!(samples.iter().any(|&sample| sample > 150), "the video is silent");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_failed_recording_leaves_no_file() {

@@ -21,14 +21,14 @@ mod screen;
 mod settings;
 
 pub use action::{ACTION_FACTORS, ACTION_NAMES, ACTIONS, Action, CHOICES};
-pub use ale::{Ale, SavedState};
-pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, EpisodeRules, RgbImage};
+pub use ale::{Ale, RecordedFrame, SOUND_RATE, SOUND_SAMPLES, SavedState};
+pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, EpisodeRules};
 pub use error::AleError;
 pub use games::{GAME_SETS, Game, GameSet, game, game_named, games};
 pub use ids::{gymnasium_id, register};
 pub use limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_SIDE, MAX_STACK_NUM};
 pub use palette::Palette;
 pub use powered_game::PoweredGame;
-pub use screen::SCREEN_WIDTH;
+pub use screen::{RgbImage, SCREEN_WIDTH};
 pub use settings::AleSettings;
 pub use vcs::RAM;

@@ -18,6 +18,10 @@ pub struct AleSettings {
     pub truncate_on_loss_of_life: bool,
     /// True if the screen shows the average of the last two frames, as nearly as the palette allows.
     pub color_averaging: bool,
+    /// True if each act generates [sound](crate::Ale::sound).
+    pub sound: bool,
+    /// True if acts [record](crate::Ale::take_recorded) each of their frames.
+    pub recording: bool,
     /// The lowest resistance of a paddle in ohms, at its right end; `None` is the game's.
     pub paddle_min: Option<i32>,
     /// The highest resistance of a paddle in ohms, at its left end; `None` is the game's.
@@ -36,6 +40,8 @@ impl Default for AleSettings {
             max_num_frames_per_episode: 0,
             truncate_on_loss_of_life: false,
             color_averaging: false,
+            sound: false,
+            recording: false,
             paddle_min: None,
             paddle_max: None,
             mode: None,

@@ -97,8 +97,6 @@ def test_a_state_restores_into_another_environment() -> None:
 def test_errors() -> None:
     with pytest.raises(GameError, match="unknown game 'Pong'; did you mean pong?"):
         ale_train.AtariEnv("Pong")
-    with pytest.raises(NotImplementedError, match="sound_obs is not available"):
-        ale_train.AtariEnv("harvest", sound_obs=True)
     with pytest.raises(RuntimeError, match="harvest has no mode 7; its modes are"):
         ale_train.AtariEnv("harvest", mode=7)
     with pytest.raises(gymnasium.error.Error, match="Invalid render mode `None`"):

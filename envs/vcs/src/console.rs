@@ -21,7 +21,7 @@ use crate::machine::{Machine, RAM};
 use crate::mt19937::Mt19937;
 use crate::replay::Replays;
 use crate::riot::Riot;
-use crate::tia::{LINE, Tia};
+use crate::tia::{LINE, SoundRegisters, Tia};
 use crate::translate::Translation;
 pub use former::FormerScreens;
 use options::geometry;
@@ -147,7 +147,7 @@ impl Console {
         if long_frames >= WARM_UP / 2 { TvFormat::Pal } else { TvFormat::Ntsc }
     }
 
-    /// Resets every chip. RAM keeps its contents, and the timer starts at a new random value.
+    /// Resets every chip except for the sound. RAM keeps its contents, and the timer starts at a new random value.
     pub fn reset(&mut self) {
         self.replays = Replays::default();
         self.former = None;
@@ -230,6 +230,17 @@ impl Console {
         crate::cpu::Bus::tick(&mut self.machine, cycles);
     }
 
+    /// Returns the last values that the program has written to the sound registers. They are not part of a snapshot, and
+    /// restoring one does not change them.
+    pub fn sound_registers(&self) -> &SoundRegisters {
+        self.machine.tia.sound()
+    }
+
+    /// Sets the sound registers.
+    pub fn set_sound_registers(&mut self, registers: SoundRegisters) {
+        self.machine.tia.set_sound(registers);
+    }
+
     /// Returns the CPU's registers.
     pub fn cpu(&self) -> &Cpu {
         &self.cpu
@@ -276,6 +287,7 @@ impl Console {
     fn adopt(&mut self, mut state: Self) {
         state.machine.cartridge.attach(&self.machine.cartridge);
         state.machine.tia.refresh();
+        state.machine.tia.set_sound(*self.sound_registers());
         state.translation.clone_from(&self.translation);
         state.latches_read = self.latches_read;
         *self = state;

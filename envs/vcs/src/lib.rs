@@ -23,5 +23,5 @@ pub use controllers::{Controller, Inputs, Joystick, Paddle, Switches, Wiring};
 pub use cpu::{Bus, Cpu, Mode, OPCODES, Opcode, Operation};
 pub use machine::RAM;
 pub use mt19937::Mt19937;
-pub use tia::registers;
+pub use tia::{SoundGenerator, SoundRegisters, registers};
 pub use translate::Execution;

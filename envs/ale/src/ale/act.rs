@@ -72,16 +72,19 @@ impl Ale {
             }
             self.state.random.next_f64();
             let rendering = if remaining > 0 { Rendering::Deferred } else { rendering };
-            reward = reward.wrapping_add(self.frame(rendering));
+            reward = reward.wrapping_add(self.record_frame(rendering));
             if is_interrupted_at(remaining) {
                 break;
             }
+        }
+        if let Some(sound) = &mut self.sound {
+            sound.generate(self.state.console.sound_registers());
         }
         reward
     }
 
     /// Emulates one frame of the last action, unless the episode is over. Returns its reward.
-    fn frame(&mut self, rendering: Rendering) -> i32 {
+    pub(super) fn frame(&mut self, rendering: Rendering) -> i32 {
         if self.game_over() || self.truncated() {
             return 0;
         }

@@ -2,19 +2,26 @@
 
 mod act;
 mod input;
+mod recording;
 mod reset;
 mod saved_state;
+mod sound;
 
 use rl_env::snapshot;
 use serde::{Deserialize, Serialize};
-use vcs::{Console, Mt19937, RAM, TvFormat};
+use vcs::{Console, FormerScreens, Mt19937, RAM, SoundRegisters, TvFormat};
 
 use crate::palette::{Palette, paint};
 use crate::rules::Variables;
+use crate::screen::{RgbImage, SCREEN_WIDTH};
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};
 pub(crate) use act::is_interrupted_at;
 use input::Paddles;
+pub use recording::RecordedFrame;
+use recording::Recorder;
 pub use saved_state::SavedState;
+use sound::Sound;
+pub use sound::{SOUND_RATE, SOUND_SAMPLES};
 
 /// The action that a frame repeats if the new one is not taken (sticky actions).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +66,10 @@ pub struct Ale {
     /// The screen from before a restored state, and the number of that state's frame, with `color_averaging`. The next
     /// frame is averaged with this screen.
     replaced: Option<(Vec<u8>, u32)>,
+    /// With the setting `sound`.
+    sound: Option<Sound>,
+    /// With the setting `recording`.
+    recorder: Option<Recorder>,
 }
 
 /// Everything that changes while a game runs.
@@ -77,6 +88,10 @@ struct State {
     episode_frame_number: u32,
 }
 
+/// What a snapshot has behind the state: the former screens after [`restore_state`](Ale::restore_state), and the sound
+/// with the setting `sound`. Most snapshots have neither.
+type Extras = (Option<FormerScreens>, Option<(SoundRegisters, Sound)>);
+
 impl Ale {
     /// Loads a game and performs its first reset, like ale-py's `loadROM` with `random_seed` set to `seed`.
     pub fn new(powered: &PoweredGame, settings: AleSettings, seed: u32) -> Result<Self, AleError> {
@@ -93,8 +108,15 @@ impl Ale {
             frame_number: 0,
             episode_frame_number: 0,
         };
-        let mut ale =
-            Self { powered: powered.clone(), settings, state, averaged: Vec::new(), replaced: None };
+        let mut ale = Self {
+            powered: powered.clone(),
+            settings,
+            state,
+            averaged: Vec::new(),
+            replaced: None,
+            sound: None,
+            recorder: None,
+        };
         ale.load(seed);
         Ok(ale)
     }
@@ -112,6 +134,8 @@ impl Ale {
         state.variables = game.rules.variables();
         state.last_action = LastAction::NOOP;
         state.frame_number = 0;
+        self.sound = self.settings.sound.then(Sound::default);
+        self.recorder = self.settings.recording.then(Recorder::default);
         (state.mode, state.difficulty) = (game.default_mode, 0);
         self.reset_game();
         self.state.mode = self.settings.mode.unwrap_or(game.default_mode);
@@ -171,6 +195,11 @@ impl Ale {
         let mut pixels = vec![0; self.screen().len() * 3];
         self.write_screen_rgb(&mut pixels);
         pixels
+    }
+
+    /// Returns the screen in colour as an image.
+    pub fn image(&self) -> RgbImage {
+        RgbImage { height: self.height(), width: SCREEN_WIDTH, pixels: self.screen_rgb() }
     }
 
     /// Writes the screen in colour to a buffer of `height() * 160 * 3` bytes.
@@ -263,7 +292,8 @@ impl Ale {
         Ok(())
     }
 
-    /// Returns the complete state as bytes. A game restored from it continues exactly as this one would.
+    /// Returns the complete state as bytes. A game restored from it continues exactly as this one would. The sound is
+    /// included if it is [switched on](AleSettings::sound).
     pub fn snapshot(&self) -> Vec<u8> {
         let write = |state: &State| snapshot::encode(&(self.game().id, state));
         let mut bytes = if self.state.console.has_undrawn_screens() {
@@ -273,9 +303,10 @@ impl Ale {
         } else {
             write(&self.state)
         };
-        // Only after `restore_state`.
-        if let Some(former) = self.state.console.former_screens() {
-            bytes.extend(snapshot::encode(former));
+        let former = self.state.console.former_screens();
+        let sound = self.sound.as_ref().map(|sound| (self.state.console.sound_registers(), sound));
+        if former.is_some() || sound.is_some() {
+            bytes.extend(snapshot::encode(&(former, sound)));
         }
         bytes
     }
@@ -292,9 +323,15 @@ impl Ale {
         let State { console, .. } = state;
         let mut restored = State { console: self.state.console.clone(), ..state };
         restored.console.restore(console).map_err(|_| bad.clone())?;
-        if !rest.is_empty() {
-            let former = snapshot::decode(rest).map_err(|_| bad.clone())?;
+        let (former, sound): Extras =
+            if rest.is_empty() { (None, None) } else { snapshot::decode(rest).map_err(|_| bad.clone())? };
+        if let Some(former) = former {
             restored.console.set_former_screens(former).map_err(|_| bad)?;
+        }
+        if self.settings.sound {
+            let (registers, sound) = sound.unwrap_or_default();
+            restored.console.set_sound_registers(registers);
+            self.sound = Some(sound);
         }
         self.state = restored;
         self.replaced = None;

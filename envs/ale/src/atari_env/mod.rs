@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use vcs::Mt19937;
 
 use crate::ale::is_interrupted_at;
+use crate::screen::RgbImage;
 use crate::{Action, Ale, AleError, Game, PoweredGame};
 pub use options::{AtariOptions, EpisodeRules};
 use uniform::Uniform;
@@ -32,17 +33,6 @@ pub struct AtariInfo {
     pub mode: u32,
     /// The difficulty switches. Bit 0 set means the left switch is at A; bit 1 is the right switch.
     pub difficulty: u32,
-}
-
-/// A screen in colour, as a television would show it except for the shape of its pixels.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RgbImage {
-    /// Rows.
-    pub height: usize,
-    /// Columns.
-    pub width: usize,
-    /// `height * width` triples of red, green and blue, row by row.
-    pub pixels: Vec<u8>,
 }
 
 /// One Atari game with the usual preprocessing (Mnih et al., 2015; Machado et al., 2018).
@@ -92,6 +82,8 @@ pub struct AtariEnv {
     elapsed: u32,
     /// Lives at the end of the last step, to detect losses.
     lives: i32,
+    /// The samples of the last step, with sound.
+    sound: Vec<u8>,
 }
 
 /// The state that changes. The emulator serializes its own state.
@@ -123,6 +115,7 @@ impl AtariEnv {
             variants: Mt19937::new(0),
             elapsed: 0,
             lives: 0,
+            sound: Vec::new(),
             options,
         };
         env.seed(seed);
@@ -172,12 +165,24 @@ impl AtariEnv {
         &self.ale
     }
 
+    /// Switches the sound on.
+    #[must_use]
+    pub fn with_sound(mut self) -> Self {
+        self.ale.switch_sound_on();
+        self
+    }
+
+    /// Returns the sound of the last step: [512 samples](crate::SOUND_SAMPLES) for each emulated frame, as
+    /// [`Ale::sound`] describes them. Empty without [sound](Self::with_sound).
+    pub fn sound(&self) -> &[u8] {
+        &self.sound
+    }
+
     /// Renders the whole screen of the last frame, regardless of the observation.
     pub fn render(&self) -> RgbImage {
         let mut ale = self.ale.clone();
         ale.show();
-        let height = ale.height();
-        RgbImage { height, width: ale.screen().len() / height, pixels: ale.screen_rgb() }
+        ale.image()
     }
 
     /// Draws the mode and the difficulty of the next episode.
@@ -252,6 +257,7 @@ impl AtariEnv {
             let seen = remaining == 0 || remaining == 1 && self.options.maxpool;
             let act = if seen { Ale::act } else { Ale::act_undrawn };
             reward = reward.wrapping_add(act(&mut self.ale, action, strength));
+            self.sound.extend(self.ale.sound().into_iter().flatten());
             self.elapsed = self.elapsed.saturating_add(1);
             over = self.ale.game_over();
             // A game may report zero lives before it is over; that does not count as the loss of a life.
@@ -364,6 +370,7 @@ impl Env for AtariEnv {
     fn advance(&mut self, action: EnvAction<'_>, _: &mut [u8]) -> Result<Step, EnvError> {
         let (action, strength) = self.decode(action)?;
         let lives = self.lives;
+        self.sound.clear();
         let step = self.play(action, strength);
         let is_lost = (1..lives).contains(&self.lives) && !step.ends_episode();
         let fires = is_lost && self.options.fire_after_lost_life && self.has_fire();

@@ -6,4 +6,5 @@ mod detection;
 mod fuzz;
 mod open_game;
 mod screens;
+mod sound;
 mod synthetic;

@@ -158,7 +158,7 @@ fn replay(powered: &PoweredGame, run: &Run) -> Result<Vec<Check>, Failed> {
 }
 
 /// Returns the actions of `tests/golden/record.py`, each held for 1 to 16 acts.
-fn actions(seed: u32, legal: &'static [u8]) -> impl Iterator<Item = Action> {
+pub(crate) fn actions(seed: u32, legal: &'static [u8]) -> impl Iterator<Item = Action> {
     let mut state = seed.wrapping_mul(2654435761) | 1;
     std::iter::repeat_with(move || {
         state = state.wrapping_mul(1664525).wrapping_add(1013904223);

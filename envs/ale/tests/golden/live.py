@@ -28,7 +28,7 @@ BINARY = pathlib.Path(__file__).parents[4] / "target/release/ale-train"
 
 def expected(game, options, actions):
     """Yields the acts of ale-py as the objects that `ale-train trace` prints."""
-    ale = load(game, options.seed, options.repeat_action_probability, options.frame_skip)
+    ale = load(game, options.seed, options.repeat_action_probability, options.frame_skip, sound_obs=True)
     if options.mode is not None:
         ale.setMode(options.mode)
     if options.difficulty is not None:
@@ -47,6 +47,7 @@ def expected(game, options, actions):
             "truncated": ale.game_truncated(),
             "ram": ale.getRAM().tobytes().hex(),
             "screen": f"{zlib.crc32(ale.getScreen().tobytes()):08x}",
+            "sound": f"{zlib.crc32(ale.getAudio().tobytes()):08x}",
         }
 
 

@@ -38,11 +38,12 @@ def actions(seed, legal):
             yield legal[(state >> 16) % len(legal)]
 
 
-def load(game, seed, probability, skip):
+def load(game, seed, probability, skip, sound_obs=False):
     ale = ale_py.ALEInterface()
     ale.setInt("random_seed", seed)
     ale.setFloat("repeat_action_probability", probability)
     ale.setInt("frame_skip", skip)
+    ale.setBool("sound_obs", sound_obs)
     ale.loadROM(ale_py.roms.get_rom_path(game))
     return ale
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -415,18 +415,24 @@ class ALEInterface:
             RuntimeError: There is no such address.
             TypeError: The index is negative, or the value is not a byte.
         """
-    def getAudio(self, buffer: _Bytes | None = None) -> NoReturn:
-        """Sound is not available.
+    @overload
+    def getAudio(self) -> _Bytes:
+        """Returns the sound of the last act, or writes it to ``buffer``.
+
+        It has 512 mono samples: 128 is silence, 248 the loudest sound. All are 0 before the first act, or unless
+        ``sound_obs`` was set before the game was loaded.
+
+        Args:
+            buffer: uint8, ``(512,)``; by default a new array.
 
         Raises:
-            NotImplementedError: Always.
+            RuntimeError: No game is loaded.
+            TypeError: The buffer has another type or shape, or is not C-contiguous.
         """
-    def getAudioSize(self) -> NoReturn:
-        """Sound is not available.
-
-        Raises:
-            NotImplementedError: Always.
-        """
+    @overload
+    def getAudio(self, buffer: _Bytes) -> None: ...
+    def getAudioSize(self) -> int:
+        """Returns the number of samples of an act."""
     def cloneState(self, include_rng: bool = False) -> ALEState:
         """Saves the state, with the generator of sticky actions if ``include_rng``."""
     def cloneSystemState(self) -> ALEState:

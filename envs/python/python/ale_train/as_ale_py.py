@@ -27,7 +27,7 @@ def install_as_ale_py() -> None:
     Call it before other modules import ``ale_py``, since a module that has imported it keeps it. ale-py may be
     installed or not. Processes that ``multiprocessing`` starts later import this package as well, since they inherit
     ``sys.path``, in which a directory with an ``ale_py`` is now the first entry. ``ALEVectorInterface`` cannot be
-    imported (``AtariVectorEnv.ale`` has its methods), and there is no sound; both raise errors that say so.
+    imported, with an error that says so; ``AtariVectorEnv.ale`` has its methods.
     """
     for name in [name for name in sys.modules if name.partition(".")[0] == "ale_py"]:
         del sys.modules[name]

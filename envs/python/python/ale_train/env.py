@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import gymnasium
 import numpy as np
@@ -27,6 +27,10 @@ _KEYS = (("UP", "w"), ("DOWN", "s"), ("RIGHT", "d"), ("LEFT", "a"), ("FIRE", " "
 _NO_KEY = "e"
 
 
+#: An array, or a dictionary of arrays with ``sound_obs``.
+Observation: TypeAlias = np.ndarray | Any
+
+
 class AtariEnvStepMetadata(TypedDict):
     """The info of a step."""
 
@@ -36,7 +40,7 @@ class AtariEnvStepMetadata(TypedDict):
     seeds: NotRequired[tuple[int, int]]
 
 
-class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickle):
+class AtariEnv(gymnasium.Env[Observation, "np.int64 | np.ndarray"], utils.EzPickle):
     """One Atari game, as ``gymnasium.make("ALE/Pong-v5")`` creates it.
 
     The same seeds and actions give the same observations, rewards, flags and infos as ``ale_py.AtariEnv`` of ale-py
@@ -75,13 +79,15 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             continuous_action_threshold: Threshold above which a direction or the button counts as held.
             max_num_frames_per_episode: Frames after which an episode is truncated.
             render_mode: ``"rgb_array"``, or ``"human"`` for a window, which needs pygame.
-            sound_obs: Not available; must be False.
+            sound_obs: Add the sound of the last frame. Observations are then dictionaries with the entries ``"image"``,
+                as ``obs_type`` selects it, and ``"sound"``, 512 mono samples of uint8 around 128, which are 0 before
+                the first step. Played at 30,720 Hz, the sound of each frame lasts until the next one.
 
         Raises:
             GameError: There is no such game.
             gymnasium.error.Error: ``obs_type``, ``frameskip`` or ``render_mode`` is invalid.
-            NotImplementedError: ``sound_obs`` is true.
             RuntimeError: The game has no such mode or difficulty.
+            TypeError: ``sound_obs`` is not a bool.
             ValueError: Another argument is outside its range.
             OSError: The ROM cannot be read.
             DependencyNotInstalled: ``render_mode`` is ``"human"`` and pygame is not installed.
@@ -91,8 +97,6 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
         _check_frameskip(frameskip)
         if render_mode not in (None, "rgb_array", "human"):
             raise error.Error(f"Render mode {render_mode} not supported (rgb_array, human).")
-        if sound_obs:
-            raise NotImplementedError("sound_obs is not available in ale_train; only False is allowed")
         check_games([game])
         utils.EzPickle.__init__(
             self,
@@ -116,6 +120,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
         self._window = Window(camel_case(game)) if render_mode == "human" else None
         self.ale = ALEInterface()
         self.ale.setFloat("repeat_action_probability", repeat_action_probability)
+        self.ale.setBool("sound_obs", sound_obs)
         if max_num_frames_per_episode is not None:
             self.ale.setInt("max_num_frames_per_episode", max_num_frames_per_episode)
         self.seed_game()
@@ -129,7 +134,10 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             self.action_space = spaces.Box(low, high)
         screen = self.ale.getScreenDims()
         shape = {"rgb": (*screen, 3), "grayscale": screen, "ram": (self.ale.getRAMSize(),)}[obs_type]
-        self.observation_space = spaces.Box(0, 255, shape, np.uint8)
+        self.observation_space: spaces.Space[Any] = spaces.Box(0, 255, shape, np.uint8)
+        if sound_obs:
+            sound = spaces.Box(0, 255, (self.ale.getAudioSize(),), np.uint8)
+            self.observation_space = spaces.Dict({"image": self.observation_space, "sound": sound})
 
     def seed_game(self, seed: int | None = None) -> tuple[int, int]:
         """Seeds the generator of random frame skips and, from the next time the game is loaded, that of sticky actions.
@@ -155,7 +163,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
 
     def reset(  # type: ignore[override]
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, AtariEnvStepMetadata]:
+    ) -> tuple[Observation, AtariEnvStepMetadata]:
         """Starts an episode.
 
         Args:
@@ -164,7 +172,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
 
         Returns:
             The observation, a uint8 array of ``(height, width, 3)``, ``(height, width)`` or ``(128,)`` by ``obs_type``,
-            and info: ``lives``, ``frame_number``, ``episode_frame_number`` and, with a seed, ``seeds``.
+            with ``sound_obs`` in a dictionary, and info: ``lives``, ``frame_number``, ``episode_frame_number`` and, with a seed, ``seeds``.
         """
         super().reset(seed=seed, options=options)
         seeds = None
@@ -181,7 +189,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
 
     def step(  # type: ignore[override]
         self, action: int | np.integer[Any] | np.ndarray
-    ) -> tuple[np.ndarray, float, bool, bool, AtariEnvStepMetadata]:
+    ) -> tuple[Observation, float, bool, bool, AtariEnvStepMetadata]:
         """Performs an action for the frames of the frame skip.
 
         Args:
@@ -207,11 +215,12 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             frames = int(self.np_random.integers(*frames))
         if self._window is not None:
             return self._step_in_window(code, strength, frames, self._window)
-        return self.ale._step(code, strength, frames, self._obs_type)
+        observation, *outcome = self.ale._step(code, strength, frames, self._obs_type)
+        return self._with_sound(observation), *outcome
 
     def _step_in_window(
         self, code: int, strength: float, frames: int, window: Window
-    ) -> tuple[np.ndarray, float, bool, bool, AtariEnvStepMetadata]:
+    ) -> tuple[Observation, float, bool, bool, AtariEnvStepMetadata]:
         """Performs an action and shows each frame."""
         total, frame = 0.0, 0
         while True:
@@ -219,7 +228,7 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
             total, frame = total + reward, frame + 1
             window.show(self.ale.getScreenRGB())
             if frame >= frames:
-                return observation, total, terminated, truncated, info
+                return self._with_sound(observation), total, terminated, truncated, info
 
     def _analogue(self, action: Any) -> tuple[int, float]:
         """Returns the code of a continuous action and the strength with which it turns a paddle."""
@@ -262,9 +271,13 @@ class AtariEnv(gymnasium.Env[np.ndarray, "np.int64 | np.ndarray"], utils.EzPickl
         if self._window is not None:
             self._window.close()
 
-    def _get_obs(self) -> np.ndarray:
+    def _get_obs(self) -> Observation:
         """Returns the current observation."""
-        return self.ale._observe(self._obs_type)
+        return self._with_sound(self.ale._observe(self._obs_type))
+
+    def _with_sound(self, image: np.ndarray) -> Observation:
+        """Returns the observation that contains an image or RAM."""
+        return {"image": image, "sound": self.ale.getAudio()} if self.sound_obs else image
 
     def _get_info(self) -> AtariEnvStepMetadata:
         """Returns the current info."""

@@ -2,6 +2,7 @@
 
 mod loading;
 mod messages;
+mod recording;
 mod screen;
 mod settings;
 
@@ -9,9 +10,9 @@ use std::any::type_name;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use ale::{Action, Ale, AleError, AtariEnv, PoweredGame, RAM, SCREEN_WIDTH};
+use ale::{Action, Ale, AleError, AtariEnv, PoweredGame, RAM, SCREEN_WIDTH, SOUND_SAMPLES};
 use numpy::PyArrayDyn;
-use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -21,6 +22,7 @@ use rl_env::interrupt;
 use crate::ale_state::AleState;
 use crate::{errors, packages, signals};
 pub(crate) use loading::rom_path;
+use recording::Recording;
 use screen::View;
 use settings::{Kind, Settings};
 
@@ -34,6 +36,7 @@ struct Emulator {
     game: Option<Ale>,
     /// The smallest and the largest reward of an act, from the settings in effect when the game was loaded.
     rewards: (i32, i32),
+    recording: Option<Recording>,
 }
 
 impl Emulator {
@@ -41,26 +44,44 @@ impl Emulator {
         self.game.as_mut().ok_or_else(|| PyRuntimeError::new_err("ROM not set; call loadROM first"))
     }
 
-    fn load(&mut self, powered: &PoweredGame) -> Result<(), AleError> {
+    fn load(&mut self, powered: &PoweredGame) -> PyResult<()> {
         let seed = self.settings.seed().unwrap_or_else(loading::random_seed);
-        self.game = Some(Ale::new(powered, self.settings.emulator(), seed)?);
+        let [screens, sound] = self.settings.recording_paths();
+        let recording = Recording::start(screens, sound)?;
+        let game =
+            Ale::new(powered, self.settings.emulator(), seed).map_err(|error| errors::from_ale(&error))?;
+        self.game = Some(game);
+        self.recording = recording;
         self.rewards = self.settings.reward_range();
-        Ok(())
+        self.write_recorded()
+    }
+
+    /// Starts a new episode.
+    fn reset(&mut self) -> PyResult<()> {
+        self.game()?.reset_game();
+        self.write_recorded()
+    }
+
+    /// Writes the frames that have been recorded since the last call.
+    fn write_recorded(&mut self) -> PyResult<()> {
+        let Some(recording) = &mut self.recording else { return Ok(()) };
+        let frames = self.game.as_mut().map(Ale::take_recorded).unwrap_or_default();
+        recording.write(&frames)
     }
 
     /// Performs an action `acts` times, fewer after an [interruption](interrupt). The screen is drawn if `draws`.
     fn act(&mut self, action: Action, strength: f32, acts: u32, draws: bool) -> PyResult<i64> {
         let (low, high) = self.rewards;
-        let game = self.game()?;
         let mut rewards = 0;
         for remaining in (0..acts).rev() {
             let act = if draws && remaining == 0 { Ale::act } else { Ale::act_undrawn };
-            rewards += i64::from(act(game, action, strength).max(low).min(high));
+            rewards += i64::from(act(self.game()?, action, strength).max(low).min(high));
+            self.write_recorded()?;
             if remaining % ACTS_PER_POLL == ACTS_PER_POLL - 1 {
                 interrupt::poll();
             }
             if interrupt::is_requested() {
-                game.show();
+                self.game()?.show();
                 break;
             }
         }
@@ -237,8 +258,7 @@ impl AleInterface {
     /// Starts a new episode.
     fn reset_game(&self, py: Python<'_>) -> PyResult<()> {
         let emulator = &mut *self.lock(py)?;
-        let game = emulator.game()?;
-        signals::wait_locked(py, &self.0, || game.reset_game())
+        signals::wait_locked(py, &self.0, || emulator.reset())?
     }
 
     /// Returns true if the episode is over, by the game's rules or its frame limit.
@@ -330,7 +350,7 @@ impl AleInterface {
         let game = emulator.game()?;
         py.detach(|| {
             game.show();
-            screen::save_png(game, &path)
+            screen::save_png(&game.image(), &path)
         })
     }
 
@@ -357,16 +377,15 @@ impl AleInterface {
         self.change(py, |game| game.set_ram(index, value))
     }
 
-    /// Sound is not available.
+    /// Returns the 512 samples of the last act, or writes them to `buffer`. All are 0 unless `sound_obs` is set.
     #[pyo3(signature = (buffer = None))]
-    fn getAudio(&self, buffer: Option<Bound<'_, PyAny>>) -> PyResult<()> {
-        drop(buffer);
-        Err(PyNotImplementedError::new_err("sound is not available in ale_train"))
+    fn getAudio<'py>(&self, py: Python<'py>, buffer: Option<Bound<'py, PyAny>>) -> PyResult<Shown<'py>> {
+        self.view(py, View::Sound, buffer)
     }
 
-    /// Sound is not available.
-    fn getAudioSize(&self) -> PyResult<()> {
-        self.getAudio(None)
+    /// Returns the number of samples of an act.
+    fn getAudioSize(&self) -> usize {
+        SOUND_SAMPLES
     }
 
     /// Saves the state, with the generator of sticky actions if `include_rng`.
@@ -410,7 +429,7 @@ impl AleInterface {
         let action = Action::new(action).unwrap_or(Action::NOOP);
         let emulator = &mut *self.lock(py)?;
         let (reward, bytes) = signals::wait_locked(py, &self.0, || -> PyResult<_> {
-            let reward = emulator.act(action, strength, acts, view != View::Ram)?;
+            let reward = emulator.act(action, strength, acts, view.is_screen())?;
             Ok((reward, view.bytes(emulator.game()?)))
         })??;
         let game = emulator.game()?;
@@ -437,7 +456,7 @@ impl AleInterface {
     pub(crate) fn copy_of(env: &AtariEnv) -> Self {
         let settings = Settings::from_options(env.options());
         let rewards = settings.reward_range();
-        Self(Mutex::new(Emulator { settings, game: Some(env.ale().clone()), rewards }))
+        Self(Mutex::new(Emulator { settings, game: Some(env.ale().clone()), rewards, recording: None }))
     }
 
     /// Locks the emulator. Waiting for the call of another thread releases the GIL.
@@ -448,7 +467,6 @@ impl AleInterface {
     fn load(&self, py: Python<'_>, powered: &PoweredGame) -> PyResult<()> {
         let emulator = &mut *self.lock(py)?;
         signals::wait_locked(py, &self.0, || emulator.load(powered))?
-            .map_err(|error| errors::from_ale(&error))
     }
 
     /// Returns a property of the game.
@@ -470,7 +488,7 @@ impl AleInterface {
     ) -> PyResult<Shown<'py>> {
         let emulator = &mut *self.lock(py)?;
         let game = emulator.game()?;
-        if view != View::Ram {
+        if view.is_screen() {
             py.detach(|| game.show());
         }
         match buffer {

@@ -1,9 +1,9 @@
-//! Screens and RAM as NumPy arrays.
+//! Screens, RAM and sound as NumPy arrays.
 
 use std::fs;
 use std::path::Path;
 
-use ale::{Ale, RAM, SCREEN_WIDTH};
+use ale::{Ale, RAM, RgbImage, SCREEN_WIDTH, SOUND_SAMPLES};
 use numpy::ndarray::IxDyn;
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// The contents of an array: the screen in one of its formats, or RAM.
+/// The contents of an array: the screen in one of its formats, RAM or sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
     /// The screen's palette bytes.
@@ -19,6 +19,8 @@ pub(super) enum View {
     Rgb,
     Grayscale,
     Ram,
+    /// The samples of the last act, 0 if sound is switched off.
+    Sound,
 }
 
 impl<'py> FromPyObject<'_, 'py> for View {
@@ -38,12 +40,17 @@ impl<'py> FromPyObject<'_, 'py> for View {
 }
 
 impl View {
+    pub(super) fn is_screen(self) -> bool {
+        !matches!(self, Self::Ram | Self::Sound)
+    }
+
     /// Returns the shape of the array.
     fn shape(self, ale: &Ale) -> Vec<usize> {
         match self {
             Self::Palette | Self::Grayscale => vec![ale.height(), SCREEN_WIDTH],
             Self::Rgb => vec![ale.height(), SCREEN_WIDTH, 3],
             Self::Ram => vec![RAM],
+            Self::Sound => vec![SOUND_SAMPLES],
         }
     }
 
@@ -54,6 +61,7 @@ impl View {
             Self::Rgb => ale.write_screen_rgb(bytes),
             Self::Grayscale => ale.write_screen_grey(bytes),
             Self::Ram => bytes.copy_from_slice(ale.ram()),
+            Self::Sound => bytes.copy_from_slice(ale.sound().unwrap_or(&[0; SOUND_SAMPLES])),
         }
     }
 
@@ -85,10 +93,10 @@ impl View {
         let shape = self.shape(ale);
         if array.shape() != shape {
             let message = format!("the buffer has the shape {:?}, but must have {shape:?}", array.shape());
-            return Err(if self == Self::Ram {
-                PyTypeError::new_err(message)
-            } else {
+            return Err(if self.is_screen() {
                 PyRuntimeError::new_err(message)
+            } else {
+                PyTypeError::new_err(message)
             });
         }
         let mut array = array.try_readwrite().map_err(|error| PyTypeError::new_err(error.to_string()))?;
@@ -97,13 +105,13 @@ impl View {
     }
 }
 
-/// Writes the screen to a PNG file. Pixels are doubled in width, as in ale-py.
-pub(super) fn save_png(ale: &Ale, path: &Path) -> PyResult<()> {
+/// Writes a screen to a PNG file. Pixels are doubled in width, as in ale-py.
+pub(super) fn save_png(screen: &RgbImage, path: &Path) -> PyResult<()> {
     let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, 2 * SCREEN_WIDTH as u32, ale.height() as u32);
+    let mut encoder = png::Encoder::new(&mut file, 2 * screen.width as u32, screen.height as u32);
     encoder.set_color(png::ColorType::Rgb);
     let pixels: Vec<u8> =
-        ale.screen_rgb().as_chunks::<3>().0.iter().flat_map(|pixel| [*pixel; 2]).flatten().collect();
+        screen.pixels.as_chunks::<3>().0.iter().flat_map(|pixel| [*pixel; 2]).flatten().collect();
     let encoded = encoder.write_header().and_then(|mut writer| {
         writer.write_image_data(&pixels)?;
         writer.finish()

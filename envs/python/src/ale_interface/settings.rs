@@ -14,7 +14,7 @@ pub(super) enum Kind {
     Float,
     Bool,
     Text,
-    /// Any type, as for the sound settings.
+    /// Any type, as for the settings of the loudspeaker.
     Any,
 }
 
@@ -25,7 +25,7 @@ enum Effect {
     Same,
     /// No effect, as in ale-py.
     Nothing,
-    /// Requires sound, a window or another part of ale-py that does not exist here. Only the default is allowed.
+    /// Requires a loudspeaker, a window or another part of ale-py that does not exist here. Only the default is allowed.
     Unavailable,
 }
 
@@ -41,16 +41,16 @@ const TABLE: [(&str, Kind, &str, Effect); 28] = [
     ("reward_min", Kind::Int, "-2147483648", Effect::Same),
     ("reward_max", Kind::Int, "2147483647", Effect::Same),
     ("color_averaging", Kind::Bool, "0", Effect::Same),
+    ("sound_obs", Kind::Bool, "0", Effect::Same),
     ("truncate_on_loss_of_life", Kind::Bool, "0", Effect::Same),
     ("paddle_min", Kind::Int, GAMES_OWN, Effect::Same),
     ("paddle_max", Kind::Int, GAMES_OWN, Effect::Same),
     ("rom_file", Kind::Text, "", Effect::Same),
+    ("record_screen_dir", Kind::Text, "", Effect::Same),
+    ("record_sound_filename", Kind::Text, "", Effect::Same),
     ("system_random_seed", Kind::Int, "4753849", Effect::Unavailable),
     ("display_screen", Kind::Bool, "0", Effect::Unavailable),
-    ("sound_obs", Kind::Bool, "0", Effect::Unavailable),
     ("sound", Kind::Any, "false", Effect::Unavailable),
-    ("record_screen_dir", Kind::Text, "", Effect::Unavailable),
-    ("record_sound_filename", Kind::Text, "", Effect::Unavailable),
     ("palette", Kind::Any, "standard", Effect::Unavailable),
     ("max_num_frames", Kind::Int, "0", Effect::Nothing),
     ("volume", Kind::Any, "100", Effect::Nothing),
@@ -185,6 +185,11 @@ impl Settings {
         (self.text(name) != Some(GAMES_OWN)).then(|| self.int(name))
     }
 
+    /// Returns the directory of recorded screens and the file of the recorded sound; empty if there are none.
+    pub(super) fn recording_paths(&self) -> [&str; 2] {
+        ["record_screen_dir", "record_sound_filename"].map(|name| self.text(name).unwrap_or_default())
+    }
+
     /// Returns the settings of the emulator.
     pub(super) fn emulator(&self) -> AleSettings {
         AleSettings {
@@ -193,6 +198,8 @@ impl Settings {
             max_num_frames_per_episode: self.int("max_num_frames_per_episode").max(0).unsigned_abs(),
             truncate_on_loss_of_life: self.bool("truncate_on_loss_of_life"),
             color_averaging: self.bool("color_averaging"),
+            sound: self.bool("sound_obs"),
+            recording: !self.recording_paths().concat().is_empty(),
             paddle_min: self.limit("paddle_min"),
             paddle_max: self.limit("paddle_max"),
             mode: None,

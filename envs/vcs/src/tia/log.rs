@@ -15,13 +15,13 @@ use std::mem::offset_of;
 use super::draw::Draw;
 use super::lines::ByLines;
 use super::registers::{
-    COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1,
-    HMOVE, HMP0, HMP1, NUSIZ0, NUSIZ1, PF0, REFP0, REFP1, RESBL, RESMP0, RESMP1, RESP0, RSYNC, VBLANK,
-    VDELBL, VDELP0, VDELP1, VSYNC, WSYNC,
+    AUDC0, AUDV1, COLUBK, COLUP0, COLUP1, COLUPF, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL,
+    HMCLR, HMM0, HMM1, HMOVE, HMP0, HMP1, NUSIZ0, NUSIZ1, PF0, REFP0, REFP1, RESBL, RESMP0, RESMP1, RESP0,
+    RSYNC, VBLANK, VDELBL, VDELP0, VDELP1, VSYNC, WSYNC,
 };
 use super::spans::BySpans;
 use super::spare::{CAPACITY, Entries};
-use super::{Drawing, LINE, Tia, spare};
+use super::{Drawing, LINE, SoundRegisters, Tia, spare};
 
 /// Number of registers, some without an effect.
 const REGISTERS: usize = 64;
@@ -136,8 +136,10 @@ fn settled_if(holds: bool, value: u8) -> u16 {
 /// The condition on which a write is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Logging {
-    /// Not at all: it has no effect on the picture.
+    /// Not at all: it has no effect.
     Never,
+    /// Not at all, but its value is stored: the sound registers, which have no effect on the picture.
+    Stored,
     /// By a call, because it also has immediate effects.
     ByCall,
     /// Always.
@@ -159,8 +161,8 @@ pub(crate) fn logging(register: u16) -> Logging {
         // RESPx and the Cosmic Ark effect change the effect of NUSIZx, and the time that of CTRLPF.
         NUSIZ0 | NUSIZ1 | CTRLPF | RESP0..=RESBL | HMOVE => Logging::Always,
         HMCLR => Logging::UnlessStill,
-        // The sound registers.
-        _ if (0x15..=0x1A).contains(&register) || register > CXCLR => Logging::Never,
+        AUDC0..=AUDV1 => Logging::Stored,
+        _ if register > CXCLR => Logging::Never,
         _ => Logging::UnlessSettled,
     }
 }
@@ -190,6 +192,11 @@ impl Tia {
     /// Returns the offset of a `u16`: a register's settled value. Registers are adjacent.
     pub(crate) fn settled(register: u16) -> usize {
         offset_of!(Self, log) + offset_of!(Log, settled) + usize::from(register) * size_of::<u16>()
+    }
+
+    /// Returns the offset of a byte: a sound register.
+    pub(crate) fn sound_register(register: u16) -> usize {
+        offset_of!(Self, sound) + SoundRegisters::offset(register)
     }
 
     /// Returns the registers whose settled value no longer holds after a write changes the value of `register`: GRPx
@@ -301,7 +308,11 @@ impl Tia {
             Logging::UnlessStill => {
                 settled[usize::from(HMP0)..=usize::from(HMBL)].fill(0);
             }
-            Logging::Always | Logging::AlwaysClearing | Logging::ByCall | Logging::Never => {}
+            Logging::Always
+            | Logging::AlwaysClearing
+            | Logging::ByCall
+            | Logging::Stored
+            | Logging::Never => {}
         }
     }
 
@@ -333,7 +344,7 @@ impl Tia {
     pub(crate) fn is_settled(&self, register: u16, value: u8) -> bool {
         self.is_logging()
             && match logging(register) {
-                Logging::Never => true,
+                Logging::Never | Logging::Stored => true,
                 Logging::UnlessSettled => {
                     let bits = value & SIGNIFICANT[usize::from(register)];
                     self.log.settled[usize::from(register)] == bits.into()

@@ -53,6 +53,7 @@ mod paint;
 mod playfield;
 mod read;
 pub mod registers;
+mod sound;
 mod spans;
 mod spare;
 mod stretch;
@@ -74,6 +75,7 @@ use motion::CosmicArk;
 use objects::{Ball, Missile, Player};
 use playfield::Playfield;
 pub(crate) use read::PINS;
+pub use sound::{SoundGenerator, SoundRegisters};
 pub(crate) use spare::give as free_pixels;
 
 /// Colour clocks per scanline.
@@ -195,6 +197,10 @@ pub(crate) struct Tia {
     /// The CPU cycle at which the last discharge ended.
     dump_end: u32,
 
+    /// Not part of a saved state, as in ale-py.
+    #[serde(skip)]
+    sound: SoundRegisters,
+
     /// The pixels of each object on the current line.
     #[serde(skip)]
     objects: Objects,
@@ -239,6 +245,7 @@ impl Tia {
             deferred: DeferredLatches::default(),
             dump: false,
             dump_end: 0,
+            sound: SoundRegisters::default(),
             objects: Objects::default(),
             active: 0,
             stale: ALL_STALE,
@@ -247,7 +254,7 @@ impl Tia {
         }
     }
 
-    /// Resets the chip at the colour clock `now`. A frame that is unfinished remains so.
+    /// Resets the chip at the colour clock `now`, except for the sound. A frame that is unfinished remains so.
     pub(crate) fn reset(&mut self, now: i32) {
         let fresh = Self::new(self.geometry);
         let old = std::mem::replace(self, fresh);
@@ -266,6 +273,7 @@ impl Tia {
         self.current = old.current;
         self.unfinished = old.unfinished;
         self.greyed = old.greyed;
+        self.sound = old.sound;
     }
 
     /// Changes the television system, which takes effect at the next reset.
@@ -374,6 +382,16 @@ impl Tia {
             *time = time.wrapping_sub(clocks);
         }
         self.dump_end = self.dump_end.wrapping_sub(cycles);
+    }
+
+    /// Returns the sound registers.
+    pub(crate) fn sound(&self) -> &SoundRegisters {
+        &self.sound
+    }
+
+    /// Sets the sound registers.
+    pub(crate) fn set_sound(&mut self, sound: SoundRegisters) {
+        self.sound = sound;
     }
 
     /// Returns true if a frame has begun but not ended.

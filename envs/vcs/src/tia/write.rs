@@ -10,9 +10,9 @@ use super::motion::{self, CosmicArk};
 use super::objects::{COPIES, MissileShape, PLAYER_WIDTH, Player, distance, moved};
 use super::playfield::Playfield;
 use super::registers::{
-    COLUBK, COLUP0, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1, HMOVE, HMP0,
-    HMP1, NUSIZ0, NUSIZ1, PF0, PF1, PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1,
-    VBLANK, VDELBL, VDELP0, VDELP1, VSYNC,
+    AUDC0, AUDV1, COLUBK, COLUP0, CTRLPF, CXCLR, ENABL, ENAM0, ENAM1, GRP0, GRP1, HMBL, HMCLR, HMM0, HMM1,
+    HMOVE, HMP0, HMP1, NUSIZ0, NUSIZ1, PF0, PF1, PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1,
+    RESP0, RESP1, VBLANK, VDELBL, VDELP0, VDELP1, VSYNC,
 };
 use super::spans::BySpans;
 use super::{HBLANK, LINE, NEVER, Tia, WIDTH};
@@ -50,6 +50,7 @@ impl Tia {
         match register {
             VSYNC => self.write_vsync(value, clock),
             VBLANK => self.write_dump(value & 0x80 != 0, now),
+            AUDC0..=AUDV1 => self.sound.write(register, value),
             _ => {}
         }
         if !self.append(register, value, now) {
@@ -131,8 +132,8 @@ impl Tia {
                 self.line.above = None;
                 self.deferred.clear();
             }
-            // VSYNC has already had its effect. The machine handles WSYNC, which halts the CPU. RSYNC and the sound
-            // registers have no effect.
+            // VSYNC and the sound registers have already had their effect. The machine handles WSYNC, which halts the
+            // CPU. RSYNC has no effect.
             _ => {}
         }
     }

@@ -15,8 +15,8 @@ use crate::cart::Unit;
 use crate::cpu::{Cpu, Mode, OPCODES, Operation};
 use crate::machine::RAM;
 use crate::{
-    Cartridge, Console, ConsoleOptions, Controller, Execution, Inputs, Joystick, Paddle, Scheme, TvFormat,
-    Wiring,
+    Cartridge, Console, ConsoleOptions, Controller, Execution, Inputs, Joystick, Paddle, Scheme,
+    SoundRegisters, TvFormat, Wiring,
 };
 
 fn is_documented(operation: Operation) -> bool {
@@ -68,6 +68,7 @@ fn image(random: &mut StdRng, scheme: Scheme) -> Arc<[u8]> {
 struct Frame {
     cpu: Cpu,
     ram: [u8; RAM],
+    sound: SoundRegisters,
     screen: Vec<u8>,
 }
 
@@ -90,7 +91,12 @@ fn play(console: &mut Console, seed: u64, frames: usize) -> Vec<Frame> {
                 console.run_frame_undrawn();
                 console.draw_screen();
             }
-            Frame { cpu: console.cpu().clone(), ram: *console.ram(), screen: console.screen().to_vec() }
+            Frame {
+                cpu: console.cpu().clone(),
+                ram: *console.ram(),
+                sound: *console.sound_registers(),
+                screen: console.screen().to_vec(),
+            }
         })
         .collect()
 }
@@ -189,6 +195,7 @@ fn every_execution_mode_leaves_the_same_machine() {
     const FRAMES: usize = 12;
     let first: u64 = rand::random();
     let mut executed = [0; 2];
+    let mut sounds = 0;
     for seed in (0..PROGRAMS).map(|program| first.wrapping_add(program)) {
         println!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);
@@ -197,6 +204,7 @@ fn every_execution_mode_leaves_the_same_machine() {
             *[Controller::Joystick, Controller::Paddles].choose(&mut random).expect("the list is not empty");
         let mut interpreted = console(&cartridge, left, Execution::Interpreted);
         let expected = play(&mut interpreted, seed, FRAMES);
+        sounds += expected.windows(2).filter(|frames| frames[0].sound != frames[1].sound).count();
         assert_eq!((interpreted.natively_executed(), interpreted.compiled_regions()), (0, 0));
         for (execution, executed) in [Execution::WhenHot, Execution::Eager].into_iter().zip(&mut executed) {
             let mut translated = console(&cartridge, left, execution);
@@ -206,11 +214,13 @@ fn every_execution_mode_leaves_the_same_machine() {
                 let when = format!("after frame {frame} of {}, {execution:?}", cartridge.scheme());
                 assert_eq!(got.cpu, expected.cpu, "registers {when}");
                 assert_eq!(got.ram, expected.ram, "RAM {when}");
+                assert_eq!(got.sound, expected.sound, "sound registers {when}");
                 assert!(got.screen == expected.screen, "screen {when}");
             }
         }
     }
     println!("instructions executed by native code, when hot and eagerly: {executed:?}");
+    assert!(sounds as u64 > PROGRAMS, "the sound registers changed {sounds} times");
     if Native::new().is_some() {
         assert!(executed.iter().all(|&executed| executed > 1_000 * PROGRAMS), "{executed:?}");
     }
@@ -414,6 +424,7 @@ fn undrawn_frames_and_freed_screens_leave_the_same_machine_and_the_same_screens(
             }
             assert_eq!(undrawn.ram(), drawn.ram(), "RAM after frame {frame}");
             assert_eq!(undrawn.cpu(), drawn.cpu(), "registers after frame {frame}");
+            assert_eq!(undrawn.sound_registers(), drawn.sound_registers(), "sound after frame {frame}");
             if random.random_bool(0.3) {
                 undrawn.free_screens();
                 freed += usize::from(undrawn.screen().is_empty());

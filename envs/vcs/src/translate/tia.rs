@@ -33,6 +33,10 @@ impl Emitter<'_> {
                 self.interpret_next_if_late(instruction.next());
             }
             Logging::Never => {}
+            Logging::Stored => {
+                let offset = (TIA_OFFSET + Tia::sound_register(register)) as i32;
+                self.code.ins().store(TRUSTED, value, self.machine, offset);
+            }
             Logging::ByCall => {
                 let register = self.int(register.into());
                 self.write_chip(instruction, callbacks::write, register, wide);
