@@ -22,3 +22,4 @@ mod runs;
 mod sweep;
 mod tensorboard;
 mod watch;
+mod watch_terminal;
