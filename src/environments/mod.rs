@@ -16,7 +16,7 @@ use algorithms::cluster::Cluster;
 use algorithms::networks::MIN_PICTURE_SIDE;
 use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result, ensure};
-use rl_env::{Actions, AutoresetMode, Env as _, VectorEnv, VectorError};
+use rl_env::{Actions, AutoresetMode, Env as _, EnvError, VectorEnv, VectorError};
 use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions, PoolVectorEnv};
 
 use crate::config::{EnvironmentSettings, Experiment, Games};
@@ -110,8 +110,13 @@ impl Environments for PoolVectorEnv<Padded> {
         self.send_to(actions, env_ids)
     }
 
-    fn screen(&self, _: usize) -> Result<Option<RgbImage>, VectorError> {
-        Ok(None)
+    fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError> {
+        let drawn = self.with_env(env, Padded::draw)?;
+        drawn.map_err(|error| VectorError::Env { env, error: EnvError::Failed(error.to_string()) })
+    }
+
+    fn frames_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
+        self.with_env(env, Padded::frames_per_second)
     }
 
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
@@ -249,7 +254,7 @@ impl Builder {
         self.build_some(Purpose::Evaluation, 0, length, |name| if name == game { num_envs } else { 0 })
     }
 
-    /// Builds an environment in Python whose frames are shown, for a player of environments like those of `spec`. Only
+    /// Builds an environment other than an Atari game whose frames are shown, for a player of environments like those of `spec`. Only
     /// the caller resets it.
     pub(crate) fn build_shown(&self, spec: &VectorSpec) -> Result<Box<dyn Environments>> {
         let length = padded_length(&spec.observation_space).unwrap_or(0);
@@ -297,7 +302,10 @@ impl Builder {
             batch_size,
             batch_order: BatchOrder::InTurn,
             num_threads: self.num_threads,
-            autoreset_mode: AutoresetMode::SameStep,
+            autoreset_mode: match purpose {
+                Purpose::Showing => AutoresetMode::Disabled,
+                Purpose::Training | Purpose::Evaluation => AutoresetMode::SameStep,
+            },
             ..PoolOptions::default()
         };
         match &self.games {

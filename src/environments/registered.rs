@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use rl_env::{BoxedEnv, Env as _, FlattenObservation, RescaleObservation, TimeLimit};
 
 use super::LONGEST_EPISODE;
-use super::padded::{Padded, length_of};
+use super::padded::{Padded, Picture, length_of};
+use crate::drawing;
 use crate::selection;
 
 /// Returns an environment for each id, with observations padded to the same length, which is at least `length`.
@@ -14,19 +15,28 @@ pub(super) fn registered<'a>(
     length: usize,
 ) -> Result<Vec<(String, Padded)>> {
     let envs = ids.map(|id| Ok((id, make(id, rescale)?))).collect::<Result<Vec<_>>>()?;
-    let lengths = envs.iter().filter_map(|(_, env)| length_of(env.observation_space()));
+    let lengths = envs.iter().filter_map(|(_, (env, _))| length_of(env.observation_space()));
     let length = lengths.chain([length]).max().unwrap_or(length);
-    let pad = |(id, env)| Ok((str::to_owned(id), Padded::new(env, length).with_context(|| unreadable(id))?));
+    let pad = |(id, (env, picture))| {
+        let padded = Padded::new(env, length).with_context(|| unreadable(id))?;
+        Ok((str::to_owned(id), padded.with_picture(picture)))
+    };
     envs.into_iter().map(pad).collect()
 }
 
-/// Returns an environment whose observations are vectors, rescaled to -1..=1 if `rescale` is true.
-fn make(id: &str, rescale: bool) -> Result<BoxedEnv> {
+/// Returns an environment whose observations are vectors, rescaled to -1..=1 if `rescale` is true, and its picture if
+/// it has one.
+fn make(id: &str, rescale: bool) -> Result<(BoxedEnv, Option<Picture>)> {
     let env = TimeLimit::new(selection::registry().make(id)?, LONGEST_EPISODE);
     let env = FlattenObservation::new(env);
-    let env =
-        if rescale { RescaleObservation::new(env).map(BoxedEnv::new) } else { Some(BoxedEnv::new(env)) };
-    env.with_context(|| unreadable(id))
+    let picture =
+        |ranges: &[Option<(f64, f64)>]| Some(Picture { drawing: drawing::of(id)?, ranges: ranges.to_vec() });
+    if !rescale {
+        return Ok((BoxedEnv::new(env), picture(&[])));
+    }
+    let env = RescaleObservation::new(env).with_context(|| unreadable(id))?;
+    let picture = picture(env.ranges());
+    Ok((BoxedEnv::new(env), picture))
 }
 
 fn unreadable(id: &str) -> String {
@@ -64,5 +74,17 @@ mod tests {
             let close = shown.iter().zip(expected).all(|(shown, expected)| (shown - expected).abs() < 1e-6);
             assert!(close, "{shown:?}, not {expected:?}");
         }
+    }
+
+    #[test]
+    fn the_picture_of_a_rescaled_observation_is_that_of_the_original() {
+        let picture = |rescale| {
+            let mut envs = registered(["MountainCar-v0", "Acrobot-v1"].into_iter(), rescale, 0).unwrap();
+            let (_, mut env) = envs.swap_remove(0);
+            env.reset(Some(1), &mut vec![0; env.observation_space().byte_len()]);
+            assert_eq!(env.frames_per_second(), Some(30.0));
+            env.draw().unwrap().unwrap()
+        };
+        assert_eq!(picture(true), picture(false));
     }
 }
