@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn edges_are_smooth() {
-        // The right edge is at a third of a pixel, and the drawn pixel there belongs to the rectangle.
+        // A third of the pixels at the right edge is black.
         let corners = [[10.0, 20.0], [19.0 + 1.0 / 3.0, 30.0]];
         let picture = draw(|canvas| canvas.rectangle(corners, BLACK)).unwrap();
         let pixel = |x: usize| picture.pixels[3 * (25 * SIZE.0 + x)];
-        assert_eq!([9, 10, 18, 19, 20].map(pixel), [255, 0, 0, 85, 255]);
+        assert_eq!([9, 10, 18, 19, 20].map(pixel), [255, 0, 0, 170, 255]);
     }
 }

@@ -95,17 +95,19 @@ mod tests {
             let drawing = of(id).unwrap_or_else(|| panic!("{id}"));
             let (mut env, mut observation) = start(id);
             let mut pictures = HashSet::new();
+            let mut is_over = false;
             for index in 0..6 {
                 let picture = drawing.draw(&floats(&observation)).unwrap();
                 assert_eq!((picture.width, picture.height), canvas::SIZE);
                 let colours: HashSet<&[u8; 3]> = picture.pixels.as_chunks().0.iter().collect();
                 assert!(colours.len() >= 3, "{id} has {} colours", colours.len());
                 pictures.insert(picture.pixels);
-                // A card is drawn; other tasks move.
-                let choice = if id.starts_with("Blackjack") { 1 } else { index % 2 };
-                if step(&mut env, &mut observation, choice) {
+                if is_over {
                     break;
                 }
+                // A card is drawn; other tasks move.
+                let choice = if id.starts_with("Blackjack") { 1 } else { index % 2 };
+                is_over = step(&mut env, &mut observation, choice);
             }
             assert!(pictures.len() >= 2, "{id} does not move");
         }

@@ -25,7 +25,7 @@ impl Picture {
     fn draw(&self, observation: &mut [f32]) -> Result<RgbImage> {
         for (value, range) in observation.iter_mut().zip(&self.ranges) {
             if let Some((low, high)) = range {
-                *value = (low + (f64::from(*value) + 1.0) / 2.0 * (high - low)) as f32;
+                *value = (low + f64::midpoint(f64::from(*value), 1.0) * (high - low)) as f32;
             }
         }
         self.drawing.draw(observation)

@@ -68,7 +68,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::super::aggregate::quantile;
-    use super::super::rliable::{Estimate, assert_equal_in_recording_and_library};
+    use super::super::rliable::assert_equal_in_recording_and_library;
     use super::*;
 
     #[test]

@@ -87,7 +87,7 @@ impl RunHistory {
             }
         };
         let mut run = Self::new(name(run_dir), experiment)?;
-        run.path = run_dir.to_owned();
+        run_dir.clone_into(&mut run.path);
         run.provenance = Provenance::read(run_dir).with_context(unreadable)?;
         // Runs of earlier versions do not say when they started. Their configuration was written then.
         if run.provenance.started.is_none() {

@@ -26,6 +26,7 @@ use crate::cli::{Global, WatchArgs};
 use crate::failure::{Interrupted, RuntimeFailure};
 use crate::interrupt::Interrupt;
 use crate::telemetry::Printer;
+use crate::terminal::Terminal;
 
 use directory::Directory;
 
@@ -37,7 +38,9 @@ pub(crate) fn run(args: &WatchArgs, global: &Global, out: &mut impl Write) -> Re
     let directory = Directory::open(args.runs.as_deref())?;
     if args.terminal {
         let interrupt = Interrupt::on_first_signal(Printer::Quiet, "");
-        terminal::run(directory, global, &interrupt).context(RuntimeFailure("the terminal failed"))?;
+        let terminal = Terminal::take(terminal::REFUSAL)?;
+        terminal::run(terminal, directory, global, &interrupt)
+            .context(RuntimeFailure("the terminal failed"))?;
         return ended(&interrupt);
     }
     let printer = Printer::new(global.quiet);

@@ -40,7 +40,9 @@ impl Series {
             } else if !records.is_empty() {
                 news = news.or(Some(News::Continuation));
             }
-            records.iter().for_each(|record| self.add(record));
+            for record in &records {
+                self.add(record);
+            }
             if !has_more {
                 return Ok(news);
             }

@@ -199,6 +199,9 @@ impl Page {
         for method in ["Runtime.enable", "Log.enable", "Page.enable"] {
             page.call(method, &json!({}));
         }
+        // A window is never narrower than 500 pixels.
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        page.call("Emulation.setDeviceMetricsOverride", &metrics);
         page.call("Page.navigate", &json!({ "url": url }));
         page
     }

@@ -111,41 +111,46 @@ pub(super) fn sections(part: usize, groups: &[Group]) -> String {
         ),
         ("Throughput", Section::Speed, "Steps are decisions of the agent, over all environments.".to_owned()),
     ];
-    let mut text = format!("<section class=\"curves\" data-part=\"{part}\">\n");
-    for (title, section, note) in places {
-        if section != Section::Scores && chart::diagnostics(groups, section).is_empty() {
-            continue;
+    let sections = places.into_iter().map(|(title, section, note)| {
+        let controls = if section == Section::Scores { controls(groups) } else { String::new() };
+        if controls.is_empty() && chart::diagnostics(groups, section).is_empty() {
+            return String::new();
         }
-        text += &format!("<h2>{title}</h2>\n<p class=\"note\">{note}</p>\n");
-        if section == Section::Scores {
-            text += &controls(groups);
-        }
-        let section = serde_json::to_value(section).unwrap_or_default();
-        text += &format!("<div class=\"charts\" data-section={section}></div>\n");
-    }
-    text + "</section>\n"
+        let place = serde_json::to_value(section).unwrap_or_default();
+        format!(
+            "<h2>{title}</h2>\n<p class=\"note\">{note}</p>\n{controls}<div class=\"charts\" data-section={place}></div>\n"
+        )
+    });
+    let sections: Vec<String> = sections.collect();
+    format!("<section class=\"curves\" data-part=\"{part}\">\n{}</section>\n", sections.concat())
 }
 
 /// Returns the choice of a game, the smoothing and the legend, as far as there is a choice.
 fn controls(groups: &[Group]) -> String {
-    let games = games(groups);
-    let mut text =
-        "<noscript><p class=\"note\">The curves need JavaScript.</p></noscript>\n<div class=\"controls\">\n"
-            .to_owned();
-    if games.len() > 1 {
-        let options: String =
-            games.iter().map(|game| format!("<option>{}</option>", escaped(game))).collect();
-        text += &format!(
-            "<label>Curves of <select><option value=\"\">all games</option>{options}</select></label>\n"
-        );
-    }
-    text +=
-        "<label>Smoothing <input type=\"range\" min=\"0\" max=\"0.98\" step=\"0.02\" value=\"0\"></label>\n";
-    if groups.len() > 1 {
-        let names = groups.iter().enumerate().map(|(index, group)| {
-            format!("<li><label><input type=\"checkbox\" checked> {}</label></li>", name(index, group))
-        });
-        text += &format!("<ul class=\"legend\">{}</ul>\n", names.collect::<String>());
-    }
-    text + "</div>\n"
+    let games: Vec<String> = games(groups).into_iter().map(game_option).collect();
+    let game = match games.len() {
+        0 | 1 => String::new(),
+        _ => format!(
+            "<label>Curves of <select><option value=\"\">all games</option>{}</select></label>\n",
+            games.concat()
+        ),
+    };
+    let names: Vec<String> = groups.iter().enumerate().map(|(index, group)| toggle(index, group)).collect();
+    let legend = match names.len() {
+        0 | 1 => String::new(),
+        _ => format!("<ul class=\"legend\">{}</ul>\n", names.concat()),
+    };
+    format!(
+        "<noscript><p class=\"note\">The curves need JavaScript.</p></noscript>\n<div class=\"controls\">\n{game}\
+         <label>Smoothing <input type=\"range\" min=\"0\" max=\"0.98\" step=\"0.02\" value=\"0\"></label>\n{legend}</div>\n"
+    )
+}
+
+fn game_option(game: &str) -> String {
+    format!("<option>{}</option>", escaped(game))
+}
+
+/// Returns the entry of a group in the legend, which shows and hides its curves.
+fn toggle(index: usize, group: &Group) -> String {
+    format!("<li><label><input type=\"checkbox\" checked> {}</label></li>", name(index, group))
 }

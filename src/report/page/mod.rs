@@ -284,7 +284,8 @@ mod tests {
         let trained = |name: &str, config: &str, score: f64| {
             let mut run = run(name, config);
             let curve = &mut run.games.get_mut("harvest").unwrap().curve;
-            [0.0, 1000.0].into_iter().for_each(|frames| curve.push(frames, score));
+            curve.push(0.0, score);
+            curve.push(1000.0, score);
             run
         };
         let runs = vec![

@@ -117,8 +117,8 @@ fn cell(scores: &GameScores, best: Option<f64>) -> String {
         runs => Some(format!("{lowest} to {highest}, {runs} runs")),
     };
     let normalised = scores.human_normalised.map(|score| format!("normalised {score:.3}"));
-    let notes = [range, normalised].into_iter().flatten();
-    mean + &notes.map(|note| format!("<small>{note}</small>")).collect::<String>()
+    let small = |note: Option<String>| note.map_or_else(String::new, |note| format!("<small>{note}</small>"));
+    [mean, small(range), small(normalised)].concat()
 }
 
 /// Returns the section with the scores of published agents in these games; nothing if there are none.

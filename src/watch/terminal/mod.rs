@@ -18,7 +18,7 @@ use crate::terminal::Terminal;
 use followed::Followed;
 
 /// The reason for which the command fails without a terminal.
-const REFUSAL: &str = "`ale-train watch --terminal` needs a terminal as standard input and output; without --terminal, \
+pub(super) const REFUSAL: &str = "`ale-train watch --terminal` needs a terminal as standard input and output; without --terminal, \
      it serves a page";
 /// The time between two pictures.
 const PICTURE: Duration = Duration::from_millis(50);
@@ -27,8 +27,12 @@ const CURVES: Duration = Duration::from_secs(1);
 const LIST: Duration = Duration::from_secs(3);
 
 /// Shows the runs until the user quits or a signal arrives.
-pub(super) fn run(directory: Directory, global: &Global, interrupt: &Interrupt) -> Result<()> {
-    let mut terminal = Terminal::take(REFUSAL)?;
+pub(super) fn run(
+    mut terminal: Terminal,
+    directory: Directory,
+    global: &Global,
+    interrupt: &Interrupt,
+) -> Result<()> {
     let lists = lists(directory.clone());
     let mut screen = Screen::new(directory, global.clone());
     let mut next = Instant::now();

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::super::scene::{PlayedGame, Scene};
 use super::Screen;
+use super::followed::Followed;
 use crate::quantity::{count, short};
 use crate::show::{bars, score_digits};
 use crate::terminal::{BRIGHT, DIM, PLAIN, picture};
@@ -65,7 +66,7 @@ impl Screen {
 
     /// Draws the game of the agent, or the reason why there is none.
     fn draw_stage(&self, frame: &mut Frame<'_>, area: Rect) {
-        let scene = self.followed.as_ref().and_then(|followed| followed.scene());
+        let scene = self.followed.as_ref().and_then(Followed::scene);
         let notice = match scene.as_deref() {
             Some(Scene::Played { games, .. }) => {
                 return games.iter().for_each(|game| draw_game(frame, game, area));
@@ -80,7 +81,7 @@ impl Screen {
 
     /// Returns the score, the action and the readings of the agent.
     fn readings(&self) -> Vec<Line<'static>> {
-        let Some(scene) = self.followed.as_ref().and_then(|followed| followed.scene()) else {
+        let Some(scene) = self.followed.as_ref().and_then(Followed::scene) else {
             return Vec::new();
         };
         let Scene::Played { frames, games } = &*scene else { return Vec::new() };
