@@ -60,8 +60,7 @@ impl PlotFile {
     }
 }
 
-/// Renders an SVG element, which is also a complete file.
-pub(crate) fn svg(plot: &impl Plot) -> Result<String> {
+fn svg(plot: &impl Plot) -> Result<String> {
     font::register()?;
     let mut svg = String::new();
     plot.draw(&SVGBackend::with_string(&mut svg, plot.size()).into_drawing_area(), 1).map_err(failed)?;

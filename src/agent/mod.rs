@@ -18,6 +18,7 @@ use burn::tensor::Device;
 use crate::checkpoint;
 use crate::cli::CheckpointArgs;
 use crate::config::{Experiment, Games};
+use crate::drawing;
 use crate::environments::Builder;
 use crate::learner::{Learner, Player};
 use crate::scores::FinalScores;
@@ -171,7 +172,7 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<Games> {
 
 /// Returns true if a game can be shown.
 pub(crate) fn has_screen(game: &str) -> bool {
-    ale::game(game).is_ok() || selection::is_in_python(game)
+    ale::game(game).is_ok() || selection::is_in_python(game) || drawing::of(game).is_some()
 }
 
 fn no_screen(task: &str) -> String {
@@ -182,8 +183,7 @@ fn no_screen(task: &str) -> String {
         );
     }
     format!(
-        "{task} has no screen: ale-train shows Atari games and environments in Python; train on gymnasium:{task} to \
-         watch it"
+        "{task} has no screen: ale-train shows Atari games, classic control, toy text and environments in Python"
     )
 }
 
@@ -211,11 +211,7 @@ mod tests {
             error("Hopper-v5")
                 .starts_with("Hopper-v5 has no screen: showing it would need an offscreen MuJoCo renderer")
         );
-        assert_eq!(
-            error("CartPole-v1"),
-            "CartPole-v1 has no screen: ale-train shows Atari games and environments in Python; train on \
-             gymnasium:CartPole-v1 to watch it"
-        );
+        assert_eq!(one_game(&tasks("CartPole-v1"), None).expect("a drawn task").names(), ["CartPole-v1"]);
         for name in ["boxing", "ALE/Boxing-v5"] {
             assert_eq!(one_game(&several, Some(name)).expect("a game").names(), ["boxing"]);
         }

@@ -100,7 +100,7 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Records one episode: the screen in colour, or the frames of an environment in Python, with the score, the action and the value estimate below, one frame per \
+Records one episode: the screen in colour, a drawing of classic control or toy text, or the frames of an environment in Python, with the score, the action and the value estimate below, one frame per \
 step. MP4 needs ffmpeg.
 
 Examples:
@@ -130,7 +130,7 @@ pub(crate) struct RecordArgs {
     /// The maximum number of steps
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::at_least::<u64>(1))]
     pub(crate) max_steps: u64,
-    /// Scale factor of the screen [default: 2, or 1 for environments in Python and mosaics]
+    /// Scale factor of the screen [default: 2 for Atari games, 1 for others and mosaics]
     #[arg(long, value_name = "N", value_parser = number::between::<usize>(1..=16))]
     pub(crate) scale: Option<usize>,
 }
@@ -165,7 +165,8 @@ pub(crate) struct PlayArgs {
     /// Let the agent take the best action in every step instead of sampling as in training
     #[arg(long, requires = "checkpoint")]
     pub(crate) greedy: bool,
-    /// Start with the agent in control of the joystick. Environments in Python can only be watched
+    /// Start with the agent in control of the joystick. Agents of environments other than Atari games can only be
+    /// watched
     #[arg(long, requires = "checkpoint")]
     pub(crate) watch: bool,
     /// Game mode [default: as in training, or the default of the game without an agent]
@@ -189,27 +190,4 @@ impl PlayArgs {
         let checkpoint = CheckpointArgs { checkpoint: self.checkpoint.clone()?, best: self.best };
         Some(AgentArgs { checkpoint, greedy: self.greedy })
     }
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Runs that differ only in their seed, or in their single game, are combined: curves get a band from the \
-lowest to the highest run, and scores \
-get confidence intervals. Other runs are shown side by side, labelled with their algorithm and the few keys in which \
-they differ. The page has no external resources, follows the light or dark mode of the system and can be printed.
-
-Examples:
-  ale-train report checkpoints/RUN
-  ale-train report checkpoints --out all.html
-  ale-train report checkpoints/SWEEP checkpoints/pong__ppo__* --out pong.html
-  ale-train report checkpoints/pong__ppo__* --out pong.svg
-  ale-train report checkpoints --out scores.csv")]
-pub(crate) struct ReportArgs {
-    /// Run directories, directories that contain runs (such as that of a sweep), or glob patterns; the runs may still
-    /// be training
-    #[arg(value_name = "RUN", required = true, add = complete::runs())]
-    pub(crate) runs: Vec<PathBuf>,
-    /// File to write: .html; .md, .csv or .json for the scores alone; .svg or .png for the curves alone
-    #[arg(long, value_name = "FILE", default_value = "report.html")]
-    pub(crate) out: PathBuf,
 }

@@ -3,7 +3,7 @@
 //! * `train` and `training_arguments` define the commands that train, and the description of an experiment.
 //! * `agent` defines the commands that use trained agents.
 //! * `game_arguments` defines the commands about games and ROMs.
-//! * `watch_arguments` defines the page of runs.
+//! * `report_arguments` and `watch_arguments` define the pages of runs.
 //! * `preset_arguments` and `zoo_arguments` define the lists of presets and of trained agents.
 //! * `bench` defines the benchmarks.
 //! * `complete` completes commands in shells.
@@ -18,6 +18,7 @@ pub(crate) mod complete;
 mod game_arguments;
 mod number;
 mod preset_arguments;
+mod report_arguments;
 mod seeds;
 mod train;
 mod training_arguments;
@@ -30,13 +31,14 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use agent::{AgentArgs, CheckpointArgs, EvalArgs, ExportArgs, PlayArgs, RecordArgs, ReportArgs};
+pub(crate) use agent::{AgentArgs, CheckpointArgs, EvalArgs, ExportArgs, PlayArgs, RecordArgs};
 pub(crate) use bench::{
     BenchArgs, BenchClusterArgs, BenchCommand, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSize,
     BenchSubject,
 };
 pub(crate) use game_arguments::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use preset_arguments::PresetsArgs;
+pub(crate) use report_arguments::{ReportArgs, ScoreFormat};
 pub(crate) use train::TrainCommand;
 pub(crate) use training_arguments::{
     ConfigArgs, ExperimentArgs, Launcher, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,

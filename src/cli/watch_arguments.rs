@@ -12,7 +12,8 @@ can open it. Runs are only read, and may still be training.
 Examples:
   ale-train watch
   ale-train watch checkpoints/RUN
-  ale-train watch checkpoints --port 8080")]
+  ale-train watch checkpoints --port 8080
+  ale-train watch --terminal")]
 pub(crate) struct WatchArgs {
     /// Directory of a run, or of several, which is searched with its subdirectories [default: checkpoints]
     #[arg(value_name = "RUN", add = complete::runs())]
@@ -20,4 +21,7 @@ pub(crate) struct WatchArgs {
     /// Port of the page; if it is busy, the next free one
     #[arg(long, value_name = "PORT", default_value_t = 8757, value_parser = number::port)]
     pub(crate) port: u16,
+    /// Show the runs in the terminal instead of a browser
+    #[arg(long, conflicts_with = "port")]
+    pub(crate) terminal: bool,
 }

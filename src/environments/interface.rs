@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use ale::RgbImage;
-use rl_env::{Actions, VectorEnv, VectorError};
+use rl_env::{Actions, EnvError, VectorEnv, VectorError};
 use vector::{AtariVectorEnv, PoolVectorEnv};
 
 use super::padded::Padded;
@@ -69,8 +69,13 @@ impl Environments for PoolVectorEnv<Padded> {
         self.send_to(actions, env_ids)
     }
 
-    fn screen(&self, _: usize) -> Result<Option<RgbImage>, VectorError> {
-        Ok(None)
+    fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError> {
+        let drawn = self.with_env(env, Padded::draw)?;
+        drawn.map_err(|error| VectorError::Env { env, error: EnvError::Failed(error.to_string()) })
+    }
+
+    fn steps_per_second(&self, env: usize) -> Result<Option<f64>, VectorError> {
+        self.with_env(env, Padded::frames_per_second)
     }
 
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {

@@ -1,4 +1,8 @@
+use ale::RgbImage;
+use anyhow::Result;
 use rl_env::{Action, BoxedEnv, Env, EnvError, Space, Step};
+
+use crate::drawing::Drawing;
 
 /// An environment with zero-padded observations, so that tasks with observations of different lengths share a network.
 pub(super) struct Padded {
@@ -6,6 +10,26 @@ pub(super) struct Padded {
     space: Space,
     /// The size of an observation of `env` in bytes.
     row_bytes: usize,
+    picture: Option<Picture>,
+}
+
+/// The picture of a task, drawn from observations.
+pub(super) struct Picture {
+    pub(super) drawing: Drawing,
+    /// The bounds of each element that is rescaled.
+    pub(super) ranges: Vec<Option<(f64, f64)>>,
+}
+
+impl Picture {
+    /// Draws an observation that may be rescaled.
+    fn draw(&self, observation: &mut [f32]) -> Result<RgbImage> {
+        for (value, range) in observation.iter_mut().zip(&self.ranges) {
+            if let Some((low, high)) = range {
+                *value = (low + f64::midpoint(f64::from(*value), 1.0) * (high - low)) as f32;
+            }
+        }
+        self.drawing.draw(observation)
+    }
 }
 
 impl Padded {
@@ -14,7 +38,31 @@ impl Padded {
     pub(super) fn new(env: BoxedEnv, length: usize) -> Option<Self> {
         let space = unbounded(length);
         let row_bytes = env.observation_space().byte_len();
-        (length_of(env.observation_space())? <= length).then_some(Self { env, space, row_bytes })
+        (length_of(env.observation_space())? <= length).then_some(Self {
+            env,
+            space,
+            row_bytes,
+            picture: None,
+        })
+    }
+
+    /// Adds a picture.
+    pub(super) fn with_picture(self, picture: Option<Picture>) -> Self {
+        Self { picture, ..self }
+    }
+
+    /// Returns the number of pictures in a second at the usual speed, if there are pictures.
+    pub(super) fn frames_per_second(&self) -> Option<f64> {
+        Some(self.picture.as_ref()?.drawing.frames_per_second)
+    }
+
+    /// Draws the current observation, if there are pictures.
+    pub(super) fn draw(&self) -> Result<Option<RgbImage>> {
+        let Some(picture) = &self.picture else { return Ok(None) };
+        let mut row = vec![0; self.row_bytes];
+        self.env.observe(&mut row);
+        let floats = row.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes));
+        picture.draw(&mut floats.collect::<Vec<f32>>()).map(Some)
     }
 
     fn pad<'a>(&self, observation: &'a mut [u8]) -> &'a mut [u8] {

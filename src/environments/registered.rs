@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 use rl_env::{BoxedEnv, Env as _, FlattenObservation, RescaleObservation, TimeLimit};
 
 use super::MAX_EPISODE_STEPS;
-use super::padded::{Padded, length_of};
+use super::padded::{Padded, Picture, length_of};
+use crate::drawing;
 use crate::selection;
 
 /// Returns an environment for each id, with observations padded to the same length, which is at least `min_length`.
@@ -14,9 +15,12 @@ pub(super) fn registered<'a>(
     min_length: usize,
 ) -> Result<Vec<(String, Padded)>> {
     let envs = ids.map(|id| Ok((id, make(id, rescale)?))).collect::<Result<Vec<_>>>()?;
-    let lengths = envs.iter().filter_map(|(_, env)| length_of(env.observation_space()));
+    let lengths = envs.iter().filter_map(|(_, (env, _))| length_of(env.observation_space()));
     let length = lengths.max().unwrap_or(0).max(min_length);
-    let pad = |(id, env)| Ok((str::to_owned(id), Padded::new(env, length).with_context(|| unreadable(id))?));
+    let pad = |(id, (env, picture))| {
+        let padded = Padded::new(env, length).with_context(|| unreadable(id))?;
+        Ok((str::to_owned(id), padded.with_picture(picture)))
+    };
     envs.into_iter().map(pad).collect()
 }
 
@@ -26,18 +30,25 @@ pub(super) fn longest_observation<'a>(
     rescale: bool,
 ) -> Result<usize> {
     ids.try_fold(0, |longest, id| {
-        let length = length_of(make(id, rescale)?.observation_space()).with_context(|| unreadable(id))?;
+        let (env, _) = make(id, rescale)?;
+        let length = length_of(env.observation_space()).with_context(|| unreadable(id))?;
         Ok(longest.max(length))
     })
 }
 
-/// Returns an environment whose observations are vectors, rescaled to -1..=1 if `rescale` is true.
-fn make(id: &str, rescale: bool) -> Result<BoxedEnv> {
+/// Returns an environment whose observations are vectors, rescaled to -1..=1 if `rescale` is true, and its picture if
+/// it has one.
+fn make(id: &str, rescale: bool) -> Result<(BoxedEnv, Option<Picture>)> {
     let env = TimeLimit::new(selection::registry().make(id)?, MAX_EPISODE_STEPS);
     let env = FlattenObservation::new(env);
-    let env =
-        if rescale { RescaleObservation::new(env).map(BoxedEnv::new) } else { Some(BoxedEnv::new(env)) };
-    env.with_context(|| unreadable(id))
+    let picture =
+        |ranges: &[Option<(f64, f64)>]| Some(Picture { drawing: drawing::of(id)?, ranges: ranges.to_vec() });
+    if !rescale {
+        return Ok((BoxedEnv::new(env), picture(&[])));
+    }
+    let env = RescaleObservation::new(env).with_context(|| unreadable(id))?;
+    let picture = picture(env.ranges());
+    Ok((BoxedEnv::new(env), picture))
 }
 
 fn unreadable(id: &str) -> String {
@@ -75,5 +86,17 @@ mod tests {
             let close = shown.iter().zip(expected).all(|(shown, expected)| (shown - expected).abs() < 1e-6);
             assert!(close, "{shown:?}, not {expected:?}");
         }
+    }
+
+    #[test]
+    fn the_picture_of_a_rescaled_observation_is_that_of_the_original() {
+        let picture = |rescale| {
+            let mut envs = registered(["MountainCar-v0", "Acrobot-v1"].into_iter(), rescale, 0).unwrap();
+            let (_, mut env) = envs.swap_remove(0);
+            env.reset(Some(1), &mut vec![0; env.observation_space().byte_len()]);
+            assert_eq!(env.frames_per_second(), Some(30.0));
+            env.draw().unwrap().unwrap()
+        };
+        assert_eq!(picture(true), picture(false));
     }
 }

@@ -1,15 +1,17 @@
 use std::time::{Duration, Instant};
 
+use ale::RgbImage;
 use anyhow::Result;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::widgets::Paragraph;
 
 use super::command::Command;
-use super::frame;
-use super::grid::Grid;
 use super::joystick::{Controller, HeldButtons};
 use super::panel::{self, Status};
-use super::terminal::Terminal;
 use crate::interrupt::Interrupt;
 use crate::show::Session;
+use crate::terminal::{Terminal, picture};
 
 /// The minimum time between two drawn frames, for the sake of slow connections.
 const DRAW_INTERVAL: Duration = Duration::from_millis(30);
@@ -63,8 +65,8 @@ impl GameLoop {
             }
             if drawn.is_none_or(|drawn| now - drawn >= DRAW_INTERVAL) {
                 drawn = Some(now);
-                let (columns, rows) = Terminal::size()?;
-                terminal.show(self.draw(columns, rows)?)?;
+                let (screen, status) = (self.session.screen()?, self.status()?);
+                terminal.draw(|frame| self.draw(frame, &screen, &status))?;
             }
             next += period;
             // The game does not catch up after the machine was suspended.
@@ -122,22 +124,30 @@ impl GameLoop {
         }
     }
 
-    /// Draws the frame, with the panel beside it or, in a narrow terminal, a line below it.
-    fn draw(&self, columns: usize, rows: usize) -> Result<Grid> {
-        let mut grid = Grid::new(columns, rows);
-        let screen = self.session.screen()?;
+    fn status(&self) -> Result<Status<'_>> {
+        Ok(Status::new(&self.session, self.controller, self.is_paused, self.session.reading()?))
+    }
+
+    /// Draws the screen, with the panel beside it or, in a narrow terminal, a line below it.
+    fn draw(&self, frame: &mut Frame<'_>, screen: &RgbImage, status: &Status<'_>) {
         let ratio = self.session.description().aspect_ratio.unwrap_or([screen.width, screen.height]);
-        let status = Status::new(&self.session, self.controller, self.is_paused, self.session.reading()?);
-        if columns >= 2 * panel::WIDTH {
-            let (width, height) = frame::size(&screen, ratio, columns - panel::WIDTH - 1, rows);
-            frame::draw(&screen, width, height, &mut grid);
-            status.draw(width + 1, &mut grid);
+        let area = frame.area();
+        let is_wide = area.width >= 2 * panel::WIDTH;
+        let room = if is_wide {
+            Layout::horizontal([Constraint::Fill(1), Constraint::Length(panel::WIDTH + 1)])
         } else {
-            let (width, height) = frame::size(&screen, ratio, columns, rows.saturating_sub(1));
-            frame::draw(&screen, width, height, &mut grid);
-            grid.write(0, rows.saturating_sub(1), &status.line(), [200; 3]);
+            Layout::vertical([Constraint::Fill(1), Constraint::Length(1)])
+        };
+        let [room, below] = room.areas(area);
+        let shown = picture::fit(screen, ratio, room);
+        picture::draw(screen, shown, frame.buffer_mut());
+        if is_wide {
+            let [_, panel] =
+                Layout::horizontal([Constraint::Length(shown.width + 1), Constraint::Fill(1)]).areas(area);
+            frame.render_widget(Paragraph::new(status.lines()), panel);
+        } else {
+            frame.render_widget(status.line(), below);
         }
-        Ok(grid)
     }
 }
 
@@ -146,6 +156,9 @@ mod tests {
     use std::sync::Arc;
 
     use ale::{AtariEnv, AtariOptions, PoweredGame};
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use ratatui::buffer::Cell;
 
     use super::super::joystick::Button;
     use super::*;
@@ -185,15 +198,23 @@ mod tests {
         assert!(!game.execute(Command::Quit, now).unwrap());
     }
 
+    /// Returns the rows of a terminal of this size.
+    fn drawn(game: &GameLoop, columns: u16, rows: u16) -> Vec<String> {
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        let (screen, status) = (game.session.screen().unwrap(), game.status().unwrap());
+        let frame = terminal.draw(|frame| game.draw(frame, &screen, &status)).unwrap();
+        let cells: Vec<&str> = frame.buffer.content.iter().map(Cell::symbol).collect();
+        cells.chunks(usize::from(columns).max(1)).map(<[&str]>::concat).collect()
+    }
+
     #[test]
     fn the_drawing_fits_terminals_of_any_size() {
         let game = harvest();
-        let wide = game.draw(100, 30).unwrap();
-        assert!((0..30).map(|row| wide.row(row)).any(|row| row.contains("joystick")));
-        let narrow = game.draw(60, 20).unwrap();
-        assert!(narrow.row(19).starts_with("0 you play"), "{}", narrow.row(19));
-        for (columns, rows) in [(0, 0), (1, 1), (3, 2), (64, 1), (400, 120)] {
-            game.draw(columns, rows).unwrap();
+        assert!(drawn(&game, 100, 30).iter().any(|row| row.contains("joystick")));
+        let narrow = drawn(&game, 60, 20);
+        assert!(narrow[19].starts_with("0 you play") && narrow[0].contains('▄'), "{narrow:?}");
+        for (columns, rows) in [(1, 1), (3, 2), (64, 1), (400, 120)] {
+            drawn(&game, columns, rows);
         }
     }
 }

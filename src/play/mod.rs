@@ -1,12 +1,9 @@
 //! `ale-train play`: a game in the terminal, for a human and a trained agent.
 
 mod command;
-mod frame;
 mod game_loop;
-mod grid;
 mod joystick;
 mod panel;
-mod terminal;
 
 use std::io::Write;
 use std::time::Duration;
@@ -22,12 +19,15 @@ use crate::interrupt::Interrupt;
 use crate::selection;
 use crate::show::{self, Audience, Session, score_digits};
 use crate::telemetry::Printer;
+use crate::terminal::Terminal;
 use crate::threads::set_threads;
 
 use game_loop::GameLoop;
 use joystick::Controller;
-use terminal::Terminal;
 
+/// The reason for which the command fails without a terminal.
+const REFUSAL: &str = "`ale-train play` needs a terminal as standard input and output; `ale-train record` writes videos \
+     without one";
 /// The built-in game.
 const BUILT_IN: &str = "harvest";
 
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &PlayArgs, global: &Global, out: &mut impl Write) -> Res
     ensure!(args.watch || description.has_joystick, "{} can only be watched: add --watch", description.title);
     let period = Duration::from_secs_f64(1.0 / description.steps_per_second);
     let interrupt = Interrupt::on_first_signal(Printer::Quiet, "");
-    let terminal = Terminal::take()?;
+    let terminal = Terminal::take(REFUSAL)?;
     let first = if args.watch { Controller::Agent } else { Controller::Human };
     let mut game = GameLoop::new(session, first, terminal.reports_releases());
     let best = game.run(terminal, period, &interrupt).context(RuntimeFailure("the game failed"))?;

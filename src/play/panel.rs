@@ -1,16 +1,12 @@
-use super::grid::{Grid, Rgb};
+use ratatui::text::Line;
+
 use super::joystick::Controller;
 use crate::learner::Reading;
-use crate::show::{Session, score_digits};
+use crate::show::{Session, bars, score_digits};
+use crate::terminal::{BRIGHT, DIM, PLAIN};
 
-/// Columns of the panel beside the frame.
-pub(super) const WIDTH: usize = 32;
-
-const PLAIN: Rgb = [200; 3];
-const DIM: Rgb = [120; 3];
-const BRIGHT: Rgb = [255, 200, 60];
-/// Columns of a bar.
-const BAR: usize = 12;
+/// Columns of the panel beside the screen.
+pub(super) const WIDTH: u16 = bars::WIDTH;
 
 /// The contents of the panel.
 pub(super) struct Status<'a> {
@@ -82,23 +78,17 @@ impl<'a> Status<'a> {
         )
     }
 
-    /// Draws the panel, starting at this column.
-    pub(super) fn draw(&self, column: usize, grid: &mut Grid) {
-        for (row, (text, colour)) in self.lines().iter().enumerate() {
-            grid.write(column, row, text, *colour);
-        }
-    }
-
-    fn lines(&self) -> Vec<(String, Rgb)> {
+    /// Returns the lines of the panel.
+    pub(super) fn lines(&self) -> Vec<Line<'_>> {
         let mut lines = vec![
-            (self.title.to_owned(), BRIGHT),
-            (format!("score   {}", score_digits(self.score)), PLAIN),
-            (format!("action  {}", self.action), PLAIN),
-            (self.state().to_owned(), BRIGHT),
-            (String::new(), PLAIN),
+            Line::styled(self.title, BRIGHT),
+            Line::styled(format!("score   {}", score_digits(self.score)), PLAIN),
+            Line::styled(format!("action  {}", self.action), PLAIN),
+            Line::styled(self.state(), BRIGHT),
+            Line::default(),
         ];
         if self.lives > 0 {
-            lines.insert(2, (format!("lives   {}", self.lives), PLAIN));
+            lines.insert(2, Line::styled(format!("lives   {}", self.lives), PLAIN));
         }
         let keys = [
             ("arrows, wasd", "joystick", self.has_joystick),
@@ -109,43 +99,14 @@ impl<'a> Status<'a> {
             ("q, esc", "quit", true),
         ];
         let keys = keys.iter().filter(|(.., is_used)| *is_used);
-        lines.extend(keys.map(|(key, meaning, _)| (format!("{key:13} {meaning}"), DIM)));
+        lines.extend(keys.map(|(key, meaning, _)| Line::styled(format!("{key:13} {meaning}"), DIM)));
         if let Some(reading) = &self.reading {
-            lines.push((String::new(), PLAIN));
-            lines.push((format!("agent's value {}", reading.value_digits()), PLAIN));
-            lines.extend(bars(self.options, reading, self.chosen));
+            lines.push(Line::default());
+            lines.push(Line::styled(format!("agent's value {}", reading.value_digits()), PLAIN));
+            lines.extend(bars::bars(self.options, reading, self.chosen));
         }
         lines
     }
-}
-
-/// Returns a bar for each option of the agent: its probability, or its value relative to the lowest and the highest.
-fn bars(options: &[String], reading: &Reading, chosen: &[usize]) -> Vec<(String, Rgb)> {
-    let (values, low, high) = match reading {
-        Reading::Policy { probabilities, .. } => (probabilities, 0.0, 1.0),
-        Reading::Values(values) => {
-            let extreme = |pick: fn(f32, f32) -> f32| values.iter().copied().reduce(pick).unwrap_or(0.0);
-            (values, extreme(f32::min), extreme(f32::max))
-        }
-    };
-    let mut lines = Vec::new();
-    for (index, (name, &value)) in options.iter().zip(values).enumerate() {
-        let share = if high > low { (value - low) / (high - low) } else { 0.0 };
-        let text = match reading {
-            Reading::Policy { .. } => format!("{:4.0} %", 100.0 * value),
-            Reading::Values(_) => format!("{value:6.2}"),
-        };
-        let colour = if chosen.contains(&index) { BRIGHT } else { PLAIN };
-        lines.push((format!("{name:13.13}{}{text}", bar(share)), colour));
-    }
-    lines
-}
-
-/// Returns a bar of `share` of [`BAR`] columns, in eighths of a column.
-fn bar(share: f32) -> String {
-    const PARTS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
-    let eighths = (share.clamp(0.0, 1.0) * (8 * BAR) as f32).round() as usize;
-    (0..BAR).map(|column| PARTS[eighths.saturating_sub(8 * column).min(8)]).collect()
 }
 
 #[cfg(test)]
@@ -170,9 +131,7 @@ mod tests {
     }
 
     fn drawn(status: &Status<'_>) -> Vec<String> {
-        let mut grid = Grid::new(WIDTH, 16);
-        status.draw(0, &mut grid);
-        (0..16).map(|row| grid.row(row).trim_end().to_owned()).collect()
+        status.lines().iter().map(Line::to_string).collect()
     }
 
     #[test]
@@ -183,13 +142,10 @@ mod tests {
         assert_eq!(rows[..4], ["Harvest", "score   12", "action  fire", "the agent plays"]);
         assert!(rows.contains(&"tab           switch player".to_owned()), "{rows:?}");
         assert!(rows.contains(&"agent's value 1.50".to_owned()), "{rows:?}");
-        assert!(rows.contains(&"noop         ███           25 %".to_owned()), "{rows:?}");
         assert!(rows.contains(&"fire         █████████     75 %".to_owned()), "{rows:?}");
 
         let rows = drawn(&status(&options, Some(Reading::Values(vec![-1.0, 3.0]))));
         assert!(rows.contains(&"agent's value 3.00".to_owned()), "{rows:?}");
-        assert!(rows.contains(&"noop                      -1.00".to_owned()), "{rows:?}");
-        assert!(rows.contains(&"fire         ████████████  3.00".to_owned()), "{rows:?}");
     }
 
     #[test]
@@ -221,13 +177,5 @@ mod tests {
             !rows.iter().any(|row| ["joystick", "fire ", "switch"].iter().any(|word| row.contains(word)))
         );
         assert_eq!(watched.line(), "-0.12 the agent plays fire value 1.50 | p r q");
-        assert_eq!(bars(&options, &Reading::Values(vec![1.0, 2.0]), &[1])[1].1, BRIGHT);
-    }
-
-    #[test]
-    fn bars_are_drawn_in_eighths() {
-        assert_eq!(bar(0.0).trim(), "");
-        assert_eq!(bar(1.0), "█".repeat(BAR));
-        assert_eq!(bar(1.0 / 24.0).trim(), "▌");
     }
 }

@@ -62,6 +62,14 @@ pub(crate) fn video(
     file.write(&one_episode(&args, agent, global)?.0)
 }
 
+/// Plays an episode. Returns a GIF of it, and the outcome.
+pub(crate) fn gif(args: &RecordArgs, agent: &TrainedAgent, global: &Global) -> Result<(Vec<u8>, String)> {
+    let (video, outcome) = one_episode(args, agent, global)?;
+    let mut gif = Vec::new();
+    video::gif(&video, &mut gif)?;
+    Ok((gif, outcome))
+}
+
 /// Starts an episode of a game.
 fn session(args: &RecordArgs, agent: &TrainedAgent, game: Games, global: &Global) -> Result<Session> {
     let overrides =

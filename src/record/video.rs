@@ -120,7 +120,7 @@ impl VideoFile {
 }
 
 /// Writes a looping GIF. A screen with at most 256 colours, such as that of the console, keeps them exactly.
-fn gif(video: &Video, file: impl Write) -> Result<()> {
+pub(super) fn gif(video: &Video, file: impl Write) -> Result<()> {
     let (width, height) = video.drawn_size();
     let [Ok(width), Ok(height)] = [width, height].map(u16::try_from) else {
         bail!(

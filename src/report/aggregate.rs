@@ -6,7 +6,7 @@ use rand::Rng;
 use crate::statistics::{interquartile_mean, mean, median};
 
 /// The number of bootstrap resamples of a confidence interval.
-const RESAMPLES: usize = 10_000;
+pub(super) const RESAMPLES: usize = 10_000;
 /// The coverage of a confidence interval.
 const CONFIDENCE: f64 = 0.95;
 /// The human-normalised score at which the optimality gap counts a game as solved.
@@ -54,8 +54,7 @@ impl Aggregate {
     /// Returns the ends of the 95 % confidence interval: percentiles of a bootstrap stratified by game.
     pub(super) fn interval(self, scores: &[Vec<f64>], rng: &mut impl Rng) -> (f64, f64) {
         let values = self.resampled(scores, rng);
-        let tail = (1.0 - CONFIDENCE) / 2.0;
-        (quantile(&values, tail), quantile(&values, 1.0 - tail))
+        confidence_interval(&values)
     }
 
     /// Returns the sorted statistics of the bootstrap resamples.
@@ -74,22 +73,24 @@ impl Aggregate {
     }
 }
 
+/// Returns the ends of the 95 % confidence interval of the sorted statistics of bootstrap resamples.
+pub(super) fn confidence_interval(values: &[f64]) -> (f64, f64) {
+    let tail = (1.0 - CONFIDENCE) / 2.0;
+    (quantile(values, tail), quantile(values, 1.0 - tail))
+}
+
 /// Returns the quantile of sorted values.
-fn quantile(values: &[f64], share: f64) -> f64 {
+pub(super) fn quantile(values: &[f64], share: f64) -> f64 {
     values[((values.len() - 1) as f64 * share).round() as usize]
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::process::Command;
-
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
-    use serde::Deserialize;
 
+    use super::super::rliable::assert_equal_in_recording_and_library;
     use super::*;
-    use crate::skip::skip;
 
     #[test]
     fn aggregates_equal_those_computed_by_hand() {
@@ -128,62 +129,15 @@ mod tests {
         assert!((high - 49.5 - expected).abs() < 0.5 && (49.5 - low - expected).abs() < 0.5, "{low} {high}");
     }
 
-    /// Scores `[game][run]` and their estimates by rliable.
-    #[derive(Debug, Deserialize)]
-    struct Recorded {
-        scores: Vec<Vec<f64>>,
-        estimates: BTreeMap<String, Estimate>,
-    }
-
-    #[derive(Debug, Deserialize)]
-    struct Estimate {
-        value: f64,
-        low: f64,
-        high: f64,
-    }
-
-    /// A share of 0.025 of the resamples lies beyond each end of an interval. That share has a standard error of
-    /// `sqrt(0.025 * 0.975 / 10,000)` = 0.0016 here and at most the same in rliable, 0.0022 combined. So the ends of
-    /// rliable lie between our quantiles at five times that, 0.011, to either side, however coarse the values of few
-    /// runs are.
-    fn assert_equal_to_rliable(recorded: &str) {
-        let cases: Vec<Recorded> = serde_json::from_str(recorded).expect("the output of record_rliable.py");
-        assert_eq!(cases.len(), 6);
+    #[test]
+    fn aggregates_and_intervals_equal_those_of_rliable() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
-        for Recorded { scores, estimates } in &cases {
+        assert_equal_in_recording_and_library(|case| {
             for aggregate in Aggregate::ALL {
-                let Estimate { value, low, high } = estimates[aggregate.name()];
-                let shape = (scores.len(), scores[0].len());
-                let ours = aggregate.compute(scores);
-                assert!((ours - value).abs() < 1e-12, "{aggregate:?} of {shape:?}: {ours} and {value}");
-                let values = aggregate.resampled(scores, &mut rng);
-                for (end, share) in [(low, 0.025), (high, 0.975)] {
-                    let [lower, upper] = [share - 0.011, share + 0.011].map(|share| quantile(&values, share));
-                    assert!(
-                        (lower - 1e-12..=upper + 1e-12).contains(&end),
-                        "{aggregate:?} of {shape:?}: {end} is not in {lower}..={upper}"
-                    );
-                }
+                let values = aggregate.resampled(&case.scores, &mut rng);
+                let estimate = case.estimates[aggregate.name()];
+                estimate.assert_equal(aggregate.compute(&case.scores), |share| quantile(&values, share));
             }
-        }
-    }
-
-    #[test]
-    fn aggregates_and_intervals_equal_those_recorded_from_rliable() {
-        assert_equal_to_rliable(include_str!("../../tests/data/rliable.json"));
-    }
-
-    /// Uses `$ALE_TRAIN_TEST_PYTHON`, or else python3. [Skipped](skip) if that cannot import rliable.
-    #[test]
-    fn aggregates_and_intervals_equal_those_of_an_installed_rliable() {
-        let python = std::env::var("ALE_TRAIN_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-        let has_rliable = Command::new(&python).args(["-c", "import rliable.library"]).output();
-        if !has_rliable.is_ok_and(|output| output.status.success()) {
-            return skip(&format!("{python} cannot import rliable"));
-        }
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record_rliable.py");
-        let output = Command::new(&python).args([script, "10000"]).output().expect("Python");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert_equal_to_rliable(&String::from_utf8(output.stdout).expect("text"));
+        });
     }
 }

@@ -5,6 +5,7 @@ use super::axis::Axis;
 use super::curve::Band;
 use super::diagnostics::{DIAGNOSTICS, Section};
 use super::group::{Group, games};
+use crate::page::palette;
 use crate::plot::Plot;
 
 /// Width and height of a chart, in units.
@@ -15,81 +16,43 @@ const LABELS: usize = 6;
 const COLUMNS: usize = 3;
 /// Height of a line of the legend, in units.
 const LEGEND: u32 = 28;
-/// Colours of the first groups: the cycle of matplotlib.
-const COLOURS: [RGBColor; 10] = [
-    RGBColor(31, 119, 180),
-    RGBColor(255, 127, 14),
-    RGBColor(44, 160, 44),
-    RGBColor(214, 39, 40),
-    RGBColor(148, 103, 189),
-    RGBColor(140, 86, 75),
-    RGBColor(227, 119, 194),
-    RGBColor(127, 127, 127),
-    RGBColor(188, 189, 34),
-    RGBColor(23, 190, 207),
-];
-/// The distance of the hues of further groups: the golden section of the circle.
-const HUE: f64 = 0.618_034;
 
 type DrawingResult<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
 fn colour(group: usize) -> RGBColor {
-    COLOURS.get(group).copied().unwrap_or_else(|| {
-        let (red, green, blue) = HSLColor((group as f64 * HUE).fract(), 0.65, 0.45).rgb();
-        RGBColor(red, green, blue)
-    })
-}
-
-/// Returns the colour of a group in CSS.
-pub(super) fn css_colour(group: usize) -> String {
-    let RGBColor(red, green, blue) = colour(group);
-    format!("rgb({red}, {green}, {blue})")
+    let [red, green, blue] = palette::colour(group);
+    RGBColor(red, green, blue)
 }
 
 /// Curves of a metric: the mean of each group within a band from its lowest to its highest run.
 pub(super) struct Chart<'a> {
     pub(super) title: &'a str,
-    /// The name of the y axis; empty if the title has it.
-    y: &'static str,
     /// A curve for each group, empty if the group has none.
-    curves: Vec<Vec<Band>>,
+    pub(super) curves: Vec<Vec<Band>>,
 }
 
-/// Returns the learning curve of each game that has one.
+/// Returns the chart of the learning curves of each game.
 pub(super) fn returns(groups: &[Group]) -> Vec<Chart<'_>> {
-    with_curves(games(groups).into_iter().map(|game| Chart {
-        title: game,
-        y: "return",
-        curves: groups.iter().map(|group| group.returns(game)).collect(),
-    }))
+    let of_game =
+        |game| Chart { title: game, curves: groups.iter().map(|group| group.returns(game)).collect() };
+    games(groups).into_iter().map(of_game).collect()
 }
 
 /// Returns the charts of a section that have curves.
 pub(super) fn diagnostics(groups: &[Group], section: Section) -> Vec<Chart<'_>> {
     let of_section = DIAGNOSTICS.iter().filter(|diagnostic| diagnostic.section == section);
-    with_curves(of_section.map(|diagnostic| {
+    let charts = of_section.map(|diagnostic| {
         let tag = diagnostic.metric.tag(None);
-        let curves = groups.iter().map(|group| group.diagnostic(&tag)).collect();
-        Chart { title: diagnostic.title, y: "", curves }
-    }))
-}
-
-fn with_curves<'a>(charts: impl Iterator<Item = Chart<'a>>) -> Vec<Chart<'a>> {
-    charts.filter(|chart| chart.curves.iter().any(|curve| !curve.is_empty())).collect()
-}
-
-impl Plot for Chart<'_> {
-    fn size(&self) -> (u32, u32) {
-        SIZE
-    }
-
-    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, unit: u32) -> DrawingResult<DB> {
-        self.draw_into(area, unit)?;
-        area.present()
-    }
+        Chart { title: diagnostic.title, curves: groups.iter().map(|group| group.diagnostic(&tag)).collect() }
+    });
+    charts.filter(Chart::has_curves).collect()
 }
 
 impl Chart<'_> {
+    fn has_curves(&self) -> bool {
+        self.curves.iter().any(|curve| !curve.is_empty())
+    }
+
     fn draw_into<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, unit: u32) -> DrawingResult<DB> {
         let bands = || self.curves.iter().flatten();
         let frames = Axis::exact(0.0, bands().map(|band| band.frames).fold(1.0, f64::max), LABELS);
@@ -103,7 +66,7 @@ impl Chart<'_> {
         chart
             .configure_mesh()
             .x_desc("frames")
-            .y_desc(self.y)
+            .y_desc("return")
             .light_line_style(TRANSPARENT)
             .bold_line_style(BLACK.mix(0.12).stroke_width(unit))
             .label_style(("sans-serif", 14 * unit))
@@ -129,7 +92,8 @@ pub(super) struct Figure<'a> {
 
 impl<'a> Figure<'a> {
     pub(super) fn new(groups: &'a [Group]) -> Self {
-        Self { charts: returns(groups), labels: groups.iter().map(|group| group.label.as_str()).collect() }
+        let charts = returns(groups).into_iter().filter(Chart::has_curves).collect();
+        Self { charts, labels: groups.iter().map(|group| group.label.as_str()).collect() }
     }
 
     fn columns(&self) -> usize {

@@ -1,3 +1,5 @@
+use serde::Serialize;
+
 use crate::telemetry::Metric;
 
 /// A curve of all games together that a report shows, if an algorithm records it.
@@ -8,7 +10,8 @@ pub(super) struct Diagnostic {
 }
 
 /// A section of charts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Section {
     Scores,
     Losses,

@@ -23,15 +23,9 @@ impl Group {
         self.runs.iter().flat_map(|run| run.games.keys().map(String::as_str)).collect()
     }
 
-    /// Returns the games in which no run has completed an episode of training.
-    pub(super) fn games_without_episodes(&self) -> BTreeSet<&str> {
-        self.games().into_iter().filter(|game| !self.has_curve(game)).collect()
-    }
-
-    /// Returns true if some run has completed an episode of training in a game.
-    fn has_curve(&self, game: &str) -> bool {
-        let mut histories = self.runs.iter().filter_map(|run| run.games.get(game));
-        histories.any(|history| history.curve.last().is_some())
+    /// Returns true if some run plays a game.
+    pub(super) fn plays(&self, game: &str) -> bool {
+        self.runs.iter().any(|run| run.games.contains_key(game))
     }
 
     /// Returns the scores in a game of all runs that have one.

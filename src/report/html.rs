@@ -1,6 +1,5 @@
 //! Elements of the page, and its number and time formats.
 
-use super::chart;
 use super::group::Group;
 
 /// A table whose cells are HTML.
@@ -47,21 +46,12 @@ impl Table {
 
 /// Returns the colour and label of a group.
 pub(super) fn name(index: usize, group: &Group) -> String {
-    format!("{}{}", key(index), escaped(&group.label))
+    format!("<span class=\"name\">{}{}</span>", key(index), escaped(&group.label))
 }
 
 /// Returns a box in the colour of a group.
-pub(super) fn key(index: usize) -> String {
-    format!("<span class=\"key\" style=\"background: {}\"></span>", chart::css_colour(index))
-}
-
-/// Returns the names of all groups on one line; nothing if there is a single one.
-pub(super) fn legend(groups: &[Group]) -> String {
-    if groups.len() < 2 {
-        return String::new();
-    }
-    let names = groups.iter().enumerate().map(|(index, group)| format!("<li>{}</li>", name(index, group)));
-    format!("<ul class=\"legend\">{}</ul>\n", names.collect::<String>())
+fn key(index: usize) -> String {
+    format!("<span class=\"key\" style=\"background: var(--curve-{index})\"></span>")
 }
 
 /// Returns text that is not broken into lines.

@@ -1,4 +1,5 @@
-//! The runs that the arguments of `report` name: directories of runs, directories that contain runs, and patterns.
+//! The runs that the arguments of `report` name: directories of runs, directories that contain runs, and patterns, each
+//! after a name for the page if the user gives one.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,10 @@ pub(super) fn read(
 ) -> Result<Vec<RunHistory>> {
     let mut runs = Vec::new();
     let mut seen = HashSet::new();
-    let matches = arguments.iter().map(|argument| find(argument, arguments)).collect::<Result<Vec<_>>>()?;
-    for Matches { directories, skipped, is_explicit } in matches {
+    let arguments: Vec<Argument> = arguments.iter().map(|argument| Argument::parse(argument)).collect();
+    let paths: Vec<&Path> = arguments.iter().map(|argument| argument.path.as_path()).collect();
+    let matches = paths.iter().map(|path| find(path, &paths)).collect::<Result<Vec<_>>>()?;
+    for (argument, Matches { directories, skipped, is_explicit }) in arguments.iter().zip(matches) {
         for path in skipped {
             note(&format!("skipped {}: it contains no run", path.display()));
         }
@@ -29,17 +32,37 @@ pub(super) fn read(
                 continue;
             }
             match RunHistory::read(&directory) {
-                Ok(run) => runs.push(run),
+                Ok(run) => runs.push(RunHistory { setting: argument.name.clone(), ..run }),
                 Err(error) if is_explicit => return Err(error),
                 Err(error) => warn(&format!("skipped {}: {}", directory.display(), sentence(&error))),
             }
         }
     }
     if runs.is_empty() {
-        let arguments: Vec<String> = arguments.iter().map(|path| path.display().to_string()).collect();
-        bail!("no run found in {}", arguments.join(", "));
+        let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        bail!("no run found in {}", paths.join(", "));
     }
     Ok(runs)
+}
+
+/// An argument: a path or a pattern, with a name as in `NAME=checkpoints/RUN`.
+struct Argument {
+    name: Option<String>,
+    path: PathBuf,
+}
+
+impl Argument {
+    /// A path that exists has no name, and neither has one with a `=` below its first directory, as in that of a sweep.
+    fn parse(argument: &Path) -> Self {
+        let named = argument.to_str().and_then(|text| text.split_once('='));
+        let named = named.filter(|(name, path)| {
+            !argument.exists() && !name.is_empty() && !name.contains(['/', '\\']) && !path.is_empty()
+        });
+        match named {
+            Some((name, path)) => Self { name: Some(name.to_owned()), path: path.into() },
+            None => Self { name: None, path: argument.to_owned() },
+        }
+    }
 }
 
 /// The runs that an argument names.
@@ -52,7 +75,7 @@ struct Matches {
     is_explicit: bool,
 }
 
-fn find(argument: &Path, arguments: &[PathBuf]) -> Result<Matches> {
+fn find(argument: &Path, arguments: &[&Path]) -> Result<Matches> {
     if argument.exists() {
         let directories = below(argument);
         ensure!(
@@ -76,8 +99,8 @@ fn find(argument: &Path, arguments: &[PathBuf]) -> Result<Matches> {
 
 /// Returns true if a shell may have made an argument from a pattern such as `checkpoints/*`: another argument is in the
 /// same directory.
-fn is_from_pattern(argument: &Path, arguments: &[PathBuf]) -> bool {
-    arguments.iter().any(|other| other != argument && other.parent() == argument.parent())
+fn is_from_pattern(argument: &Path, arguments: &[&Path]) -> bool {
+    arguments.iter().any(|&other| other != argument && other.parent() == argument.parent())
 }
 
 /// Returns the paths that a pattern matches, for shells that do not expand it and for quoted ones.
@@ -153,6 +176,27 @@ mod tests {
         let (runs, notes) =
             read_relative(&temp, &["sweep/settings", "sweep/seed=1", "sweep/seed=2"]).unwrap();
         assert_eq!((runs.len(), notes.len()), (2, 1));
+    }
+
+    #[test]
+    fn names_precede_paths_but_a_path_may_contain_an_equals_sign() {
+        let parsed = |text: &str| {
+            let Argument { name, path } = Argument::parse(Path::new(text));
+            (name.unwrap_or_default(), path.display().to_string())
+        };
+        let pair = |name: &str, path: &str| (name.to_owned(), path.to_owned());
+        assert_eq!(parsed("my run=checkpoints/a"), pair("my run", "checkpoints/a"));
+        assert_eq!(parsed("lr=1e-3=checkpoints/b*"), pair("lr", "1e-3=checkpoints/b*"));
+        for path in ["checkpoints/sweep/seed=1", "./seed=*", "=a", "a=", "plain"] {
+            assert_eq!(parsed(path), pair("", path));
+        }
+        let temp = checkpoints();
+        let existing = temp.path().join("sweep/seed=1").display().to_string();
+        assert_eq!(parsed(&existing), pair("", &existing));
+        let named: PathBuf = format!("best={existing}").into();
+        let runs = read(&[named, temp.path().join("alone")], |_| (), |_| ()).unwrap();
+        let names: Vec<_> = runs.iter().map(|run| (run.setting.as_deref(), run.name.as_str())).collect();
+        assert_eq!(names, [(Some("best"), "seed=1"), (None, "alone")]);
     }
 
     #[test]

@@ -16,9 +16,23 @@ const WIDTH: usize = 32;
 /// Sections of keys, the most informative first. The sections of algorithms precede them.
 const SECTIONS: [&str; 4] = ["policy", "environments", "experiment", "evaluation"];
 
-/// Returns a label for each group. A single run is called by its name, and so are all groups if their settings are too
-/// long.
+/// Returns a label for each group: the name that the user gave to its runs, if all of them have the same one. Without
+/// names, a single run is called by its directory, and so are all groups if their settings are too long.
 pub(super) fn labels(groups: &[Group]) -> Vec<String> {
+    let labels: Vec<String> = std::iter::zip(groups, from_settings(groups))
+        .map(|(group, label)| given(group).map_or(label, str::to_owned))
+        .collect();
+    labels.iter().zip(groups).map(|(label, group)| unique_label(label, group, &labels)).collect()
+}
+
+/// Returns the name that the user gave to all runs of a group.
+fn given(group: &Group) -> Option<&str> {
+    let name = group.runs[0].setting.as_deref()?;
+    group.runs.iter().all(|run| run.setting.as_deref() == Some(name)).then_some(name)
+}
+
+/// Returns the labels of groups without names.
+fn from_settings(groups: &[Group]) -> Vec<String> {
     if let [Group { runs, .. }] = groups
         && let [run] = runs.as_slice()
     {
@@ -31,7 +45,7 @@ pub(super) fn labels(groups: &[Group]) -> Vec<String> {
             return names;
         }
     }
-    labels.iter().zip(groups).map(|(label, group)| unique_label(label, group, &labels)).collect()
+    labels
 }
 
 /// Returns the label of a group, with the name of a run if another group has the same label: the groups differ in more
@@ -146,6 +160,7 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::groups::grouped;
+    use super::super::runs::RunHistory;
     use super::super::testing::run;
 
     fn labels(configs: &[(&str, &str)]) -> Vec<String> {
@@ -157,6 +172,24 @@ mod tests {
     fn names_single_runs_by_directory_and_groups_by_algorithm() {
         assert_eq!(labels(&[("first", "")]), ["first"]);
         assert_eq!(labels(&[("first", ""), ("second", "[experiment]\nseed = 2")]), ["PPO"]);
+    }
+
+    #[test]
+    fn names_of_the_user_replace_labels_and_stay_distinct() {
+        let named = |name: &str, setting: Option<&str>, config: &str| RunHistory {
+            setting: setting.map(str::to_owned),
+            ..run(name, config)
+        };
+        let runs = vec![
+            named("a", Some("base"), ""),
+            named("b", Some("base"), "[experiment]\nseed = 2"),
+            named("c", None, "[ppo]\ngamma = 0.9"),
+            named("d", Some("base"), "[ppo]\ngamma = 0.8"),
+        ];
+        let labels: Vec<String> = grouped(runs).into_iter().map(|group| group.label).collect();
+        assert_eq!(labels, ["base (a)", "PPO, gamma 0.9", "base (d)"]);
+        let single = grouped(vec![named("a", Some("</script>"), "")]);
+        assert_eq!(single[0].label, "</script>");
     }
 
     #[test]

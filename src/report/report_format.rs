@@ -1,3 +1,4 @@
+use crate::cli::ScoreFormat;
 use crate::file_format::Formats;
 
 /// The formats of a report.
@@ -5,12 +6,8 @@ use crate::file_format::Formats;
 pub(super) enum Format {
     /// The page.
     Html,
-    /// A table of the scores.
-    Markdown,
-    /// A line for each game and setting.
-    Csv,
-    /// All scores.
-    Json,
+    /// The scores alone.
+    Scores(ScoreFormat),
     /// The learning curves alone.
     Plot,
 }
@@ -20,9 +17,9 @@ pub(super) const FORMATS: Formats<Format> = Formats {
     by_extension: &[
         ("html", Format::Html),
         ("htm", Format::Html),
-        ("md", Format::Markdown),
-        ("csv", Format::Csv),
-        ("json", Format::Json),
+        ("md", Format::Scores(ScoreFormat::Markdown)),
+        ("csv", Format::Scores(ScoreFormat::Csv)),
+        ("json", Format::Scores(ScoreFormat::Json)),
         ("svg", Format::Plot),
         ("png", Format::Plot),
     ],

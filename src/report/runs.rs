@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result, ensure};
@@ -27,6 +27,10 @@ const LARGEST: f64 = 1e100;
 pub(crate) struct RunHistory {
     /// The name of its directory.
     pub(super) name: String,
+    /// The name that the user gave to the setting of the run.
+    pub(super) setting: Option<String>,
+    /// The directory.
+    pub(super) path: PathBuf,
     pub(super) experiment: Experiment,
     pub(super) settings: Settings,
     pub(super) provenance: Provenance,
@@ -45,7 +49,7 @@ pub(crate) struct RunHistory {
 /// The results of a run in one game.
 pub(super) struct GameHistory {
     /// The id of the game, by which curves are stored.
-    id: &'static str,
+    pub(super) id: &'static str,
     /// The emulated frames of all games, and the mean return of the last hundred episodes.
     pub(super) curve: Curve,
     /// The mean return of the final evaluation.
@@ -83,6 +87,7 @@ impl RunHistory {
             }
         };
         let mut run = Self::new(name(run_dir), experiment)?;
+        run_dir.clone_into(&mut run.path);
         run.provenance = Provenance::read(run_dir).with_context(unreadable)?;
         // Runs of earlier versions do not say when they started. Their configuration was written then.
         if run.provenance.started.is_none() {
@@ -103,6 +108,8 @@ impl RunHistory {
         let names = experiment.games.names().into_iter();
         Ok(Self {
             name,
+            setting: None,
+            path: PathBuf::new(),
             settings: config::values(&experiment.to_toml()?)?,
             games: names.map(|id| (experiment.games.label(id), history(id))).collect(),
             experiment,

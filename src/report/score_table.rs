@@ -10,52 +10,78 @@ use serde::Serialize;
 
 use super::aggregate::Aggregate;
 use super::group::{Group, games};
-use super::page::scores::normalised;
+use super::improvement::Improvement;
 use super::published_scores::published;
+use crate::cli::ScoreFormat;
 use crate::statistics::mean;
+
+/// The largest number of settings that are compared with each other: a table of more would be unreadable.
+const MOST_COMPARED: usize = 12;
 
 /// The scores of all settings.
 #[derive(Debug, Serialize)]
 pub(super) struct ScoreTable {
-    games: Vec<GameScores>,
-    settings: Vec<SettingScores>,
+    pub(super) games: Vec<GameScores>,
+    pub(super) settings: Vec<SettingScores>,
+    /// The comparisons of each setting with each other one that shares games; none of many settings.
+    pub(super) improvements: Vec<ProbabilityOfImprovement>,
 }
 
 /// The scores of the runs of a setting in a game.
 #[derive(Debug, Serialize)]
-struct GameScores {
-    game: String,
-    setting: String,
+pub(super) struct GameScores {
+    pub(super) game: String,
+    pub(super) setting: String,
     /// The mean return of each run.
-    runs: Vec<f64>,
-    mean: f64,
-    lowest: f64,
-    highest: f64,
+    pub(super) runs: Vec<f64>,
+    pub(super) mean: f64,
+    pub(super) lowest: f64,
+    pub(super) highest: f64,
     /// Of the mean.
-    human_normalised: Option<f64>,
-    random: Option<f64>,
-    human: Option<f64>,
+    pub(super) human_normalised: Option<f64>,
+    pub(super) random: Option<f64>,
+    pub(super) human: Option<f64>,
 }
 
 /// The human-normalised scores of a setting over its games.
 #[derive(Debug, Serialize)]
-struct SettingScores {
-    setting: String,
+pub(super) struct SettingScores {
+    pub(super) setting: String,
     algorithm: &'static str,
     /// The names of the runs.
     runs: Vec<String>,
     /// The number of games with a human-normalised score.
-    games: usize,
+    pub(super) games: usize,
     /// None if no game has such a score.
-    statistics: Option<[Statistic; 4]>,
+    pub(super) statistics: Option<[Statistic; 4]>,
+}
+
+/// The probability that a run of a setting scores higher than one of another setting in the same game.
+#[derive(Debug, Serialize)]
+pub(super) struct ProbabilityOfImprovement {
+    pub(super) setting: String,
+    pub(super) over: String,
+    /// The number of games in which both have scores.
+    games: usize,
+    #[serde(flatten)]
+    pub(super) statistic: Statistic,
 }
 
 /// A statistic with its 95 % confidence interval, which needs several runs.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Statistic {
+pub(super) struct Statistic {
     name: &'static str,
-    value: f64,
+    pub(super) value: f64,
     interval: Option<(f64, f64)>,
+}
+
+impl Statistic {
+    /// Returns the value with its interval.
+    pub(super) fn text(&self) -> String {
+        let interval =
+            self.interval.map_or_else(String::new, |(low, high)| format!(" [{low:.3}, {high:.3}]"));
+        format!("{:.3}{interval}", self.value)
+    }
 }
 
 impl ScoreTable {
@@ -65,15 +91,38 @@ impl ScoreTable {
             names.iter().flat_map(|game| groups.iter().filter_map(|group| game_scores(group, game)));
         let mut rng = ChaCha8Rng::seed_from_u64(0);
         let settings = groups.iter().map(|group| setting_scores(group, &names, &mut rng));
-        Self { games: of_games.collect(), settings: settings.collect() }
+        let settings = settings.collect();
+        Self { games: of_games.collect(), settings, improvements: improvements(groups, &mut rng) }
     }
 
-    pub(super) fn json(&self) -> Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
+    /// Returns the scores of a setting in a game.
+    pub(super) fn score(&self, game: &str, setting: &str) -> Option<&GameScores> {
+        self.games.iter().find(|row| row.game == game && row.setting == setting)
+    }
+
+    /// Returns the highest mean in a game, if there are several settings.
+    pub(super) fn best(&self, game: &str) -> Option<f64> {
+        let means = self.games.iter().filter(|row| row.game == game).map(|row| row.mean);
+        means.reduce(f64::max).filter(|_| self.settings.len() > 1)
+    }
+
+    /// Returns the probability that a setting improves on another one.
+    pub(super) fn improvement(&self, setting: &str, over: &str) -> Option<&Statistic> {
+        let mut pairs = self.improvements.iter();
+        pairs.find(|pair| pair.setting == setting && pair.over == over).map(|pair| &pair.statistic)
+    }
+
+    /// Returns the scores in a format.
+    pub(super) fn text(&self, format: ScoreFormat) -> Result<String> {
+        Ok(match format {
+            ScoreFormat::Markdown => self.markdown(),
+            ScoreFormat::Csv => self.csv(),
+            ScoreFormat::Json => serde_json::to_string_pretty(self)? + "\n",
+        })
     }
 
     /// Returns a line for each game and setting.
-    pub(super) fn csv(&self) -> String {
+    fn csv(&self) -> String {
         let mut text = "game,setting,runs,mean,lowest,highest,human_normalised,random,human\n".to_owned();
         for row in &self.games {
             let numbers = [
@@ -94,27 +143,32 @@ impl ScoreTable {
 
     /// Returns a table with a row for each game and a column for each setting, with the best one in bold, and a row for
     /// each statistic.
-    pub(super) fn markdown(&self) -> String {
+    fn markdown(&self) -> String {
         let settings: Vec<&str> = self.settings.iter().map(|setting| setting.setting.as_str()).collect();
-        let mut rows = vec![[vec!["game"], settings.clone()].concat().join(" | ")];
+        let names = settings.iter().map(|setting| escaped(setting));
+        let mut rows = vec![std::iter::once("game".to_owned()).chain(names).collect::<Vec<_>>().join(" | ")];
         rows.push(vec!["---"; settings.len() + 1].join(" | "));
         let names: BTreeSet<&str> = self.games.iter().map(|row| row.game.as_str()).collect();
         for game in names {
-            let of_game: Vec<&GameScores> = self.games.iter().filter(|row| row.game == game).collect();
-            let best = of_game.iter().map(|row| row.mean).fold(f64::NEG_INFINITY, f64::max);
+            let best = self.best(game);
             let cells = settings.iter().map(|setting| {
-                let row = of_game.iter().find(|row| row.setting == *setting);
-                row.map_or_else(String::new, |row| {
-                    marked(digits(row.mean), settings.len() > 1 && row.mean == best)
-                })
+                let row = self.score(game, setting);
+                row.map_or_else(String::new, |row| marked(digits(row.mean), best == Some(row.mean)))
             });
-            rows.push(std::iter::once(game.to_owned()).chain(cells).collect::<Vec<_>>().join(" | "));
+            rows.push(std::iter::once(escaped(game)).chain(cells).collect::<Vec<_>>().join(" | "));
         }
         for (index, statistic) in Aggregate::ALL.into_iter().enumerate() {
             let cells: Vec<String> = self.settings.iter().map(|setting| setting.cell(index)).collect();
             if cells.iter().any(|cell| !cell.is_empty()) {
                 rows.push(format!("{}, human-normalised | {}", statistic.name(), cells.join(" | ")));
             }
+        }
+        for over in settings.iter().filter(|over| self.improvements.iter().any(|pair| pair.over == **over)) {
+            let cells = settings
+                .iter()
+                .map(|setting| self.improvement(setting, over).map_or_else(String::new, Statistic::text));
+            let cells = cells.collect::<Vec<String>>().join(" | ");
+            rows.push(format!("probability of improvement over {} | {cells}", escaped(over)));
         }
         let mut text = String::new();
         for row in rows {
@@ -127,11 +181,7 @@ impl ScoreTable {
 
 impl SettingScores {
     fn cell(&self, statistic: usize) -> String {
-        let Some(Statistic { value, interval, .. }) = self.statistics.map(|all| all[statistic]) else {
-            return String::new();
-        };
-        let interval = interval.map_or_else(String::new, |(low, high)| format!(" [{low:.3}, {high:.3}]"));
-        format!("{value:.3}{interval}")
+        self.statistics.map_or_else(String::new, |all| all[statistic].text())
     }
 }
 
@@ -155,7 +205,8 @@ fn game_scores(group: &Group, game: &str) -> Option<GameScores> {
 }
 
 fn setting_scores(group: &Group, games: &BTreeSet<&str>, rng: &mut ChaCha8Rng) -> SettingScores {
-    let scores = normalised(group, games);
+    let normalised = games.iter().filter_map(|game| normalised(group, game));
+    let scores: Vec<Vec<f64>> = normalised.filter(|runs| !runs.is_empty()).collect();
     let has_several = scores.iter().any(|runs| runs.len() > 1);
     let mut statistic = |aggregate: Aggregate| Statistic {
         name: aggregate.name(),
@@ -171,6 +222,41 @@ fn setting_scores(group: &Group, games: &BTreeSet<&str>, rng: &mut ChaCha8Rng) -
     }
 }
 
+/// Returns the human-normalised score of every run in a game, if the game has reference scores.
+fn normalised(group: &Group, game: &str) -> Option<Vec<f64>> {
+    let published = published(game)?;
+    group.scores(game).into_iter().map(|score| published.human_normalised(score)).collect()
+}
+
+/// Compares each pair of settings, in both directions.
+fn improvements(groups: &[Group], rng: &mut ChaCha8Rng) -> Vec<ProbabilityOfImprovement> {
+    if groups.len() > MOST_COMPARED {
+        return Vec::new();
+    }
+    let pairs = groups.iter().flat_map(|group| groups.iter().map(move |over| (group, over)));
+    let others = pairs.filter(|(group, over)| !std::ptr::eq(*group, *over));
+    others.filter_map(|(group, over)| improvement(group, over, rng)).collect()
+}
+
+/// Compares two settings in the games in which both have scores, if there are any.
+fn improvement(group: &Group, over: &Group, rng: &mut ChaCha8Rng) -> Option<ProbabilityOfImprovement> {
+    let games = group.games().into_iter().map(|game| (group.scores(game), over.scores(game)));
+    let (first, second): (Vec<_>, Vec<_>) =
+        games.filter(|(first, second)| !first.is_empty() && !second.is_empty()).unzip();
+    if first.is_empty() {
+        return None;
+    }
+    let has_several = first.iter().chain(&second).any(|runs| runs.len() > 1);
+    let compared = Improvement::new(&first, &second);
+    let statistic = Statistic {
+        name: "probability of improvement",
+        value: compared.probability(),
+        interval: has_several.then(|| compared.interval(rng)),
+    };
+    let (setting, over) = (group.label.clone(), over.label.clone());
+    Some(ProbabilityOfImprovement { setting, over, games: first.len(), statistic })
+}
+
 /// Formats a score: one decimal below a hundred, none above.
 fn digits(score: f64) -> String {
     if score.abs() < 100.0 { format!("{score:.1}") } else { format!("{score:.0}") }
@@ -178,6 +264,11 @@ fn digits(score: f64) -> String {
 
 fn marked(text: String, is_best: bool) -> String {
     if is_best { format!("**{text}**") } else { text }
+}
+
+/// Returns a name in a cell of Markdown.
+fn escaped(name: &str) -> String {
+    name.replace('|', "\\|")
 }
 
 /// Returns a field of CSV in quotes if it needs them (RFC 4180).
@@ -235,13 +326,20 @@ mod tests {
         assert!(row("pong").contains("**1.0**") && row("pong").contains("-3.0"), "{markdown}");
         assert!(row("boxing").contains("**6.1**"), "{markdown}");
         assert!(row("IQM, human-normalised").contains('['), "{markdown}");
+        // In pong, the runs at 14.6 and -20.7 win one of two comparisons with 1; boxing has scores of one setting only.
+        let comparison = markdown
+            .lines()
+            .find(|line| line.contains("improvement over") && line.contains("0.500"))
+            .unwrap();
+        assert!(comparison.contains(" | 0.500 [0.000, 1.000] |"), "{markdown}");
         let columns: BTreeSet<usize> = markdown.lines().map(|line| line.matches(" | ").count()).collect();
         assert_eq!(columns.len(), 1, "{markdown}");
     }
 
     #[test]
     fn json_has_the_scores_of_single_runs_and_intervals() {
-        let json: serde_json::Value = serde_json::from_str(&table().json().unwrap()).unwrap();
+        let json: serde_json::Value =
+            serde_json::from_str(&table().text(ScoreFormat::Json).unwrap()).unwrap();
         let rows = json["games"].as_array().unwrap();
         assert!(
             rows.iter().any(|row| row["game"] == "pong" && row["runs"] == serde_json::json!([14.6, -20.7]))
@@ -253,5 +351,8 @@ mod tests {
         assert_eq!(median["name"], "median");
         assert!((median["value"].as_f64().unwrap() - 0.5).abs() < 1e-9, "{median}");
         assert!(median["interval"][0].as_f64().unwrap() < 0.5);
+        let improvements = json["improvements"].as_array().unwrap();
+        assert_eq!(improvements.len(), 2);
+        assert_eq!((&improvements[0]["games"], &improvements[0]["value"]), (&1.into(), &0.5.into()));
     }
 }

@@ -1,6 +1,7 @@
 //! Environments that are shown while an agent or a person acts in them, for `ale-train record`, `play` and `watch`.
 
 mod atari;
+pub(crate) mod bars;
 pub(crate) mod picture;
 mod rendered;
 mod session;

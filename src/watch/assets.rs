@@ -1,3 +1,7 @@
+use std::sync::LazyLock;
+
+use crate::page;
+
 /// A file of the page.
 pub(super) struct Asset {
     pub(super) path: &'static str,
@@ -5,21 +9,28 @@ pub(super) struct Asset {
     pub(super) content: &'static str,
 }
 
-macro_rules! asset {
-    ($path:literal, $type:literal, $file:literal) => {
-        Asset { path: $path, content_type: $type, content: include_str!(concat!("page/", $file)) }
-    };
-}
+/// The number of colours of curves. Those of more runs repeat.
+const COLOURS: usize = 24;
 
-/// All files of the page. Nothing is fetched from elsewhere.
-pub(super) const ASSETS: [Asset; 8] = [
-    asset!("/", "text/html; charset=utf-8", "index.html"),
-    asset!("/style.css", "text/css; charset=utf-8", "style.css"),
-    asset!("/main.js", "text/javascript; charset=utf-8", "main.js"),
-    asset!("/runs.js", "text/javascript; charset=utf-8", "runs.js"),
-    asset!("/charts.js", "text/javascript; charset=utf-8", "charts.js"),
-    asset!("/stage.js", "text/javascript; charset=utf-8", "stage.js"),
-    // https://github.com/leeoniya/uPlot, from npm.
-    asset!("/uplot.js", "text/javascript; charset=utf-8", "uplot/uPlot.iife.min.js"),
-    asset!("/uplot.css", "text/css; charset=utf-8", "uplot/uPlot.min.css"),
-];
+static STYLE: LazyLock<String> = LazyLock::new(|| page::style(COLOURS) + include_str!("page/style.css"));
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Returns all files of the page. Nothing is fetched from elsewhere.
+pub(super) fn assets() -> [Asset; 10] {
+    let asset = |path, content_type, content| Asset { path, content_type, content };
+    [
+        asset("/", HTML, include_str!("page/index.html")),
+        asset("/style.css", CSS, STYLE.as_str()),
+        asset("/main.js", JAVASCRIPT, include_str!("page/main.js")),
+        asset("/address.js", JAVASCRIPT, include_str!("page/address.js")),
+        asset("/runs.js", JAVASCRIPT, include_str!("page/runs.js")),
+        asset("/curves.js", JAVASCRIPT, include_str!("page/curves.js")),
+        asset("/stage.js", JAVASCRIPT, include_str!("page/stage.js")),
+        asset("/chart.js", JAVASCRIPT, page::CHART),
+        asset("/uplot.js", JAVASCRIPT, page::UPLOT),
+        asset("/uplot.css", CSS, page::UPLOT_STYLE),
+    ]
+}

@@ -1,9 +1,10 @@
-//! `ale-train watch`: a page on this computer that shows runs while they train.
+//! `ale-train watch`: a page on this computer that shows runs while they train, or the same in the terminal.
 //!
 //! * `server` answers the browser: the `assets` of the page, and streams of events.
 //! * `directory` finds the runs.
 //! * `curves` reads the curves of a run as they grow, and `series` thins them.
-//! * `stage` plays games with the newest agent of a run, `scene` is what the page shows of them.
+//! * `stage` plays games with the newest agent of a run, `scene` is what is shown of them.
+//! * `terminal` shows them without a browser.
 //!
 //! Runs are only read.
 
@@ -14,6 +15,7 @@ mod scene;
 mod series;
 mod server;
 mod stage;
+mod terminal;
 
 use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -24,15 +26,23 @@ use crate::cli::{Global, WatchArgs};
 use crate::failure::{Interrupted, RuntimeFailure};
 use crate::interrupt::Interrupt;
 use crate::telemetry::Printer;
+use crate::terminal::Terminal;
 
 use directory::Directory;
 
 /// The number of ports that are tried after a busy one.
 const FURTHER_PORTS: u16 = 20;
 
-/// Serves the page until a signal arrives.
+/// Serves the page, or shows the runs in the terminal, until a signal arrives or the user quits.
 pub(crate) fn run(args: &WatchArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let directory = Directory::open(args.runs.as_deref())?;
+    if args.terminal {
+        let interrupt = Interrupt::on_first_signal(Printer::Quiet, "");
+        let terminal = Terminal::take(terminal::REFUSAL)?;
+        terminal::run(terminal, directory, global, &interrupt)
+            .context(RuntimeFailure("the terminal failed"))?;
+        return ended(&interrupt);
+    }
     let printer = Printer::new(global.quiet);
     let listener = listen(args.port, &printer)?;
     let address = listener.local_addr()?;
@@ -42,6 +52,11 @@ pub(crate) fn run(args: &WatchArgs, global: &Global, out: &mut impl Write) -> Re
     let interrupt = Interrupt::on_first_signal(Printer::Quiet, "");
     server::serve(listener, directory, global.clone(), &interrupt)
         .context(RuntimeFailure("the server failed"))?;
+    ended(&interrupt)
+}
+
+/// Returns an error if a signal ended the command.
+fn ended(interrupt: &Interrupt) -> Result<()> {
     match interrupt.signal() {
         Some(signal) => Err(Interrupted { signal, resume_command: None }.into()),
         None => Ok(()),

@@ -22,10 +22,11 @@ use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time;
 
-use super::assets::ASSETS;
-use super::curves::{Curves, NewRecords};
+use super::assets::assets;
+use super::curves::Curves;
 use super::directory::Directory;
-use super::series::Series;
+use super::scene::Scene;
+use super::series::{News, Series};
 use super::stage::Stage;
 use crate::cli::Global;
 use crate::failure::sentence;
@@ -45,17 +46,17 @@ const READERS: usize = 8;
 
 /// The headers of every answer: the page takes nothing from elsewhere, and is no part of another page.
 const HEADERS: [(HeaderName, HeaderValue); 4] = [
-    (
-        header::CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(
-            "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-             connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        ),
-    ),
+    (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
+
+/// The policy of the page. A report has its own.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
 
 /// The state that all requests share.
 struct Site {
@@ -101,7 +102,7 @@ async fn signalled(interrupt: &Interrupt) {
 
 fn router(site: Arc<Site>) -> Router {
     let mut router = Router::new().route("/events", get(events)).route("/report", get(report_page));
-    for asset in &ASSETS {
+    for asset in assets() {
         let answer = ([(header::CONTENT_TYPE, asset.content_type)], asset.content);
         router = router.route(asset.path, get(move || async move { answer }));
     }
@@ -117,6 +118,7 @@ async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> R
     }
     let mut response = next.run(request).await;
     response.headers_mut().extend(HEADERS.map(|(name, value)| (Some(name), value)));
+    response.headers_mut().entry(header::CONTENT_SECURITY_POLICY).or_insert(POLICY);
     response
 }
 
@@ -139,9 +141,18 @@ struct Shown {
     /// The games that its agent plays, separated by commas.
     #[serde(default)]
     play: String,
+    /// The ids of further runs whose curves are shown, one on each line. Runs that have been removed are ignored.
+    #[serde(default)]
+    marked: String,
 }
 
-/// Streams the list of runs, and the curves and games of the run that is shown.
+/// A run whose curves are shown.
+struct Charted {
+    id: String,
+    curves: Curves,
+}
+
+/// Streams the list of runs, the curves of the run that is shown and of the marked ones, and the games of the former.
 async fn events(
     State(site): State<Arc<Site>>,
     Query(shown): Query<Shown>,
@@ -156,7 +167,12 @@ async fn events(
     if let (Some(run_dir), false) = (&run_dir, games.is_empty()) {
         tokio::spawn(send_scenes(open_stage(&site, run_dir.clone(), games), sender.clone()));
     }
-    tokio::spawn(send_runs(site, run_dir, sender));
+    let marked = shown.marked.lines().filter(|id| shown.run.as_deref() != Some(*id));
+    let marked = marked.filter_map(|id| Some((id, site.directory.run(id)?)));
+    let charted = shown.run.as_deref().zip(run_dir).into_iter().chain(marked);
+    let charted = charted.map(|(id, run_dir)| Charted { id: id.to_owned(), curves: Curves::of(&run_dir) });
+    let charted = charted.collect();
+    tokio::spawn(send_runs(site, charted, sender));
     let events =
         stream::unfold(receiver, |mut receiver| async { Some((Ok(receiver.recv().await?), receiver)) });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
@@ -170,19 +186,23 @@ fn event(name: &str, value: &Value) -> Event {
     Event::default().event(name).data(value.to_string())
 }
 
-fn open_stage(site: &Site, run_dir: PathBuf, games: Vec<String>) -> watch::Receiver<Value> {
+fn open_stage(site: &Site, run_dir: PathBuf, games: Vec<String>) -> watch::Receiver<Scene> {
     let global = Global { quiet: true, ..site.global.clone() };
     let Ok(permit) = Arc::clone(&site.stages).try_acquire_owned() else {
         let problem = format!("{STAGES} agents play already; close another page");
-        return watch::channel(json!({ "problem": problem })).1;
+        return watch::channel(Scene::Problem(problem)).1;
     };
-    Stage { run_dir, games, global, permit }.open()
+    Stage { run_dir, games, global, permit: Some(permit) }.open()
 }
 
 /// Sends what happens in the games, as often as the page takes it.
-async fn send_scenes(mut scenes: watch::Receiver<Value>, page: mpsc::Sender<Event>) {
+async fn send_scenes(mut scenes: watch::Receiver<Scene>, page: mpsc::Sender<Event>) {
     loop {
-        let scene = event("scene", &scenes.borrow_and_update());
+        scenes.mark_unchanged();
+        let current = scenes.clone();
+        // Screens are encoded as pictures.
+        let encoded = tokio::task::spawn_blocking(move || event("scene", &current.borrow().json()));
+        let Ok(scene) = encoded.await else { return };
         if page.send(scene).await.is_err() || scenes.changed().await.is_err() {
             return;
         }
@@ -190,8 +210,7 @@ async fn send_scenes(mut scenes: watch::Receiver<Value>, page: mpsc::Sender<Even
 }
 
 /// Sends the list of runs when it changes, and the new part of the curves.
-async fn send_runs(site: Arc<Site>, run_dir: Option<PathBuf>, page: mpsc::Sender<Event>) {
-    let mut curves = run_dir.map(|run_dir| Curves::of(&run_dir));
+async fn send_runs(site: Arc<Site>, mut charted: Vec<Charted>, page: mpsc::Sender<Event>) {
     let mut listed = String::new();
     for look in 0_u32.. {
         let mut events = Vec::new();
@@ -204,12 +223,13 @@ async fn send_runs(site: Arc<Site>, run_dir: Option<PathBuf>, page: mpsc::Sender
                 listed = runs;
             }
         }
-        if let Some(current) = curves.take() {
-            let read = tokio::task::spawn_blocking(move || read_on(current, look == 0)).await;
-            let Ok((current, new)) = read else { return };
-            curves = Some(current);
-            events.extend(new);
-        }
+        let read = tokio::task::spawn_blocking(move || {
+            let new = charted.iter_mut().filter_map(|run| read_on(run, look == 0)).collect::<Vec<Event>>();
+            (charted, new)
+        });
+        let Ok((same, new)) = read.await else { return };
+        charted = same;
+        events.extend(new);
         for event in events {
             if page.send(event).await.is_err() {
                 return;
@@ -223,30 +243,14 @@ async fn send_runs(site: Arc<Site>, run_dir: Option<PathBuf>, page: mpsc::Sender
 }
 
 /// Reads the records that a run has written since the last call, as an event; none if there are none.
-fn read_on(mut curves: Curves, is_first: bool) -> (Curves, Option<Event>) {
-    let (mut series, mut is_restart, mut has_changed) = (Series::default(), is_first, is_first);
-    loop {
-        match curves.read() {
-            Err(error) => {
-                let problem = json!({ "problem": sentence(&error.into()) });
-                return (curves, Some(event("curves", &problem)));
-            }
-            Ok(NewRecords { is_restart: starts, records, has_more }) => {
-                if starts {
-                    (series, is_restart) = (Series::default(), true);
-                }
-                has_changed |= starts || !records.is_empty();
-                for record in &records {
-                    series.add(record);
-                }
-                if !has_more {
-                    break;
-                }
-            }
-        }
-    }
-    let new = has_changed.then(|| event("curves", &series.json(is_restart)));
-    (curves, new)
+fn read_on(run: &mut Charted, is_first: bool) -> Option<Event> {
+    let mut series = Series::default();
+    let value = match series.read_on(&mut run.curves) {
+        Err(error) => json!({ "run": run.id, "problem": sentence(&error.into()) }),
+        Ok(None) if !is_first => return None,
+        Ok(news) => series.json(&run.id, is_first || news == Some(News::Restart)),
+    };
+    Some(event("curves", &value))
 }
 
 /// The runs of a report.
@@ -256,15 +260,16 @@ struct Reported {
     runs: String,
 }
 
-/// Returns the report of some runs, as `ale-train report` writes it.
+/// Returns the report of some runs, as `ale-train report` writes it, with its policy.
 async fn report_page(
     State(site): State<Arc<Site>>,
     Query(reported): Query<Reported>,
-) -> Result<Html<String>, (StatusCode, String)> {
+) -> Result<impl IntoResponse, (StatusCode, String)> {
     let ids = reported.runs.lines();
     let runs = ids.map(|id| site.directory.run(id).ok_or_else(|| no_run(id)));
     let runs = runs.collect::<Result<Vec<PathBuf>, _>>()?;
     let page = tokio::task::spawn_blocking(move || report::page(&runs)).await;
     let page = page.map_err(io::Error::other).map_err(anyhow::Error::from).flatten();
-    page.map(Html).map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, sentence(&error)))
+    let page = page.map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, sentence(&error)))?;
+    Ok(([(header::CONTENT_SECURITY_POLICY, report::content_security_policy())], Html(page)))
 }

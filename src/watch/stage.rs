@@ -3,10 +3,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use super::scene;
+use super::scene::{PlayedGame, Scene};
 use crate::agent::TrainedAgent;
 use crate::checkpoint;
 use crate::cli::CheckpointArgs;
@@ -25,13 +24,13 @@ const END: Duration = Duration::from_millis(1500);
 const MOST_PICTURES: f64 = 30.0;
 const MOST_PICTURES_OF_SEVERAL: f64 = 12.0;
 
-/// Games that the newest agent of a run plays for the page.
+/// Games that the newest agent of a run plays.
 pub(super) struct Stage {
     pub(super) run_dir: PathBuf,
     pub(super) games: Vec<String>,
     pub(super) global: Global,
-    /// Allows one of a limited number of stages.
-    pub(super) permit: OwnedSemaphorePermit,
+    /// Allows one of a limited number of stages, if it is limited.
+    pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
 /// A game in progress.
@@ -48,13 +47,13 @@ struct Cell {
 
 impl Stage {
     /// Starts to play on another thread, until nobody receives what happens.
-    pub(super) fn open(self) -> watch::Receiver<Value> {
-        let (scenes, receiver) = watch::channel(json!({ "loading": true }));
+    pub(super) fn open(self) -> watch::Receiver<Scene> {
+        let (scenes, receiver) = watch::channel(Scene::Loading);
         thread::spawn(move || {
             threads::use_own_pool();
             let played = threads::set_threads(1).and_then(|()| self.play(&scenes));
             if let Err(error) = played {
-                scenes.send_replace(json!({ "problem": sentence(&error) }));
+                scenes.send_replace(Scene::Problem(sentence(&error)));
             }
             drop(self.permit);
         });
@@ -62,7 +61,7 @@ impl Stage {
     }
 
     /// Plays until nobody watches. A run without checkpoints is waited for.
-    fn play(&self, scenes: &watch::Sender<Value>) -> Result<()> {
+    fn play(&self, scenes: &watch::Sender<Scene>) -> Result<()> {
         let mut agent = self.newest(scenes)?;
         let mut looked = Instant::now();
         let mut cells: Vec<Cell> = Vec::new();
@@ -75,9 +74,9 @@ impl Stage {
             for cell in &mut cells {
                 self.step(cell, current)?;
             }
-            let described = cells.iter().map(|cell| scene::describe(&cell.game, &cell.session));
-            let described = described.collect::<Result<Vec<Value>>>()?;
-            scenes.send_replace(json!({ "frames": current.frames, "cells": described }));
+            let games = cells.iter().map(|cell| PlayedGame::of(&cell.game, &cell.session));
+            let games = games.collect::<Result<Vec<PlayedGame>>>()?;
+            scenes.send_replace(Scene::Played { frames: current.frames, games });
             if looked.elapsed() > LOOK {
                 looked = Instant::now();
                 if newest_checkpoint(&self.run_dir).is_some_and(|newest| newest != current.origin) {
@@ -91,13 +90,13 @@ impl Stage {
     }
 
     /// Opens the newest agent. Waits while there is none; returns nothing if nobody watches any more.
-    fn newest(&self, scenes: &watch::Sender<Value>) -> Result<Option<TrainedAgent>> {
+    fn newest(&self, scenes: &watch::Sender<Scene>) -> Result<Option<TrainedAgent>> {
         let args = CheckpointArgs { checkpoint: self.run_dir.clone(), best: false };
         loop {
             match TrainedAgent::open(&args, &Printer::Silent) {
                 Ok(agent) => return Ok(Some(agent)),
                 Err(error) if newest_checkpoint(&self.run_dir).is_some() => return Err(error),
-                Err(error) => scenes.send_replace(json!({ "waiting": sentence(&error) })),
+                Err(error) => scenes.send_replace(Scene::Waiting(sentence(&error))),
             };
             if scenes.is_closed() {
                 return Ok(None);

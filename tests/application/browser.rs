@@ -93,16 +93,30 @@ fn a_report_shows_curves_and_tables() {
     let directory = temp.path();
     train("--games harvest --seed 1 --run-dir one", directory);
     train("--games harvest --seed 2 --run-dir two", directory);
-    run("report one two --out report.html").within(directory).succeed();
+    train("--games harvest --seed 1 --set ppo.gamma=0.9 --run-dir three", directory);
+    let long = format!("a_{}_<script>name=three", "long".repeat(30));
+    run("report one two").arg(&long).words("--out report.html").within(directory).succeed();
     let url = format!("file://{}", directory.join("report.html").display());
-    let size = (1240, 900);
-    let document = browser.document(&url, size);
-    for part in
-        ["Learning curves", "explained variance", "<polyline", "<polygon", "harvest</td>", ">two</td>"]
-    {
-        assert!(document.contains(part), "no '{part}' in {document}");
+    for width in [380, 1240, 2000] {
+        let mut page = Page::open(&browser, &url, (width, 900));
+        for part in ["Learning curves", "explained variance", "<canvas", "harvest", "two", "_<script>name"] {
+            page.wait_for(part);
+        }
+        assert_eq!(page.evaluate("document.documentElement.scrollWidth"), width, "wider than the window");
+        let values = "[...document.querySelectorAll('.chart .u-series:not(.edge) .u-value')].map((it) => it.innerText)";
+        page.call("Input.dispatchMouseEvent", &json!({ "type": "mouseMoved", "x": 200, "y": 200 }));
+        page.evaluate("document.querySelector('.chart').scrollIntoView({ block: 'center' })");
+        let chart = page.evaluate("(({ x, y, width, height }) => [x + width / 2, y + height / 2])(document.querySelector('.chart .u-over').getBoundingClientRect())");
+        page.call("Input.dispatchMouseEvent", &json!({ "type": "mouseMoved", "x": chart[0], "y": chart[1] }));
+        page.wait_until(&format!("{values}.filter((value) => /[0-9]/.test(value)).length >= 3"));
+        page.screenshot(&format!("report-{width}.png"));
+        // The legend hides a setting in all charts.
+        let curves = "document.querySelector('.chart').querySelectorAll('.u-series:not(.edge)').length";
+        assert_eq!(page.evaluate(curves), 3, "frames and two settings");
+        page.evaluate("document.querySelector('.legend input').click()");
+        page.wait_until(&format!("{curves} === 2"));
+        assert_eq!(page.errors, Vec::<String>::new());
     }
-    browser.screenshot(&url, size, "report.png");
 }
 
 #[test]
@@ -110,6 +124,7 @@ fn a_watched_run_shows_curves_and_the_agent() {
     let Some(browser) = Browser::find() else { return };
     let temp = TempDir::new().expect("a temporary directory");
     train("--games harvest --seed 1 --run-dir one", temp.path());
+    train("--games harvest --seed 2 --run-dir two", temp.path());
     let watch = Watch::start(temp.path(), &[]);
     let url = format!("http://{}/#run=one", watch.address);
     let size = (1400, 1000);
@@ -121,7 +136,17 @@ fn a_watched_run_shows_curves_and_the_agent() {
     let first = page.evaluate(screens);
     while page.evaluate(screens) == first {}
     page.screenshot("watch.png");
-    fs::remove_dir_all(temp.path().join("one")).expect("a run");
+    // A marked run is drawn in the same charts, and its curves can be compared in a report.
+    page.evaluate("[...document.querySelectorAll('#runs li')].find((it) => it.innerText.includes('two')).querySelector('input').click()");
+    page.wait_until("document.querySelectorAll('.chart:first-child .u-series').length === 3");
+    page.wait_until(
+        "document.querySelectorAll('#legend li').length === 2 && !document.querySelector('#report').hidden",
+    );
+    page.wait_for("the screen of Harvest");
+    page.screenshot("watch-marked.png");
+    for run in ["one", "two"] {
+        fs::remove_dir_all(temp.path().join(run)).expect("a run");
+    }
     page.wait_for("There are no runs yet");
     assert_eq!(page.errors, Vec::<String>::new());
 }
@@ -174,6 +199,9 @@ impl Page {
         for method in ["Runtime.enable", "Log.enable", "Page.enable"] {
             page.call(method, &json!({}));
         }
+        // A window is never narrower than 500 pixels.
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        page.call("Emulation.setDeviceMetricsOverride", &metrics);
         page.call("Page.navigate", &json!({ "url": url }));
         page
     }
@@ -219,6 +247,15 @@ impl Page {
                 return;
             }
             assert!(Instant::now() < deadline, "no '{part}' in {document}; errors: {:?}", self.errors);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits until an expression is true.
+    fn wait_until(&mut self, expression: &str) {
+        let deadline = Instant::now() + WAIT;
+        while self.evaluate(expression) != true {
+            assert!(Instant::now() < deadline, "{expression} is not true; errors: {:?}", self.errors);
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -23,3 +23,4 @@ mod runs;
 mod sweep;
 mod tensorboard;
 mod watch;
+mod watch_terminal;

@@ -30,14 +30,23 @@ fn a_report_groups_seeds_and_compares_settings() {
     let said = run("report one two other --out page.html").stdout();
     assert_eq!(said, "3 runs in page.html\n");
     let page = fs::read_to_string(directory.join("page.html")).expect("a page");
-    for text in
-        ["PPO, gamma 0.99</td><td class=\"left\">two</td><td>2</td>", "PPO, gamma 0.9</td>", "policy loss\n"]
-    {
+    for text in [
+        "PPO, gamma 0.99</span></td><td class=\"left\">two</td><td>2</td>",
+        "PPO, gamma 0.9</span></td>",
+        "\"title\":\"policy loss\"",
+        "<td>100&nbsp;%</td>",
+    ] {
         assert!(page.contains(text), "no '{text}' in {page}");
     }
-    // Self-contained: the only URL is the namespace of SVG.
-    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "{page}");
-    assert!(!page.contains("<script") && !page.contains("NaN") && !page.contains("inf"), "{page}");
+    // Self-contained: the only URL is that of the library, in a comment.
+    assert!(!page.replace("/*! https://github.com", "").contains("://"), "{page}");
+    run("report tuned=one base=two=2 --out page.html").fail(2);
+    run("report tuned=one base=other --out page.html").succeed();
+    let named = fs::read_to_string(directory.join("page.html")).expect("a page");
+    assert!(
+        named.contains("</span>tuned</span></td>") && named.contains("\"names\":[\"tuned\",\"base\"]"),
+        "{named}"
+    );
     run("report one two other --out curves.svg").succeed();
     let svg = fs::read_to_string(directory.join("curves.svg")).expect("an SVG");
     for text in ["CartPole-v1", "PPO, gamma 0.99", "PPO, gamma 0.9\n", "\nframes\n"] {
@@ -51,13 +60,15 @@ fn a_report_groups_seeds_and_compares_settings() {
         ("scores.csv", 3, "\nCartPole-v1,\"PPO, gamma 0.99\",2,"),
         (
             "scores.md",
-            3,
+            5,
             "| game | PPO, gamma 0.99 | PPO, gamma 0.9 |\n| --- | --- | --- |\n| CartPole-v1 | ",
         ),
         ("scores.json", 0, "\"setting\": \"PPO, gamma 0.99\""),
     ] {
         run("report one two other --out").arg(name).succeed();
         let text = fs::read_to_string(directory.join(name)).expect("scores");
+        let format = name.rsplit('.').next().expect("an extension");
+        assert_eq!(run("report one two other --format").arg(format).stdout(), text);
         assert!(text.contains(part) && (lines == 0 || text.lines().count() == lines), "{text}");
     }
     // A directory of runs, as that of a sweep.
@@ -105,6 +116,38 @@ fn records_whole_screens_and_rejects_wrong_arguments() {
         let message = run(words).within(directory).fail(2);
         assert!(message.contains(expected) && message.lines().count() == 1, "{message}");
     }
+}
+
+#[test]
+fn tasks_without_a_screen_are_drawn_and_videos_are_in_the_report() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let directory = temp.path();
+    let settings = "--set evaluation.episodes=0 --set environments.rescale_observations=true --run-dir";
+    train(&format!("--games CartPole-v1 {settings} cart"), directory);
+    train(&format!("--games Taxi-v4 {settings} taxi"), directory);
+    for run_dir in ["cart", "taxi"] {
+        let name = format!("{run_dir}.gif");
+        run("record --max-steps 9 --out").args([&name, run_dir]).within(directory).succeed();
+        let file = fs::File::open(directory.join(name)).expect("a GIF");
+        let mut decoder = gif::DecodeOptions::new().read_info(file).expect("a GIF");
+        assert_eq!((decoder.width(), decoder.height()), (400, 300 + 16));
+        let mut screens = std::collections::HashSet::new();
+        while let Some(frame) = decoder.read_next_frame().expect("a frame") {
+            screens.insert(frame.buffer.to_vec());
+        }
+        assert!(screens.len() > 3, "{run_dir} has {} screens", screens.len());
+    }
+    train_on_harvest(directory);
+    let messages = run("report run cart --videos --out page.html").within(directory).messages();
+    assert!(!messages.contains("no video"), "{messages}");
+    let page = fs::read_to_string(directory.join("page.html")).expect("a page");
+    assert_eq!(page.matches("<img src=\"data:image/gif;base64,").count(), 2);
+    assert!(page.len() < 8 << 20, "{} bytes", page.len());
+    fs::remove_dir_all(directory.join("cart/checkpoints")).expect("checkpoints");
+    let messages = run("report run cart --videos --out page.html").within(directory).messages();
+    assert!(messages.contains("no video of cart in CartPole-v1"), "{messages}");
+    let said = run("report run --videos --out scores.md").within(directory).fail(2);
+    assert!(said.contains("--videos is possible only in a page"), "{said}");
 }
 
 /// Returns true if ffmpeg is installed, as it must be in CI.

@@ -22,10 +22,12 @@ pub(crate) const PLAIN: &str = "\x1b[?62c";
 const KITTY: &str = "\x1b[?0u\x1b[?62c";
 
 /// Columns and rows.
-const SIZE: (usize, usize) = (100, 40);
+pub(crate) type Size = (usize, usize);
+const SIZE: Size = (100, 40);
 
 /// A command that runs in a pseudo-terminal.
 pub(crate) struct Terminal {
+    size: Size,
     script: Child,
     keyboard: ChildStdin,
     output: Arc<Mutex<Vec<u8>>>,
@@ -35,7 +37,12 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Runs `command`, then `stty -a`. Returns `None` if `script`, which makes the pseudo-terminal, is not installed.
     pub(crate) fn run(command: &str) -> Option<Self> {
-        let (columns, rows) = SIZE;
+        Self::run_in(SIZE, command)
+    }
+
+    /// Does the same in a terminal of another size.
+    pub(crate) fn run_in(size: Size, command: &str) -> Option<Self> {
+        let (columns, rows) = size;
         let command = format!("stty cols {columns} rows {rows}; {command}; stty -a");
         let Ok(mut script) = Command::new("script")
             .args(["-qec", &command, "/dev/null"])
@@ -60,7 +67,7 @@ impl Terminal {
                 }
             }
         });
-        Some(Self { script, keyboard, output, reader })
+        Some(Self { size, script, keyboard, output, reader })
     }
 
     fn output(&self) -> String {
@@ -80,14 +87,19 @@ impl Terminal {
 
     /// Waits until the screen shows a text, then sends keys.
     pub(crate) fn on(&mut self, text: &str, keys: &str) {
-        self.wait_until(text, |output| screen(output).contains(text));
+        self.wait_until(text, |output| screen_of(self.size, output).contains(text));
         self.send(keys);
+    }
+
+    /// Returns the letters on the screen.
+    pub(crate) fn screen(&self) -> String {
+        screen_of(self.size, &self.output())
     }
 
     fn wait_until(&self, what: &str, condition: impl Fn(&str) -> bool) {
         let deadline = Instant::now() + Duration::from_mins(1);
         while !condition(&self.output()) {
-            assert!(Instant::now() < deadline, "no '{what}' in a minute:\n{}", screen(&self.output()));
+            assert!(Instant::now() < deadline, "no '{what}' in a minute:\n{}", self.screen());
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -112,7 +124,10 @@ impl Terminal {
 
 /// Returns the letters on the alternate screen after this output.
 pub(crate) fn screen(output: &str) -> String {
-    let (columns, rows) = SIZE;
+    screen_of(SIZE, output)
+}
+
+fn screen_of((columns, rows): Size, output: &str) -> String {
     let mut letters = vec![vec![' '; columns]; rows];
     let (mut row, mut column) = (0, 0);
     let game = output.split_once(ALTERNATE).map_or("", |(_, game)| game);
@@ -125,11 +140,14 @@ pub(crate) fn screen(output: &str) -> String {
             column += 1;
             continue;
         }
-        let sequence: String =
-            rest.by_ref().skip(1).take_while(|letter| !letter.is_ascii_alphabetic()).collect();
-        // Only cursor positions have two parameters; colours have more.
+        let mut end = ' ';
+        let is_parameter = |letter: &char| {
+            end = *letter;
+            !letter.is_ascii_alphabetic()
+        };
+        let sequence: String = rest.by_ref().skip(1).take_while(is_parameter).collect();
         let parameters: Vec<usize> = sequence.split(';').filter_map(|number| number.parse().ok()).collect();
-        if let [to_row, to_column] = parameters[..] {
+        if let ('H', [to_row, to_column]) = (end, &parameters[..]) {
             (row, column) = (to_row - 1, to_column - 1);
         }
     }

@@ -120,7 +120,10 @@ fn a_page_shows_runs_curves_and_the_agent() {
     let (status, page) = watch.get("/", &watch.address, "");
     assert_eq!(status, 200);
     assert!(page.contains("<title>ale-train watch</title>") && page.contains("default-src 'none'"), "{page}");
-    for file in ["/main.js", "/runs.js", "/charts.js", "/stage.js", "/style.css", "/uplot.js", "/uplot.css"] {
+    for file in ["main.js", "address.js", "runs.js", "curves.js", "stage.js", "chart.js", "uplot.js"] {
+        assert_eq!(watch.status(&format!("/{file}")), 200, "{file}");
+    }
+    for file in ["/style.css", "/uplot.css"] {
         assert_eq!(watch.status(file), 200, "{file}");
     }
     let mut events = watch.events("run=sweep/seed1&play=harvest");
@@ -143,6 +146,33 @@ fn a_page_shows_runs_curves_and_the_agent() {
     }
     let (status, report) = watch.get("/report?runs=sweep%2Fseed1", &watch.address, "");
     assert!(status == 200 && report.contains("Learning curves"), "{report}");
+    let (headers, page) = report.split_once("\r\n\r\n").expect("a page");
+    let policies: Vec<&str> =
+        headers.lines().filter_map(|line| line.strip_prefix("content-security-policy: ")).collect();
+    assert!(matches!(policies[..], [policy] if page.contains(policy)), "{headers}");
+}
+
+#[test]
+fn curves_of_marked_runs_come_in_the_same_stream() {
+    let temp = with_run("one");
+    run(HARVEST).arg(temp.path().join("two")).succeed();
+    fs::create_dir(temp.path().join("directory")).expect("a directory");
+    let watch = Watch::start(temp.path(), &[]);
+    // A run that is shown and marked comes once; what is no run is ignored.
+    let mut events = watch.events("run=one&marked=two%0Aone%0Anowhere%0Adirectory%0A..%2Fone");
+    let drawn = [(); 2].map(|()| events.next("curves", |_| true));
+    assert_eq!([&drawn[0]["run"], &drawn[1]["run"]], ["one", "two"]);
+    assert!(drawn.iter().all(|drawn| drawn["restart"] == true && drawn["end"]["frames"] == 16384));
+    let metrics = temp.path().join("two/metrics.jsonl");
+    let text = fs::read_to_string(&metrics).expect("curves");
+    fs::write(&metrics, format!("{text}{{\"frames\":20000,\"charts/SPS\":1}}\n")).expect("a file");
+    let new = events.next("curves", |_| true);
+    assert_eq!(
+        (&new["run"], &new["restart"], &new["end"]["frames"]),
+        (&"two".into(), &false.into(), &20000.into())
+    );
+    // Without a run that is shown.
+    assert_eq!(watch.events("marked=two").next("curves", |_| true)["run"], "two");
 }
 
 #[test]

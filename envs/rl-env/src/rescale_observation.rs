@@ -32,6 +32,11 @@ impl<E: Env> RescaleObservation<E> {
         Some(Self { env, space, ranges })
     }
 
+    /// Returns the bounds `(low, high)` of each element that is rescaled, which are -1 and 1 in observations.
+    pub fn ranges(&self) -> &[Option<(f64, f64)>] {
+        &self.ranges
+    }
+
     /// Rescales a row that the environment has written.
     fn rescale(&self, observation: &mut [u8]) {
         for (bytes, range) in observation.as_chunks_mut().0.iter_mut().zip(&self.ranges) {

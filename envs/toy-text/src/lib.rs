@@ -17,4 +17,4 @@ pub use cliff_walking::cliff_walking;
 pub use frozen_lake::{FrozenLakeError, FrozenLakeOptions, MAP_4X4, MAP_8X8, frozen_lake};
 pub use ids::{FAMILY, Task, register};
 pub use tabular::{Outcome, Tabular, TabularInfo};
-pub use taxi::{Taxi, TaxiInfo, TaxiOptions};
+pub use taxi::{TAXI_MAP, TAXI_STANDS, Taxi, TaxiInfo, TaxiOptions, TaxiRide};

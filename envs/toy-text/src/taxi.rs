@@ -2,14 +2,15 @@ use rl_env::{Action, Env, EnvError, Space, Step, snapshot};
 
 use crate::{Outcome, Tabular};
 
-/// Every second character is a cell; `:` between cells is open and `|` is a wall.
-const MAP: [&[u8; 11]; 5] = [b"|R: | : :G|", b"| : | : : |", b"| : : : : |", b"| | : | : |", b"|Y| : |B: |"];
+/// The map of [`Taxi`]. Every second character is a cell; `:` between cells is open and `|` is a wall.
+pub const TAXI_MAP: [&[u8; 11]; 5] =
+    [b"|R: | : :G|", b"| : | : : |", b"| : : : : |", b"| | : | : |", b"|Y| : |B: |"];
 const SIZE: usize = 5;
-/// Row and column of the four stops.
-const STANDS: [(usize, usize); 4] = [(0, 0), (0, 4), (4, 0), (4, 3)];
+/// Row and column of the four stops of [`Taxi`].
+pub const TAXI_STANDS: [(usize, usize); 4] = [(0, 0), (0, 4), (4, 0), (4, 3)];
 /// The location of a passenger in the taxi.
 const IN_TAXI: usize = 4;
-const NUM_STATES: usize = SIZE * SIZE * (STANDS.len() + 1) * STANDS.len();
+const NUM_STATES: usize = SIZE * SIZE * (TAXI_STANDS.len() + 1) * TAXI_STANDS.len();
 const NUM_ACTIONS: usize = 6;
 const SOUTH: usize = 0;
 const NORTH: usize = 1;
@@ -59,17 +60,22 @@ pub struct Taxi {
     is_fickle: bool,
 }
 
-/// A decoded state.
+/// A decoded state of [`Taxi`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ride {
-    row: usize,
-    column: usize,
-    passenger: usize,
-    destination: usize,
+pub struct TaxiRide {
+    /// The row of the taxi.
+    pub row: usize,
+    /// The column of the taxi.
+    pub column: usize,
+    /// The stop of the passenger, or 4 in the taxi.
+    pub passenger: usize,
+    /// The stop to which the passenger wants to go.
+    pub destination: usize,
 }
 
-impl Ride {
-    fn from_state(state: usize) -> Self {
+impl TaxiRide {
+    /// Decodes an observation.
+    pub fn from_state(state: usize) -> Self {
         let (state, destination) = (state / 4, state % 4);
         let (state, passenger) = (state / 5, state % 5);
         Self { row: state / SIZE, column: state % SIZE, passenger, destination }
@@ -88,8 +94,8 @@ impl Ride {
         match direction {
             SOUTH => self.row + 1 < SIZE,
             NORTH => self.row > 0,
-            EAST => MAP[self.row][2 * self.column + 2] == b':',
-            _ => MAP[self.row][2 * self.column] == b':',
+            EAST => TAXI_MAP[self.row][2 * self.column + 2] == b':',
+            _ => TAXI_MAP[self.row][2 * self.column] == b':',
         }
     }
 
@@ -110,7 +116,7 @@ impl Ride {
 
     /// Picks up (4) or drops off (5) the passenger. Returns the next state, the reward and true on arrival.
     fn serve(self, action: usize) -> (Self, f32, bool) {
-        let stand = STANDS.iter().position(|&stand| stand == self.cell());
+        let stand = TAXI_STANDS.iter().position(|&stand| stand == self.cell());
         match (stand, action == PICK_UP) {
             (Some(stand), true) if stand == self.passenger => {
                 (Self { passenger: IN_TAXI, ..self }, -1.0, false)
@@ -125,11 +131,11 @@ impl Ride {
 }
 
 /// Returns the outcome of a move.
-fn move_to(probability: f64, next: Ride) -> Outcome {
+fn move_to(probability: f64, next: TaxiRide) -> Outcome {
     Outcome { probability, next: next.state(), reward: -1.0, terminated: false }
 }
 
-fn outcomes(options: &TaxiOptions, ride: Ride, action: usize) -> Vec<Outcome> {
+fn outcomes(options: &TaxiOptions, ride: TaxiRide, action: usize) -> Vec<Outcome> {
     if action >= PICK_UP {
         let (next, reward, terminated) = ride.serve(action);
         return vec![Outcome { probability: 1.0, next: next.state(), reward, terminated }];
@@ -151,25 +157,25 @@ fn outcomes(options: &TaxiOptions, ride: Ride, action: usize) -> Vec<Outcome> {
 impl Taxi {
     /// Creates a taxi with seed 0.
     pub fn new(options: TaxiOptions) -> Self {
-        let is_start = |ride: Ride| ride.passenger != IN_TAXI && ride.passenger != ride.destination;
-        let starts = (0..NUM_STATES).filter(|&state| is_start(Ride::from_state(state))).count();
+        let is_start = |ride: TaxiRide| ride.passenger != IN_TAXI && ride.passenger != ride.destination;
+        let starts = (0..NUM_STATES).filter(|&state| is_start(TaxiRide::from_state(state))).count();
         let start: Vec<f64> = (0..NUM_STATES)
-            .map(|state| f64::from(is_start(Ride::from_state(state))) / starts as f64)
+            .map(|state| f64::from(is_start(TaxiRide::from_state(state))) / starts as f64)
             .collect();
         let table = Tabular::new(&start, NUM_ACTIONS, |state, action| {
-            outcomes(&options, Ride::from_state(state), action)
+            outcomes(&options, TaxiRide::from_state(state), action)
         });
         Self { table, options, is_fickle: false }
     }
 
     /// Changes the destination of a fickle passenger after the first move.
-    fn change_destination(&mut self, before: Ride) {
-        let after = Ride::from_state(self.table.state.index);
+    fn change_destination(&mut self, before: TaxiRide) {
+        let after = TaxiRide::from_state(self.table.state.index);
         if self.is_fickle && before.passenger == IN_TAXI && after.cell() != before.cell() {
             self.is_fickle = false;
-            let draw = self.table.state.generator.below(STANDS.len() as u32 - 1) as usize;
+            let draw = self.table.state.generator.below(TAXI_STANDS.len() as u32 - 1) as usize;
             let destination = draw + usize::from(draw >= before.destination);
-            self.table.state.index = Ride { destination, ..after }.state();
+            self.table.state.index = TaxiRide { destination, ..after }.state();
         }
     }
 }
@@ -192,7 +198,7 @@ impl Env for Taxi {
     }
 
     fn step(&mut self, action: Action<'_>, observation: &mut [u8]) -> Result<Step, EnvError> {
-        let before = Ride::from_state(self.table.state());
+        let before = TaxiRide::from_state(self.table.state());
         let step = self.table.step(action, observation)?;
         self.change_destination(before);
         self.observe(observation);
@@ -200,7 +206,7 @@ impl Env for Taxi {
     }
 
     fn info(&self) -> TaxiInfo {
-        let ride = Ride::from_state(self.table.state());
+        let ride = TaxiRide::from_state(self.table.state());
         let action_mask = std::array::from_fn(|action| match action {
             SOUTH..=WEST => ride.can_go(action),
             _ => ride.serve(action).0 != ride,

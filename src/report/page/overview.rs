@@ -45,7 +45,7 @@ fn cells(run: &RunHistory) -> Vec<String> {
     let (experiment, provenance) = (&run.experiment, &run.provenance);
     let unknown = || "-".to_owned();
     let threads = match provenance.num_threads.unwrap_or(experiment.run.num_threads) {
-        0 => "all cores".to_owned(),
+        0 => unbroken("all cores"),
         threads => threads.to_string(),
     };
     let commit = provenance.commit.as_deref().map(|commit| match commit.split_once('+') {
@@ -58,7 +58,7 @@ fn cells(run: &RunHistory) -> Vec<String> {
         format_number(Some(run.reached.frames as f64)),
         format!("{}&nbsp;%", experiment.percent_done(&run.reached)),
         format_number(run.sps),
-        duration(run.seconds),
+        unbroken(&duration(run.seconds)),
         threads,
         escaped(&experiment.run.device),
         provenance.started.map_or_else(unknown, started),

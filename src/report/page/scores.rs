@@ -1,33 +1,19 @@
 use std::collections::BTreeSet;
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use super::super::aggregate::Aggregate;
 use super::super::group::Group;
-use super::super::html::{Table, escaped, format_number, name, unbroken};
+use super::super::html::{Table, escaped, format_number, name};
 use super::super::published_scores::{Column, PUBLISHED, published};
-use crate::statistics::mean;
+use super::super::score_table::{GameScores, ScoreTable, Statistic};
 
 /// Returns the section on human-normalised scores: median, interquartile mean, mean and optimality gap.
-pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
-    let mut rng = ChaCha8Rng::seed_from_u64(0);
+pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>, scores: &ScoreTable) -> String {
     let mut table = Table::new(["", "games"].into_iter().chain(Aggregate::ALL.map(Aggregate::name)), 1);
-    for (index, group) in groups.iter().enumerate() {
-        let scores = normalised(group, games);
-        if scores.is_empty() {
-            continue;
-        }
-        let several = scores.iter().any(|runs| runs.len() > 1);
-        let cells = Aggregate::ALL.map(|aggregate| {
-            let value = aggregate.compute(&scores);
-            if !several {
-                return format!("{value:.3}");
-            }
-            let (low, high) = aggregate.interval(&scores, &mut rng);
-            format!("{value:.3} [{low:.3}, {high:.3}]")
-        });
-        table.push([vec![name(index, group), number_of_games(scores.len(), group)], cells.to_vec()].concat());
+    for (index, (group, setting)) in groups.iter().zip(&scores.settings).enumerate() {
+        let Some(statistics) = &setting.statistics else { continue };
+        let cells = statistics.each_ref().map(interval);
+        let games = number_of_games(setting.games, group);
+        table.push([vec![name(index, group), games], cells.to_vec()].concat());
     }
     if table.is_empty() {
         return String::new();
@@ -46,24 +32,38 @@ pub(super) fn aggregates(groups: &[Group], games: &BTreeSet<&str>) -> String {
     )
 }
 
+/// Returns the section with the comparison of each two settings; nothing if there are none.
+pub(super) fn improvements(groups: &[Group], scores: &ScoreTable) -> String {
+    if scores.improvements.is_empty() {
+        return String::new();
+    }
+    let names = groups.iter().enumerate().map(|(index, group)| name(index, group));
+    let headings = std::iter::once("higher than".to_owned()).chain(names.clone());
+    let mut table = Table::new(headings, 1);
+    for (name, group) in names.zip(groups) {
+        let cells = groups.iter().map(|over| {
+            scores.improvement(&group.label, &over.label).map_or_else(|| "-".to_owned(), interval)
+        });
+        table.push(std::iter::once(name).chain(cells).collect());
+    }
+    format!(
+        "<h2>Probability of improvement</h2>\n<p class=\"note\">The probability that a run of a row scores higher than a run of a \
+         column in the same game, averaged over the games of both. Brackets show 95 % confidence intervals.</p>\n{}",
+        table.html()
+    )
+}
+
+/// Returns a statistic whose interval is not broken into lines.
+fn interval(statistic: &Statistic) -> String {
+    statistic.text().replace(", ", ",&nbsp;")
+}
+
 /// Returns the number of games with a human-normalised score, and of how many if not all games of a group have one.
 fn number_of_games(normalised: usize, group: &Group) -> String {
     match group.games().len() {
         total if total == normalised => total.to_string(),
         total => format!("{normalised} of {total}"),
     }
-}
-
-/// Returns the human-normalised score of every run, for each game with reference scores.
-pub(in super::super) fn normalised(group: &Group, games: &BTreeSet<&str>) -> Vec<Vec<f64>> {
-    let scores = games.iter().filter_map(|label| normalised_in_game(group, label));
-    scores.filter(|runs| !runs.is_empty()).collect()
-}
-
-/// Returns the human-normalised score of every run in a game, if the game has reference scores.
-fn normalised_in_game(group: &Group, label: &str) -> Option<Vec<f64>> {
-    let game = published(label)?;
-    group.scores(label).into_iter().map(|score| game.human_normalised(score)).collect()
 }
 
 /// Returns the human-normalised scores of a published agent, or `None` if it lacks a game that has reference scores.
@@ -74,51 +74,51 @@ fn published_scores(column: &Column, games: &BTreeSet<&str>) -> Option<Vec<Vec<f
     with_references.map(score).collect()
 }
 
-/// Returns the section with the scores by game.
-pub(super) fn games(groups: &[Group], games: &BTreeSet<&str>) -> String {
-    let several = groups.iter().any(|group| group.runs.len() > 1);
+/// Returns the section with a row for each game and a column for each setting, with the best one in bold.
+pub(super) fn games(groups: &[Group], games: &BTreeSet<&str>, scores: &ScoreTable) -> String {
     // Without reference scores, the columns for them are omitted.
-    let scored = games.iter().any(|label| published(label).is_some_and(|game| game.human_score.is_some()));
-    let mut headings = vec!["game", "setting", "return"];
-    if several {
-        headings.extend(["lowest to highest", "runs"]);
-    }
-    if scored {
-        headings.extend(["human-normalised", "random", "human"]);
-    }
-    let mut table = Table::new(headings, 2);
-    for label in games {
-        let game = published(label);
-        for (index, group) in groups.iter().enumerate() {
-            let scores = group.scores(label);
-            if scores.is_empty() {
-                continue;
-            }
-            let mean = mean(scores.iter().copied());
-            let normalised = game.and_then(|game| game.human_normalised(mean));
-            let mut row = vec![escaped(label), name(index, group), format_number(Some(mean))];
-            if several {
-                let ends =
-                    [f64::min, f64::max].map(|pick| format_number(scores.iter().copied().reduce(pick)));
-                row.extend([unbroken(&ends.join(" to ")), scores.len().to_string()]);
-            }
-            if scored {
-                row.push(normalised.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
-                row.push(format_number(game.and_then(|game| game.random_score)));
-                row.push(format_number(game.and_then(|game| game.human_score)));
-            }
-            table.push(row);
+    let has_references = scores.games.iter().any(|row| row.human.is_some());
+    let names = groups.iter().enumerate().map(|(index, group)| name(index, group));
+    let references: &[&str] = if has_references { &["random", "human"] } else { &[] };
+    let headings = std::iter::once("game".to_owned()).chain(names);
+    let mut table = Table::new(headings.chain(references.iter().map(|&heading| heading.to_owned())), 1);
+    for game in games {
+        let rows: Vec<Option<&GameScores>> =
+            groups.iter().map(|group| scores.score(game, &group.label)).collect();
+        let Some(first) = rows.iter().flatten().next() else { continue };
+        let best = scores.best(game);
+        let mut cells = vec![escaped(game)];
+        cells.extend(rows.iter().map(|row| row.map_or_else(|| "-".to_owned(), |row| cell(row, best))));
+        if has_references {
+            cells.extend([first.random, first.human].map(format_number));
         }
+        table.push(cells);
     }
     if table.is_empty() {
         return String::new();
     }
     format!(
         "<h2>Games</h2>\n<p class=\"note\">Mean return of the final evaluation, or of the last 100 episodes of a run without \
-         one.{}</p>\n{}",
+         one{}{}.{}</p>\n{}",
+        if groups.iter().any(|group| group.runs.len() > 1) { ", over the runs of a setting" } else { "" },
+        if has_references { ", and the human-normalised score" } else { "" },
         if has_other_modes(groups) { OTHER_MODES } else { "" },
         table.html(),
     )
+}
+
+/// Returns the mean of a setting in a game with its range and its human-normalised score.
+fn cell(scores: &GameScores, best: Option<f64>) -> String {
+    let mean = format_number(Some(scores.mean));
+    let mean = if best == Some(scores.mean) { format!("<b>{mean}</b>") } else { mean };
+    let [lowest, highest] = [scores.lowest, scores.highest].map(|score| format_number(Some(score)));
+    let range = match scores.runs.len() {
+        1 => None,
+        runs => Some(format!("{lowest} to {highest}, {runs} runs")),
+    };
+    let normalised = scores.human_normalised.map(|score| format!("normalised {score:.3}"));
+    let small = |note: Option<String>| note.map_or_else(String::new, |note| format!("<small>{note}</small>"));
+    [mean, small(range), small(normalised)].concat()
 }
 
 /// Returns the section with the scores of published agents in these games; nothing if there are none.

@@ -1,20 +1,38 @@
 // The list of runs, and the facts about the one that is shown.
+import * as address from "./address.js";
 
 let list = [];
-// The ids of the runs for the report.
-const marked = new Set();
+// The colours of the runs whose curves are shown: numbers of variables of the style sheet.
+const colours = new Map();
 
 export function find(id) {
   return list.find((run) => run.id === id);
 }
 
-export function quantity(value) {
-  for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-    if (Math.abs(value) >= size) {
-      return `${Number((value / size).toPrecision(3))}${unit}`;
+// Returns the runs whose curves are shown: the chosen one and the marked ones.
+export function charted() {
+  const { id, marked } = address.current();
+  const shown = [...new Set([id, ...marked])].map(find).filter((run) => run !== undefined);
+  const ids = new Set(shown.map((run) => run.id));
+  [...colours.keys()].filter((known) => !ids.has(known)).forEach((known) => colours.delete(known));
+  return shown.map((run) => ({ ...run, name: name(run), colour: colour(run.id) }));
+}
+
+// A run keeps its colour while it is shown. Others get the first free one.
+function colour(id) {
+  if (!colours.has(id)) {
+    const used = new Set(colours.values());
+    let index = 0;
+    while (used.has(index)) {
+      index++;
     }
+    colours.set(id, index);
   }
-  return `${Number(value.toPrecision(4))}`;
+  return `--curve-${colours.get(id) % Number(style("--curves"))}`;
+}
+
+function name(run) {
+  return run.id === "." ? "this run" : run.id;
 }
 
 function games(run) {
@@ -32,34 +50,25 @@ function score(run) {
   return isShare ? `${Math.round(100 * value)} % of a human` : `score ${quantity(value)}`;
 }
 
-function element(name, text = "", properties = {}) {
-  return Object.assign(document.createElement(name), { textContent: text }, properties);
-}
-
-function entry(run, shownId) {
-  const item = element("li", "", { className: run.id === shownId ? "shown" : "" });
-  const check = element("input", "", { type: "checkbox", checked: marked.has(run.id), title: "mark for the report" });
+function entry(run, { id, play, marked }) {
+  const item = element("li");
+  const isMarked = marked.includes(run.id);
+  const check = element("input", "", { type: "checkbox", checked: isMarked, title: "show its curves, too" });
   check.addEventListener("change", () => {
-    marked[check.checked ? "add" : "delete"](run.id);
-    linkReport();
+    const others = address.current().marked.filter((other) => other !== run.id);
+    address.change({ marked: check.checked ? [...others, run.id] : others });
   });
-  const link = element("a", run.id === "." ? "this run" : run.id, { href: `#${new URLSearchParams({ run: run.id })}` });
+  const target = { id: run.id, play: run.id === id ? play : null, marked };
+  const link = element("a", name(run), { href: address.link(target) });
   const about = element("small", [games(run), run.state, score(run)].filter((part) => part !== "").join(", "));
   const done = element("progress", "", { max: 100, value: run.percent_done ?? 0, title: `${run.percent_done ?? 0} %` });
   item.append(check, link, about, done);
   return item;
 }
 
-function linkReport() {
-  const ids = list.map((run) => run.id).filter((id) => marked.has(id));
-  const link = document.getElementById("report");
-  link.hidden = ids.length === 0;
-  link.href = `/report?${new URLSearchParams({ runs: ids.join("\n") })}`;
-}
-
 function describe(run) {
   document.getElementById("name").textContent = run.id === "." ? run.path : run.id;
-  const facts = [run.algorithm?.toUpperCase(), `${games(run)}`, `seed ${run.seed}`, run.state];
+  const facts = [run.algorithm?.toUpperCase(), `${games(run)}`, run.seed === null ? "" : `seed ${run.seed}`, run.state];
   if (run.problem) {
     facts.push(run.problem);
   }
@@ -69,18 +78,35 @@ function describe(run) {
   document.getElementById("facts").textContent = facts.filter(Boolean).join(" · ");
 }
 
-export function receive(runs, shownId) {
+export function receive(runs) {
   list = runs;
-  document.getElementById("runs").replaceChildren(...runs.map((run) => entry(run, shownId)));
   document.getElementById("no-runs").hidden = runs.length > 0;
-  linkReport();
-  mark(shownId);
+  show();
 }
 
-export function mark(id) {
-  const entries = [...document.getElementById("runs").children];
-  entries.forEach((item, index) => item.classList.toggle("shown", list[index]?.id === id));
-  const run = find(id);
+// Shows the list, in which the run of the address is chosen.
+export function show() {
+  const state = address.current();
+  const focused = document.activeElement?.closest("#runs li");
+  const index = [...document.getElementById("runs").children].indexOf(focused);
+  const tag = document.activeElement?.tagName;
+  const shown = charted();
+  document.getElementById("runs").replaceChildren(...list.map((run) => {
+    const item = entry(run, state);
+    item.classList.toggle("shown", run.id === state.id);
+    const own = shown.find(({ id }) => id === run.id);
+    if (own !== undefined && shown.length > 1) {
+      item.style.setProperty("--own", `var(${own.colour})`);
+    }
+    return item;
+  }));
+  // The keyboard stays where it was.
+  document.querySelector(`#runs li:nth-child(${index + 1}) ${tag === "A" ? "a" : "input"}`)?.focus();
+  const ids = state.marked.filter((id) => find(id) !== undefined);
+  const report = document.getElementById("report");
+  report.hidden = ids.length === 0;
+  report.href = `/report?${new URLSearchParams({ runs: ids.join("\n") })}`;
+  const run = find(state.id);
   if (run !== undefined) {
     describe(run);
   }

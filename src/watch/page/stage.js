@@ -1,5 +1,4 @@
 // The newest agent of a run, while it plays one game or all games.
-import { quantity } from "./runs.js";
 
 const played = () => document.getElementById("played");
 const cells = () => document.getElementById("cells");
@@ -59,6 +58,7 @@ function update(cell, { title, image, aspect, score, lives, action, chosen, opti
   picture.src = image;
   picture.alt = `the screen of ${title}`;
   picture.style.aspectRatio = aspect === null ? "" : `${aspect[0]} / ${aspect[1]}`;
+  picture.style.imageRendering = aspect === null ? "auto" : "";
   cell.querySelector(".title").textContent = title;
   const parts = [over ? "over" : "", lives > 0 ? `${lives} lives` : "", quantity(score)];
   cell.querySelector(".score").textContent = parts.filter((part) => part !== "").join(", ");

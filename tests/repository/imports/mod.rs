@@ -29,17 +29,17 @@ const LAYERS: [(&str, &[&str]); 2] = [
         "ale-train",
         &[
             // Tools that know no experiment.
-            "allocator cluster device durable enclosure failure file_format files font global interrupt interval memory \
-             mujoco_tasks output plot program quantity recent_returns rom_sources selection signal statistics table \
-             telemetry tensors threads version zoo_agents",
+            "allocator cluster device drawing durable enclosure failure file_format files font global interrupt interval memory \
+             mujoco_tasks output page plot program quantity recent_returns rom_sources selection signal statistics \
+             table telemetry tensors terminal threads version zoo_agents",
             // The experiment.
             "config learner",
             // The flags.
             "cli",
             // Runs and agents.
-            "agent checkpoint environments onnx provenance report runs scores show",
+            "agent checkpoint environments onnx provenance runs scores show",
             // The commands.
-            "bench card commands evaluation initial_weights play record sweep train watch",
+            "bench card commands evaluation initial_weights play record report sweep train watch",
             // The program inside another process.
             "embedding",
         ],

@@ -1,4 +1,9 @@
-use std::io::{self, IsTerminal, Write};
+//! The terminal of `ale-train play` and `ale-train watch --terminal`: a full screen that is always restored.
+
+mod colour;
+pub(crate) mod picture;
+
+use std::io::{self, BufWriter, IsTerminal, Stdout};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -13,55 +18,59 @@ use crossterm::event::{
 };
 use crossterm::style::{self, ResetColor};
 use crossterm::terminal::{
-    self, BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
+    self, BeginSynchronizedUpdate, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
     EnterAlternateScreen, LeaveAlternateScreen,
 };
 use crossterm::{execute, queue};
+use ratatui::Frame;
+use ratatui::backend::CrosstermBackend;
+use ratatui::style::{Color, Style};
 
-use super::grid::{ColourDepth, Grid};
 use crate::interrupt;
+use colour::ColourDepth;
 
-/// True while the terminal is in the state that the game needs.
+/// Colours of text.
+pub(crate) const PLAIN: Color = Color::Rgb(200, 200, 200);
+pub(crate) const DIM: Color = Color::Rgb(120, 120, 120);
+pub(crate) const BRIGHT: Color = Color::Rgb(255, 200, 60);
+/// The colour behind everything: that of a screen that is off.
+const BACKGROUND: Color = Color::Rgb(0, 0, 0);
+
+/// True while the terminal is in the state that a full screen needs.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The user's terminal. Dropping it, a panic, or a signal that ends the program restores the terminal.
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
+    screen: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     reports_releases: bool,
     depth: ColourDepth,
     events: Receiver<io::Result<Event>>,
-    /// The grid on the screen.
-    shown: Option<Grid>,
 }
 
 impl Terminal {
-    /// Enters raw mode and the alternate screen. Fails if standard input or output is not a terminal.
-    pub(super) fn take() -> Result<Self> {
-        ensure!(
-            io::stdin().is_terminal() && io::stdout().is_terminal(),
-            "`ale-train play` needs a terminal as standard input and output; \
-             `ale-train record` writes videos without one"
-        );
+    /// Enters raw mode and the alternate screen. Fails with `refusal` if standard input or output is not a terminal.
+    pub(crate) fn take(refusal: &'static str) -> Result<Self> {
+        ensure!(io::stdin().is_terminal() && io::stdout().is_terminal(), refusal);
         restore_on_panic();
         interrupt::before_exit(restore);
-        let reports_releases = enter().context("cannot use the terminal").inspect_err(|_| restore())?;
-        // The screen of the game needs colours; NO_COLOR is meant for text.
+        let entered = enter().and_then(|reports_releases| {
+            let backend = CrosstermBackend::new(BufWriter::new(io::stdout()));
+            Ok((ratatui::Terminal::new(backend)?, reports_releases))
+        });
+        let (screen, reports_releases) =
+            entered.context("cannot use the terminal").inspect_err(|_| restore())?;
+        // Screens of games need colours; NO_COLOR is meant for text.
         style::force_color_output(true);
-        Ok(Self { reports_releases, depth: ColourDepth::of_terminal(), events: read_events(), shown: None })
+        Ok(Self { screen, reports_releases, depth: ColourDepth::of_terminal(), events: read_events() })
     }
 
     /// Returns true if the terminal reports key releases.
-    pub(super) fn reports_releases(&self) -> bool {
+    pub(crate) fn reports_releases(&self) -> bool {
         self.reports_releases
     }
 
-    /// Returns the numbers of columns and rows.
-    pub(super) fn size() -> Result<(usize, usize)> {
-        let (columns, rows) = terminal::size().context("cannot read the size of the terminal")?;
-        Ok((columns.into(), rows.into()))
-    }
-
     /// Waits for an event. Returns `None` after `timeout`.
-    pub(super) fn event(&self, timeout: Duration) -> Result<Option<Event>> {
+    pub(crate) fn event(&self, timeout: Duration) -> Result<Option<Event>> {
         match self.events.recv_timeout(timeout) {
             Ok(event) => Ok(Some(event.context("cannot read from the terminal")?)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -69,25 +78,21 @@ impl Terminal {
         }
     }
 
-    /// Shows a grid of the terminal's size.
-    pub(super) fn show(&mut self, grid: Grid) -> Result<()> {
-        self.write(&grid).context("cannot write to the terminal")?;
-        self.shown = Some(grid);
-        Ok(())
+    /// Draws the screen. Only what has changed is written.
+    pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
+        self.try_draw(draw).context("cannot write to the terminal")
     }
 
-    /// Writes the differences between a grid and the one that is shown.
-    fn write(&self, grid: &Grid) -> io::Result<()> {
-        let shown = self.shown.as_ref().filter(|shown| shown.size() == grid.size());
-        let mut bytes = Vec::new();
-        queue!(bytes, BeginSynchronizedUpdate)?;
-        if shown.is_none() {
-            queue!(bytes, Clear(ClearType::All))?;
-        }
-        grid.draw(shown, self.depth, &mut bytes)?;
-        queue!(bytes, EndSynchronizedUpdate)?;
-        io::stdout().write_all(&bytes)?;
-        io::stdout().flush()
+    fn try_draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let depth = self.depth;
+        queue!(self.screen.backend_mut(), BeginSynchronizedUpdate)?;
+        self.screen.draw(|frame| {
+            let area = frame.area();
+            frame.buffer_mut().set_style(area, Style::new().fg(PLAIN).bg(BACKGROUND));
+            draw(frame);
+            depth.reduce(frame.buffer_mut());
+        })?;
+        execute!(self.screen.backend_mut(), EndSynchronizedUpdate)
     }
 }
 
@@ -172,11 +177,11 @@ mod tests {
     #[test]
     fn a_panic_restores_the_terminal_before_its_message() {
         if std::env::var_os(IN_A_TERMINAL).is_some() {
-            let _terminal = Terminal::take().unwrap();
+            let _terminal = Terminal::take("no terminal").unwrap();
             panic!("as intended");
         }
         let program = std::env::current_exe().unwrap();
-        let this = "play::terminal::tests::a_panic_restores_the_terminal_before_its_message";
+        let this = "terminal::tests::a_panic_restores_the_terminal_before_its_message";
         let command = format!("{} --exact {this} --nocapture; stty -a", program.display());
         let output = Command::new("script")
             .args(["-qec", &command, "/dev/null"])
