@@ -71,10 +71,28 @@ impl Source {
             Ok(transferred) => return Ok(sentence(&self.origin, &transferred)),
             Err(error) => error,
         };
-        let reason = match &error {
-            TransferError::Differences(differences) => self.explained(differences, experiment, global)?,
-            error => error.to_string(),
-        };
+        match &error {
+            TransferError::Differences(differences) => self.refuse(differences, experiment, global),
+            error => bail!("--init-from {} is not possible: {error}", self.origin.path.display()),
+        }
+    }
+
+    /// Fails if the observations of an experiment, given as the text of their space, differ from those of the source.
+    pub(crate) fn check_observations(
+        &self,
+        own: String,
+        experiment: &Experiment,
+        global: &Global,
+    ) -> Result<()> {
+        let source_space = self.network.description.observations.clone();
+        if own == source_space {
+            return Ok(());
+        }
+        self.refuse(&[Difference::Observations { source_space, own }], experiment, global)
+    }
+
+    fn refuse<T>(&self, differences: &[Difference], experiment: &Experiment, global: &Global) -> Result<T> {
+        let reason = self.explained(differences, experiment, global)?;
         bail!("--init-from {} is not possible: {reason}", self.origin.path.display())
     }
 

@@ -88,7 +88,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     pub(crate) card: Option<PathBuf>,
     /// Licence of the agent on its card, such as apache-2.0 [default: none, or that of the zoo]
-    #[arg(long, value_name = "ID", requires = "card")]
+    #[arg(long, value_name = "ID", conflicts_with = "out")]
     pub(crate) license: Option<String>,
     /// Games that the exported agent shall play, separated by commas [default: all games that the agent was trained on]
     #[arg(long, value_delimiter = ',', value_name = "GAMES", allow_hyphen_values = true, add = complete::games())]

@@ -64,14 +64,18 @@ impl Planned {
         let (args, algorithm) = (&command.args, command.algorithm);
         let source = args.init_from.as_deref().map(|path| Source::open(path, printer)).transpose()?;
         let inherited = source.as_ref().map(|source| source.network_keys(algorithm)).transpose()?;
-        let layers = Layers { inherited: inherited.unwrap_or_default(), ..args.experiment.layers() };
+        let own = args.experiment.layers();
+        let layers = Layers { inherited: inherited.unwrap_or_default(), ..own.clone() };
         let config = config::from_layers(&layers, Some(algorithm))?;
         let preset = config.preset.clone();
         let inherited = source.as_ref().and_then(|source| inherited_from(source, &config.inherited));
-        let resolved = config.resolve();
-        let mut experiment = match &inherited {
-            Some(inherited) => resolved.with_context(|| inherited.clone())?,
-            None => resolved?,
+        let mut experiment = match (config.resolve(), &inherited) {
+            (Err(error), Some(inherited)) => {
+                // Most mistakes have nothing to do with the keys of the agent.
+                config::from_layers(&own, Some(algorithm))?.resolve()?;
+                return Err(error.context(inherited.clone()));
+            }
+            (resolved, _) => resolved?,
         };
         processes::settle_shards(&mut experiment);
         experiment.settle_halves(cluster::peers().is_none());
@@ -102,7 +106,7 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     }
     let device = experiment.device;
     let run_dir = args.run_dir.clone().unwrap_or_else(|| default_run_dir(&experiment));
-    let mut run = fresh(experiment, run_dir, &CommandOverrides::default(), device, global)?;
+    let mut run = fresh(experiment, run_dir, &CommandOverrides::default(), device, source.as_ref(), global)?;
     if let Some(source) = &source {
         printer.say(&source.transfer_to(run.learner.as_mut(), &run.experiment, global)?);
         run.initial_state = InitialState::Transferred;
@@ -122,12 +126,13 @@ pub(crate) fn start(command: &TrainCommand, global: &Global, out: &mut impl Writ
     run.execute(&OutputOptions { quiet: global.quiet, json: args.json, per_game: args.per_game }, out)
 }
 
-/// Returns a run that has not begun.
+/// Returns a run that has not begun. It may have the network of `source`, whose observations then are those of the run.
 fn fresh(
     experiment: Experiment,
     directory: PathBuf,
     overrides: &CommandOverrides,
     device: DeviceName,
+    source: Option<&Source>,
     global: &Global,
 ) -> Result<Run> {
     set_threads(overrides.num_threads.unwrap_or_else(|| experiment.num_threads()))?;
@@ -135,7 +140,12 @@ fn fresh(
     let builder = cluster::leader_first(|| Builder::new(&experiment, overrides, global))?;
     let (environments, spec) = builder.build_share(&cluster)?;
     let (policy, device, seed) = (experiment.policy.clone(), device.open()?, experiment.run.seed);
-    let learner = experiment.algorithm.create(policy, spec, cluster, &device, seed)?;
+    let observations = spec.observation_space.to_string();
+    let learner = experiment.algorithm.create(policy, spec, cluster, &device, seed).or_else(|error| {
+        // If the observations differ, they are the reason why the run cannot have the network.
+        source.map_or(Ok(()), |source| source.check_observations(observations, &experiment, global))?;
+        Err(error)
+    })?;
     Ok(Run {
         experiment,
         directory,
@@ -176,7 +186,7 @@ pub(crate) fn resume(args: &ResumeArgs, global: &Global, out: &mut impl Write) -
         initial_weights::check_absent(&args.run_dir)?;
         let (experiment, changes) = amended_run::configured(&args.run_dir, args, &printer)?;
         let device = device.unwrap_or(experiment.device);
-        let mut run = fresh(experiment, args.run_dir.clone(), &overrides, device, global)?;
+        let mut run = fresh(experiment, args.run_dir.clone(), &overrides, device, None, global)?;
         run.progress.amendments = amendments;
         let directory = args.run_dir.display();
         printer.say(&format!("the run {directory} has no checkpoint yet: it starts from the beginning"));

@@ -105,7 +105,7 @@ fn an_exported_part_of_an_agent_plays_like_the_whole() {
     assert!(error.contains("the observations of the source are"), "{error}");
 
     for (games, expected) in [
-        ("CartPole-v2", "did you mean CartPole-v1"),
+        ("CartPole-v2", "did you mean CartPole-v0 or CartPole-v1?"),
         (
             "Pendulum-v1",
             "the agent was not trained on 'Pendulum-v1'; it plays CartPole-v1, Acrobot-v1, MountainCar-v0",
