@@ -230,8 +230,8 @@ impl Console {
         crate::cpu::Bus::tick(&mut self.machine, cycles);
     }
 
-    /// Returns the last values that the program has written to the sound registers. They are not part of a snapshot, and
-    /// restoring one does not change them.
+    /// Returns the last values that the program has written to the sound registers. They are not part of a snapshot,
+    /// and restoring one does not change them.
     pub fn sound_registers(&self) -> &SoundRegisters {
         self.machine.tia.sound()
     }
