@@ -230,9 +230,9 @@ impl Console {
         crate::cpu::Bus::tick(&mut self.machine, cycles);
     }
 
-    /// Returns the last values that the program has written to the sound registers. They are not part of a snapshot, and
-    /// restoring one does not change them.
-    pub fn sound_registers(&self) -> &SoundRegisters {
+    /// Returns the last values that the program has written to the sound registers. They are not part of a snapshot,
+    /// and restoring one does not change them.
+    pub fn sound_registers(&self) -> SoundRegisters {
         self.machine.tia.sound()
     }
 
@@ -287,7 +287,7 @@ impl Console {
     fn adopt(&mut self, mut state: Self) {
         state.machine.cartridge.attach(&self.machine.cartridge);
         state.machine.tia.refresh();
-        state.machine.tia.set_sound(*self.sound_registers());
+        state.machine.tia.set_sound(self.sound_registers());
         state.translation.clone_from(&self.translation);
         state.latches_read = self.latches_read;
         *self = state;

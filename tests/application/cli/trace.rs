@@ -38,7 +38,7 @@ fn a_trace_has_one_object_per_act() {
     assert_eq!(lines.len(), 40);
     assert_eq!(lines[39]["frame"], 160);
     assert!(lines.iter().all(|line| line["ram"].as_str().map(str::len) == Some(256)));
-    assert!(lines.iter().any(|line| line["sound"] != lines[0]["sound"]));
+    assert!(lines.iter().all(|line| line["sound"].as_str().map(str::len) == Some(8)));
     assert_eq!(stdout, output(&arguments).stdout, "the same seed gives the same trace");
 }
 

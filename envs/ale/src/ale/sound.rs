@@ -27,7 +27,7 @@ impl Default for Sound {
 }
 
 impl Sound {
-    pub(super) fn generate(&mut self, registers: &SoundRegisters) {
+    pub(super) fn generate(&mut self, registers: SoundRegisters) {
         self.generator.generate(registers, &mut self.samples);
     }
 }

@@ -377,7 +377,9 @@ impl AleInterface {
         self.change(py, |game| game.set_ram(index, value))
     }
 
-    /// Returns the 512 samples of the last act, or writes them to `buffer`. All are 0 unless `sound_obs` is set.
+    /// Returns the sound of the last act, or writes it to `buffer`.
+    ///
+    /// All 512 samples are 0 before the first act, or unless `sound_obs` was set before the game was loaded.
     #[pyo3(signature = (buffer = None))]
     fn getAudio<'py>(&self, py: Python<'py>, buffer: Option<Bound<'py, PyAny>>) -> PyResult<Shown<'py>> {
         self.view(py, View::Sound, buffer)

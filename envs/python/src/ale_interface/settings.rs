@@ -25,7 +25,8 @@ enum Effect {
     Same,
     /// No effect, as in ale-py.
     Nothing,
-    /// Requires a loudspeaker, a window or another part of ale-py that does not exist here. Only the default is allowed.
+    /// Requires a loudspeaker, a window or another part of ale-py that does not exist here. Only the default is
+    /// allowed.
     Unavailable,
 }
 

@@ -385,8 +385,8 @@ impl Tia {
     }
 
     /// Returns the sound registers.
-    pub(crate) fn sound(&self) -> &SoundRegisters {
-        &self.sound
+    pub(crate) fn sound(&self) -> SoundRegisters {
+        self.sound
     }
 
     /// Sets the sound registers.

@@ -2,8 +2,8 @@
 //!
 //! # Hardware
 //!
-//! Both channels are clocked twice per scanline, at about 31.4 kHz. AUDFx divides this clock by 1 to 32. Each remaining
-//! clock can step two shift registers:
+//! Both channels are clocked twice per scanline, at about 31.4 kHz. `AUDFx` divides this clock by 1 to 32. Each
+//! remaining clock can step two shift registers:
 //!
 //! ```text
 //!              +------------------+          +----------------------------+
@@ -12,8 +12,8 @@
 //!              +------------------+  input  +-----------------------------+
 //! ```
 //!
-//! AUDCx selects the [clock](Clock) of the four bits and their [input](Input). The Stella Programmer's Guide names the
-//! sixteen results, such as "5 bit poly -> div 2". The output is the sum of both channels.
+//! `AUDCx` selects the [clock](Clock) of the four bits and their [input](Input). The Stella Programmer's Guide names
+//! the sixteen results, such as "5 bit poly -> div 2". The output is the sum of both channels.
 //!
 //! # Samples
 //!
@@ -46,7 +46,7 @@ impl SoundRegisters {
     }
 
     /// Returns the control, the divisor of the clock less 1, and the volume of a channel.
-    fn of_channel(&self, channel: usize) -> [u8; 3] {
+    fn of_channel(self, channel: usize) -> [u8; 3] {
         let read = |first: u16, bits: u8| self.0[usize::from(first - AUDC0) + channel] & bits;
         [read(AUDC0, 0x0F), read(AUDF0, 0x1F), read(AUDV0, 0x0F)]
     }
@@ -58,7 +58,7 @@ impl SoundRegisters {
 /// use vcs::{SoundGenerator, SoundRegisters};
 ///
 /// let mut samples = [0; 512];
-/// SoundGenerator::default().generate(&SoundRegisters::default(), &mut samples);
+/// SoundGenerator::default().generate(SoundRegisters::default(), &mut samples);
 /// assert_eq!(samples, [SoundGenerator::SILENCE; 512]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ impl SoundGenerator {
     const STEP: u8 = 4;
 
     /// Continues the sound: writes one sample for each clock of the channels.
-    pub fn generate(&mut self, registers: &SoundRegisters, samples: &mut [u8]) {
+    pub fn generate(&mut self, registers: SoundRegisters, samples: &mut [u8]) {
         samples.fill(Self::SILENCE);
         for (index, channel) in self.0.iter_mut().enumerate() {
             let [control, divisor, volume] = registers.of_channel(index);
@@ -116,7 +116,7 @@ enum Input {
     Sixth,
 }
 
-/// What AUDCx selects.
+/// What `AUDCx` selects.
 type Mode = (Clock, Input);
 
 const MODES: [Mode; 16] = {
@@ -232,7 +232,7 @@ mod tests {
 
     fn samples(values: &[(u16, u8)]) -> Vec<u8> {
         let mut samples = vec![0; CLOCKS];
-        SoundGenerator::default().generate(&registers(values), &mut samples);
+        SoundGenerator::default().generate(registers(values), &mut samples);
         samples
     }
 
@@ -256,7 +256,7 @@ mod tests {
         lengths
     }
 
-    /// The Stella Programmer's Guide lists the sounds by AUDCx. The periods follow from its names: "4 bit poly" has 15
+    /// The Stella Programmer's Guide lists the sounds by `AUDCx`. The periods follow from its names: "4 bit poly" has 15
     /// steps, "5 bit poly" 31, "9 bit poly" 511.
     #[test]
     fn periods_are_those_of_the_programmers_guide() {
@@ -310,8 +310,8 @@ mod tests {
         // A divisor below the number of clocks that have passed takes effect at once.
         let mut generator = SoundGenerator::default();
         let mut samples = [0; 32];
-        generator.generate(&registers(&[(AUDC0, 0x4), (AUDF0, 31), (AUDV0, 1)]), &mut samples[..20]);
-        generator.generate(&registers(&[(AUDC0, 0x4), (AUDF0, 3), (AUDV0, 1)]), &mut samples);
+        generator.generate(registers(&[(AUDC0, 0x4), (AUDF0, 31), (AUDV0, 1)]), &mut samples[..20]);
+        generator.generate(registers(&[(AUDC0, 0x4), (AUDF0, 3), (AUDV0, 1)]), &mut samples);
         let highs: Vec<usize> = (1..32).filter(|&at| samples[at] != samples[at - 1]).collect();
         assert_eq!(highs, [8, 12, 16, 20, 24, 28]);
     }
@@ -348,7 +348,7 @@ mod tests {
         let mut parts = vec![0; CLOCKS];
         let mut generator = SoundGenerator::default();
         for part in parts.chunks_mut(100) {
-            generator.generate(&registers(&values), part);
+            generator.generate(registers(&values), part);
         }
         assert_eq!(parts, whole);
     }

@@ -94,7 +94,7 @@ fn play(console: &mut Console, seed: u64, frames: usize) -> Vec<Frame> {
             Frame {
                 cpu: console.cpu().clone(),
                 ram: *console.ram(),
-                sound: *console.sound_registers(),
+                sound: console.sound_registers(),
                 screen: console.screen().to_vec(),
             }
         })

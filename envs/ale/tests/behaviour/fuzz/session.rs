@@ -112,6 +112,8 @@ fn game_session(bytes: &mut Bytes<'_>) {
         max_num_frames_per_episode: u32::from(bytes.next()),
         truncate_on_loss_of_life: bytes.next().is_multiple_of(2),
         color_averaging: bytes.next().is_multiple_of(2),
+        sound: bytes.next().is_multiple_of(2),
+        recording: false,
         paddle_min: Some(i32::from(bytes.next()) << 24),
         paddle_max: Some(i32::from(bytes.next()) << 24),
         mode: Some(bytes.one_of(game.modes)),
