@@ -151,8 +151,8 @@ impl Builder {
         self.build_groups(Purpose::Evaluation, 0, min_length, |name| if name == game { num_envs } else { 0 })
     }
 
-    /// Builds an environment in Python whose frames are shown, for a player of environments like those of `spec`. Only
-    /// the caller resets it.
+    /// Builds an environment other than an Atari game whose frames are shown, for a player of environments like those of
+    /// `spec`. Only the caller resets it.
     pub(crate) fn build_shown(&self, spec: &VectorSpec) -> Result<Box<dyn Environments>> {
         let min_length = padded_length(&spec.observation_space).unwrap_or(0);
         self.build_groups(Purpose::Showing, 0, min_length, |_| 1)
@@ -199,7 +199,10 @@ impl Builder {
             batch_size,
             batch_order: BatchOrder::InTurn,
             num_threads: self.num_threads,
-            autoreset_mode: AutoresetMode::SameStep,
+            autoreset_mode: match purpose {
+                Purpose::Showing => AutoresetMode::Disabled,
+                Purpose::Training | Purpose::Evaluation => AutoresetMode::SameStep,
+            },
             ..PoolOptions::default()
         };
         match &self.games {

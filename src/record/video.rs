@@ -16,6 +16,9 @@ use crate::show::picture;
 /// The speed of choosing 256 colours, from 1 to 30: a good compromise according to the documentation of `gif`.
 const QUANTISATION: i32 = 10;
 
+/// The number of colours of the console. A palette of 256 has room for as many shades of letters.
+const COLOURS: usize = 128;
+
 /// Screens of one size with their captions. They are kept as PNG, and drawn only when they are written: scaled frames
 /// would fill the memory.
 pub(super) struct Video {
@@ -119,7 +122,7 @@ impl VideoFile {
     }
 }
 
-/// Writes a looping GIF. A screen with at most 256 colours, such as that of the console, keeps them exactly.
+/// Writes a looping GIF. A screen with at most [`COLOURS`] keeps them exactly.
 pub(super) fn gif(video: &Video, file: impl Write) -> Result<()> {
     let (width, height) = video.drawn_size();
     let [Ok(width), Ok(height)] = [width, height].map(u16::try_from) else {
@@ -144,12 +147,12 @@ pub(super) fn gif(video: &Video, file: impl Write) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if a palette has room for all colours of a screen.
+/// Returns true if a palette has room for all colours of a screen and of its caption.
 fn has_few_colours(screen: &RgbImage) -> bool {
     let mut known = BTreeSet::new();
     screen.pixels.as_chunks::<3>().0.iter().all(|pixel| {
         known.insert(pixel);
-        known.len() <= 256
+        known.len() <= COLOURS
     })
 }
 

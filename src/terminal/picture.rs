@@ -10,8 +10,8 @@ use ratatui::style::Color;
 /// The lower half of a cell. Half a cell shows one pixel: it is about as wide as it is high.
 const LOWER_HALF: char = '▄';
 
-/// Returns the upper left part of `area` that the largest screen fills, with a ratio of width and height. It is no larger
-/// than needed to show every line.
+/// Returns the upper left part of `area` that the largest screen fills, with a ratio of width and height. It is no
+/// larger than needed to show every line.
 pub(crate) fn fit(screen: &RgbImage, [width, height]: [usize; 2], area: Rect) -> Rect {
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     let lines = (2 * rows).min(columns * height / width).min(screen.height);
