@@ -2,10 +2,11 @@
 
 use algorithms::VectorSpec;
 use algorithms::networks::TrainedNetwork;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use burn::tensor::Device;
 
 use super::{Exported, TrainedAgent, Weights};
+use crate::learner::Algorithm;
 
 impl TrainedAgent {
     /// Returns the agent with the heads, embeddings, statistics and value scales of the games that `names` select, as
@@ -19,6 +20,7 @@ impl TrainedAgent {
         let kept = games.names();
         let whole = self.exported()?;
         let spec = only(&whole.spec, &kept).with_context(|| self.unusable())?;
+        check_critics(self.experiment.run.algorithm, &whole.spec, &spec)?;
         let experiment = self.experiment.with_games(&kept)?;
         let (algorithm, policy) = (&self.experiment.algorithm, self.experiment.policy.clone());
         let learner = algorithm.with_weights(policy, spec.clone(), &whole.network, &Device::flex());
@@ -32,6 +34,17 @@ impl TrainedAgent {
             ..self
         })
     }
+}
+
+/// Fails if the critics of SAC, which read the components of actions, would have fewer inputs.
+fn check_critics(algorithm: Algorithm, whole: &VectorSpec, part: &VectorSpec) -> Result<()> {
+    let (all, kept) = (whole.max_outputs(), part.max_outputs());
+    ensure!(
+        algorithm != Algorithm::Sac || all == kept,
+        "the critics of the agent read actions of {all} components, but those of these games have at most {kept}; \
+         keep a game with {all}"
+    );
+    Ok(())
 }
 
 /// Returns the specification of one environment of each of these tasks, in their order; `None` if there is no such
@@ -156,7 +169,11 @@ mod tests {
                 false,
             ),
             (of("pqn", "[policy]\nvalue_scale = \"popart\"\n"), false, false),
-            (of("sac", &format!("[policy]\nhidden_size = 16\n[sac]\n{buffer}")), false, true),
+            (
+                of("sac", &format!("[policy]\nhidden_size = 16\n[sac]\n{buffer}batch_size = 32\n")),
+                false,
+                true,
+            ),
         ]
         .into_iter()
     }
@@ -175,10 +192,16 @@ mod tests {
             let observations = if is_image { Space::bytes(IMAGES) } else { Space::floats(6, -1.0, 1.0) };
             let all = games(is_image, is_continuous);
             let whole = agent(&sections, spec(&all, observations, is_continuous));
+            let is_sac = whole.experiment.run.algorithm == Algorithm::Sac;
             for kept in [&[all[1]][..], &[all[3], all[0]], &[all[2], all[1], all[0]], &all] {
                 let names: Vec<String> = kept.iter().map(|&name| name.to_owned()).collect();
                 let expected = readings(&whole, kept);
                 let part = agent(&sections, whole.exported().expect("a network").spec);
+                if is_sac && !kept.contains(&all[3]) {
+                    let error = part.with_games(&names).err().expect("an error").to_string();
+                    assert!(error.ends_with("keep a game with 4"), "{error}");
+                    continue;
+                }
                 let part = part.with_games(&names).expect("a part");
                 assert_eq!(part.experiment.games.names(), kept);
                 let Exported { network, spec } = part.exported().expect("a network");

@@ -15,7 +15,7 @@ use super::tasks::Tasks;
 pub(super) fn add(graph: &mut Graph, agent: &Agent<'_>) -> Result<()> {
     let (weights, policy, spec) = (agent.weights, agent.policy, agent.spec);
     let tasks = Tasks::new(graph, &spec.tasks);
-    let Features { features, mut next, has_images } =
+    let Features { value: features, mut next, has_images } =
         body::features(graph, weights, &tasks, policy, spec, Activation::Tanh)?;
     let activation = if has_images { Activation::Relu } else { Activation::Tanh };
     let hidden = next.hidden(graph, &features, activation)?;

@@ -19,7 +19,7 @@ const MAX_NORMALIZED: f32 = 10.0;
 /// The features of observations, and the place of the layer that follows.
 pub(super) struct Features<'a> {
     /// `[rows, features]`.
-    pub(super) features: Value,
+    pub(super) value: Value,
     pub(super) next: Sequence<'a>,
     pub(super) has_images: bool,
 }
@@ -58,14 +58,14 @@ pub(super) fn features<'a>(
             parts.push(graph.input(&name, Element::F32, &[floats], "the numbers beside the images"));
         }
     } else {
-        let vector = vector(graph, weights, tasks, layout)?;
+        let vector = vector(graph, weights, tasks, layout);
         parts.push(next.hidden(graph, &vector, activation)?);
     }
     if weights.find("game_embedding.weight").is_some() {
         let embedding = embedding(graph, weights, tasks, &parts[0])?;
         parts.push(embedding);
     }
-    Ok(Features { features: graph.concat(&parts), next, has_images: layout.has_images() })
+    Ok(Features { value: graph.concat(&parts), next, has_images: layout.has_images() })
 }
 
 /// Adds the input for observations that are vectors. Returns it as the first layer reads it.
@@ -74,7 +74,7 @@ pub(super) fn vector(
     weights: Weights<'_>,
     tasks: &Tasks<'_>,
     layout: ObservationLayout,
-) -> Result<Value> {
+) -> Value {
     let length = layout.length();
     let vector = if matches!(layout, ObservationLayout::Bytes { .. }) {
         let bytes = graph.input("observations", Element::U8, &[length], "bytes");
@@ -83,7 +83,7 @@ pub(super) fn vector(
         graph.input("observations", Element::F32, &[length], "numbers")
     };
     let (Some(means), Some(variances)) = (weights.find("obs_rms.mean"), weights.find("obs_rms.var")) else {
-        return Ok(vector);
+        return vector;
     };
     let factors: Vec<f32> = variances
         .values
@@ -100,7 +100,7 @@ pub(super) fn vector(
     let scaled = graph.apply("Mul", &[&centred, &factors], &[]);
     let bounds = [-MAX_NORMALIZED, MAX_NORMALIZED];
     let [low, high] = bounds.map(|bound| graph.floats(&format!("obs_rms.bound.{bound}"), &[], &[bound]));
-    Ok(graph.apply("Clip", &[&scaled, &low, &high], &[]))
+    graph.apply("Clip", &[&scaled, &low, &high], &[])
 }
 
 /// Divides bytes by the largest one.

@@ -16,7 +16,7 @@ use super::{Agent, Returns};
 pub(super) fn add(graph: &mut Graph, agent: &Agent<'_>, returns: &Returns) -> Result<()> {
     let weights = agent.weights;
     let tasks = Tasks::new(graph, &agent.spec.tasks);
-    let Features { features, next, .. } =
+    let Features { value: features, next, .. } =
         body::features(graph, weights, &tasks, agent.policy, agent.spec, Activation::Relu)?;
     let stream = |name: &str| Sequence { weights, name: name.to_owned(), index: 0 };
     let is_dueling = weights.find("value_head.0.weight").or(weights.find("value_head.0.weight_mu")).is_some();

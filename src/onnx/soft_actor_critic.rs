@@ -17,7 +17,7 @@ const LOG_DEVIATIONS: [f32; 2] = [-5.0, 2.0];
 pub(super) fn add(graph: &mut Graph, agent: &Agent<'_>) -> Result<()> {
     let (weights, spec) = (agent.weights, agent.spec);
     let tasks = Tasks::new(graph, &spec.tasks);
-    let observations = body::vector(graph, weights, &tasks, layout_of(&spec.observation_space)?)?;
+    let observations = body::vector(graph, weights, &tasks, layout_of(&spec.observation_space)?);
     let hidden = hidden_layers(graph, weights, "actor", &observations)?;
     let means = policy_outputs(graph, agent, &tasks, "actor.fc_mean", &hidden)?;
     let raw = policy_outputs(graph, agent, &tasks, "actor.fc_logstd", &hidden)?;

@@ -81,7 +81,7 @@ impl Planned {
         experiment.settle_halves(cluster::peers().is_none());
         experiment.settle_popart_floor();
         processes::settle_bf16_arithmetic(&mut experiment)?;
-        Ok(Self { experiment, preset, inherited, source })
+        Ok(Self { experiment, preset, source, inherited })
     }
 }
 

@@ -119,8 +119,8 @@ fn errors_are_one_line_with_the_allowed_values() {
             "unknown game or set 'nope'",
         ),
         (
-            &["export", "zoo:harvest", "--out", "agent.onnx"],
-            "cannot export agent.onnx: the file name must end in .safetensors, the only format of an exported agent",
+            &["export", "zoo:harvest", "--out", "agent.pt"],
+            "cannot export agent.pt: the file name must end in .safetensors or .onnx",
         ),
         (&["export", "zoo:harvest", "--out", "agent"], "cannot export agent: the file name must end in "),
         (
