@@ -172,8 +172,8 @@ class AtariEnv(gymnasium.Env[Observation, "np.int64 | np.ndarray"], utils.EzPick
 
         Returns:
             The observation, a uint8 array of ``(height, width, 3)``, ``(height, width)`` or ``(128,)`` by ``obs_type``,
-            with ``sound_obs`` in a dictionary, and info: ``lives``, ``frame_number``, ``episode_frame_number`` and, with
-            a seed, ``seeds``.
+            with ``sound_obs`` in a dictionary, and info: ``lives``, ``frame_number``, ``episode_frame_number`` and,
+            with a seed, ``seeds``.
         """
         super().reset(seed=seed, options=options)
         seeds = None
