@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use vcs::{Console, FormerScreens, Mt19937, RAM, SoundRegisters, TvFormat};
 
 use crate::palette::{Palette, paint};
+use crate::rgb_image::RgbImage;
 use crate::rules::Variables;
-use crate::screen::{RgbImage, SCREEN_WIDTH};
+use crate::screen::SCREEN_WIDTH;
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};
 pub(crate) use act::is_interrupted_at;
 use input::Paddles;

@@ -5,7 +5,7 @@ use vcs::SoundGenerator;
 use super::Ale;
 use super::act::Rendering;
 use super::sound::SOUND_SAMPLES;
-use crate::screen::RgbImage;
+use crate::rgb_image::RgbImage;
 
 /// A recorded frame.
 #[derive(Clone, Debug)]

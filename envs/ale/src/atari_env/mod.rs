@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use vcs::Mt19937;
 
 use crate::ale::is_interrupted_at;
-use crate::screen::RgbImage;
+use crate::rgb_image::RgbImage;
 use crate::{Action, Ale, AleError, Game, PoweredGame};
 pub use options::{AtariOptions, EpisodeRules};
 use uniform::Uniform;

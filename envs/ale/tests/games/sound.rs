@@ -32,8 +32,12 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn check_coverage(recorded: &BTreeSet<&str>) -> Result<(), Failed> {
     let ids = games().iter().map(|game| game.id);
     let expected: BTreeSet<&str> = ids.filter(|id| roms::built_in(id).is_none()).collect();
-    assert_eq!(recorded, &expected);
-    Ok(())
+    let different: Vec<&&str> = recorded.symmetric_difference(&expected).collect();
+    if different.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("only recorded or only a game: {different:?}").into())
+    }
 }
 
 fn start(id: &str, rom: Arc<[u8]>) -> Result<Ale, Failed> {

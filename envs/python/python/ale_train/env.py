@@ -172,7 +172,8 @@ class AtariEnv(gymnasium.Env[Observation, "np.int64 | np.ndarray"], utils.EzPick
 
         Returns:
             The observation, a uint8 array of ``(height, width, 3)``, ``(height, width)`` or ``(128,)`` by ``obs_type``,
-            with ``sound_obs`` in a dictionary, and info: ``lives``, ``frame_number``, ``episode_frame_number`` and, with a seed, ``seeds``.
+            with ``sound_obs`` in a dictionary, and info: ``lives``, ``frame_number``, ``episode_frame_number`` and,
+            with a seed, ``seeds``.
         """
         super().reset(seed=seed, options=options)
         seeds = None
@@ -215,8 +216,8 @@ class AtariEnv(gymnasium.Env[Observation, "np.int64 | np.ndarray"], utils.EzPick
             frames = int(self.np_random.integers(*frames))
         if self._window is not None:
             return self._step_in_window(code, strength, frames, self._window)
-        observation, *outcome = self.ale._step(code, strength, frames, self._obs_type)
-        return self._with_sound(observation), *outcome
+        observation, reward, terminated, truncated, info = self.ale._step(code, strength, frames, self._obs_type)
+        return self._with_sound(observation), reward, terminated, truncated, info
 
     def _step_in_window(
         self, code: int, strength: float, frames: int, window: Window

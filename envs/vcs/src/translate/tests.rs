@@ -195,7 +195,7 @@ fn every_execution_mode_leaves_the_same_machine() {
     const FRAMES: usize = 12;
     let first: u64 = rand::random();
     let mut executed = [0; 2];
-    let mut sounds = 0;
+    let mut with_sound = 0;
     for seed in (0..PROGRAMS).map(|program| first.wrapping_add(program)) {
         println!("seed {seed}");
         let mut random = StdRng::seed_from_u64(seed);
@@ -204,7 +204,7 @@ fn every_execution_mode_leaves_the_same_machine() {
             *[Controller::Joystick, Controller::Paddles].choose(&mut random).expect("the list is not empty");
         let mut interpreted = console(&cartridge, left, Execution::Interpreted);
         let expected = play(&mut interpreted, seed, FRAMES);
-        sounds += expected.windows(2).filter(|frames| frames[0].sound != frames[1].sound).count();
+        with_sound += u64::from(expected.iter().any(|frame| frame.sound != SoundRegisters::default()));
         assert_eq!((interpreted.natively_executed(), interpreted.compiled_regions()), (0, 0));
         for (execution, executed) in [Execution::WhenHot, Execution::Eager].into_iter().zip(&mut executed) {
             let mut translated = console(&cartridge, left, execution);
@@ -220,7 +220,8 @@ fn every_execution_mode_leaves_the_same_machine() {
         }
     }
     println!("instructions executed by native code, when hot and eagerly: {executed:?}");
-    assert!(sounds as u64 > PROGRAMS, "the sound registers changed {sounds} times");
+    println!("programs that write sound registers: {with_sound} of {PROGRAMS}");
+    assert!(with_sound > PROGRAMS / 10, "{with_sound} of {PROGRAMS} programs");
     if Native::new().is_some() {
         assert!(executed.iter().all(|&executed| executed > 1_000 * PROGRAMS), "{executed:?}");
     }
