@@ -141,7 +141,11 @@ pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Resu
 }
 
 fn fill_and_rename(temporary: &Path, directory: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    fs::create_dir(temporary)?;
+    // What a crash has left.
+    match fs::remove_dir_all(temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => fs::create_dir(temporary)?,
+    }
     fill(temporary)?;
     sync_directory(temporary)?;
     fs::rename(temporary, directory)?;
@@ -308,6 +312,17 @@ mod tests {
         let mut read = Vec::new();
         reader.read_to_end(&mut read).unwrap();
         assert_eq!(read, b"through");
+    }
+
+    #[test]
+    fn the_remains_of_a_crash_are_replaced() {
+        let temp = TempDir::new().unwrap();
+        fs::create_dir(temp.path().join(format!("{PARTIAL}agent"))).unwrap();
+        fs::write(temp.path().join(format!("{PARTIAL}agent/old")), [1]).unwrap();
+        let agent = temp.path().join("agent");
+        write_directory(&agent, |partial| Ok(fs::write(partial.join("new"), [2])?)).unwrap();
+        assert!(agent.join("new").exists() && !agent.join("old").exists());
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
     }
 
     #[test]
