@@ -256,8 +256,8 @@ mod tests {
         lengths
     }
 
-    /// The Stella Programmer's Guide lists the sounds by `AUDCx`. The periods follow from its names: "4 bit poly" has 15
-    /// steps, "5 bit poly" 31, "9 bit poly" 511.
+    /// The Stella Programmer's Guide lists the sounds by `AUDCx`. The periods follow from its names: "4 bit poly" has
+    /// 15 steps, "5 bit poly" 31, "9 bit poly" 511.
     #[test]
     fn periods_are_those_of_the_programmers_guide() {
         let expected = [
