@@ -151,8 +151,8 @@ impl Builder {
         self.build_groups(Purpose::Evaluation, 0, min_length, |name| if name == game { num_envs } else { 0 })
     }
 
-    /// Builds an environment other than an Atari game whose frames are shown, for a player of environments like those of
-    /// `spec`. Only the caller resets it.
+    /// Builds an environment other than an Atari game whose frames are shown, for a player of environments like those
+    /// of `spec`. Only the caller resets it.
     pub(crate) fn build_shown(&self, spec: &VectorSpec) -> Result<Box<dyn Environments>> {
         let min_length = padded_length(&spec.observation_space).unwrap_or(0);
         self.build_groups(Purpose::Showing, 0, min_length, |_| 1)
