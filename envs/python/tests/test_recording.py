@@ -35,6 +35,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+#: The game, the settings and the file that depend on what the process has in memory: ale-py averages the second frame of
+#: air_raid, which is short, with lines that it has not drawn yet.
+UNDEFINED = ("air_raid", "averaged colours", "000001.png")
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("game", ["pong", "air_raid", "berzerk"])  # the resets of berzerk perform acts
 def test_screens(game: str, name: str, tmp_path: Path) -> None:
@@ -50,8 +55,9 @@ def test_screens(game: str, name: str, tmp_path: Path) -> None:
         recorded.append(pixels(directory))
     ours, theirs = recorded
     assert list(ours) == list(theirs)
-    for name, image in theirs.items():
-        assert np.array_equal(ours[name], image), name
+    for file, image in theirs.items():
+        if (game, name, file) != UNDEFINED:
+            assert np.array_equal(ours[file], image), file
 
 
 def test_sound_has_512_samples_of_each_frame(tmp_path: Path) -> None:
