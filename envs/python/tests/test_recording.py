@@ -35,8 +35,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-#: The game, the settings and the file that depend on what the process has in memory: ale-py averages the second frame of
-#: air_raid, which is short, with lines that it has not drawn yet.
+#: The game, the settings and the file that depend on what the process has in memory: ale-py averages the second frame
+#: of air_raid, which is short, with lines that it has not drawn yet.
 UNDEFINED = ("air_raid", "averaged colours", "000001.png")
 
 
