@@ -141,7 +141,7 @@ pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Resu
 }
 
 fn fill_and_rename(temporary: &Path, directory: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    // What a crash has left.
+    // A crash may have left an incomplete directory.
     match fs::remove_dir_all(temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => fs::create_dir(temporary)?,

@@ -89,8 +89,8 @@ struct State {
     episode_frame_number: u32,
 }
 
-/// What a snapshot has behind the state: the former screens after [`restore_state`](Ale::restore_state), and the sound
-/// with the setting `sound`. Most snapshots have neither.
+/// The optional parts at the end of a snapshot: the former screens after [`restore_state`](Ale::restore_state), and the
+/// sound if the setting `sound` is on. Most snapshots have neither.
 type Extras = (Option<FormerScreens>, Option<(SoundRegisters, Sound)>);
 
 impl Ale {
