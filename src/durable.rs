@@ -64,6 +64,8 @@ impl PartialFile {
     }
 
     fn open(path: &Path) -> Result<(PathBuf, File)> {
+        let directory = parent(path);
+        ensure!(directory.exists(), "the directory {} does not exist", directory.display());
         if let Ok(existing) = fs::metadata(path) {
             ensure!(!existing.is_dir(), "it is a directory");
             if !existing.is_file() {

@@ -1,11 +1,12 @@
 //! The reaction to signals. By default they end the program. A command may handle the first one, so that it can finish
-//! its work. The second signal then ends the program at once.
+//! its work. The second signal then ends the program at once, unless it only repeats the first one.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::process;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -15,6 +16,10 @@ use crate::output;
 use crate::signal::{self, Signal};
 use crate::telemetry::Printer;
 
+/// The time in which the same signal arrives again if a wrapper such as `timeout` passes on a Ctrl-C that the terminal
+/// sends to both.
+const REPEAT: Duration = Duration::from_millis(500);
+
 /// The handler of the first signal, if a command has asked for one.
 static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 
@@ -23,6 +28,8 @@ struct Handler {
     printer: Printer,
     /// The message after the first signal.
     notice: &'static str,
+    /// The first signal and the time when it arrived.
+    first: Option<(Signal, Instant)>,
     /// Child processes that receive the signals too.
     children: Vec<u32>,
     /// The command that continues the work, once all of it is saved.
@@ -52,18 +59,23 @@ pub(crate) fn before_exit(clean_up: fn()) {
 }
 
 fn react(signal: Signal) {
-    let handler = handler();
-    let Some(Handler { interrupt, printer, notice, children, resume_command }) = &*handler else {
+    let mut handler = handler();
+    let Some(Handler { interrupt, printer, notice, first, children, resume_command }) = &mut *handler else {
         // Standard error may be closed.
         let _ = writeln!(io::stderr(), "stopped by a signal");
         exit(signal);
     };
-    for &child in children {
+    if first.is_some_and(|(first, when)| first == signal && when.elapsed() < REPEAT) {
+        return;
+    }
+    for &mut child in children {
         signal::send(signal, child);
     }
     if interrupt.is_requested() {
+        printer.say("stopped at once, without another checkpoint");
         exit(signal);
     }
+    *first = Some((signal, Instant::now()));
     if resume_command.is_some() {
         output::notice(Interrupted { signal, resume_command: resume_command.clone() });
         exit(signal);
@@ -106,6 +118,7 @@ impl Interrupt {
             interrupt: interrupt.clone(),
             printer,
             notice,
+            first: None,
             children: Vec::new(),
             resume_command: None,
         });

@@ -29,6 +29,7 @@ mod files;
 mod font;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod game_mode;
 mod global;
 mod initial_weights;
 mod interrupt;

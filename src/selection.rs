@@ -9,6 +9,7 @@ use anyhow::{Result, bail, ensure};
 use gymnasium_workers::EnvName;
 use rl_env::{ActionKind, EnvSpec, Registry, nearest};
 
+use crate::game_mode::{self, GameMode};
 use crate::mujoco_tasks;
 
 /// The set of every game.
@@ -78,13 +79,13 @@ pub(crate) fn check_number(names: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the Atari games that `names` select.
-pub(crate) fn games<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<&'static Game>> {
-    let game = |id| match ale::game(id) {
-        Ok(game) => Ok(game),
-        Err(_) => bail!("{id} is not an Atari game; `ale-train games` lists all games"),
+/// Returns the modes of Atari games that `names` select.
+pub(crate) fn game_modes<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<GameMode>> {
+    let mode = |id| match GameMode::of_id(id) {
+        Some(mode) => Ok(mode),
+        None => bail!("{id} is not an Atari game; `ale-train games` lists all games"),
     };
-    expand(names)?.into_iter().map(game).collect()
+    expand(names)?.into_iter().map(mode).collect()
 }
 
 /// Returns the sets that contain a game.
@@ -127,6 +128,14 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
     if Manifest::shipped().iter().any(|(id, _)| id == name) {
         bail!("{name} is a game for two players only, which ale-train does not support")
     }
+    if let Some(game) = game_mode::game_of(name) {
+        // The error about an unknown game has suggestions.
+        ensure!(
+            members(game)?.len() == 1 && ale::game_named(game).is_ok(),
+            "'{name}' is not possible: {game} is not one Atari game, which could have a mode"
+        );
+        GameMode::named(name)?;
+    }
     let nearest = match ale::game_named(name) {
         Err(error @ AleError::RamObservations { .. }) => bail!(error),
         // A set may be nearer than the similar games.
@@ -145,13 +154,14 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
     bail!("unknown game or set '{name}'; did you mean {}?", nearest.join(" or "))
 }
 
-/// Returns the id of a game or task in another spelling, such as `ALE/Pong-v5`, `cartpole-v1` or `gym:LunarLander-v3`.
+/// Returns the id of a game or task in another spelling, such as `ALE/Pong-v5`, `Breakout@12`, `cartpole-v1` or
+/// `gym:LunarLander-v3`.
 pub(crate) fn id_of_spelling(name: &str) -> Option<&'static str> {
     if let Ok(name) = name.parse::<EnvName>() {
         return Some(interned(name.to_string()));
     }
     let task = registry().ids().find(|id| id.eq_ignore_ascii_case(name));
-    task.or_else(|| ale::game_named(name).ok().map(|game| game.id))
+    task.or_else(|| GameMode::named(name).ok().map(|mode| interned(mode.id())))
 }
 
 /// Returns true if a name ends with a version, like the ids of Gymnasium.
@@ -285,8 +295,35 @@ mod tests {
     }
 
     #[test]
+    fn modes_are_tasks_of_their_own() {
+        let names = ["breakout", "breakout@0", "Breakout@12", "breakout@12.0", "ALE/Breakout-v5@12.1"];
+        assert_eq!(expand(names).unwrap(), ["breakout", "breakout@12", "breakout@12.1"]);
+        assert_eq!(expand(["breakout", "breakout@12", "-breakout"]).unwrap(), ["breakout@12"]);
+        for (name, expected) in [
+            ("brekout@12", "unknown game or set 'brekout'; did you mean breakout?"),
+            (
+                "breakout@13",
+                "breakout has no mode 13; its modes are [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44]",
+            ),
+            ("breakout@x", "the mode of 'breakout@x': 'x' is not a number"),
+            (
+                "atari57@1",
+                "'atari57@1' is not possible: atari57 is not one Atari game, which could have a mode",
+            ),
+            (
+                "CartPole-v1@1",
+                "'CartPole-v1@1' is not possible: CartPole-v1 is not one Atari game, which could have a mode",
+            ),
+        ] {
+            assert_eq!(format!("{:#}", expand([name]).unwrap_err()), expected);
+        }
+    }
+
+    #[test]
     fn only_atari_games_are_games() {
-        assert_eq!(games(["pong"]).unwrap()[0].id, "pong");
-        assert!(games(["classic"]).unwrap_err().to_string().starts_with("CartPole-v1 is not an Atari game"));
+        assert_eq!(game_modes(["pong"]).unwrap()[0].game.id, "pong");
+        assert!(
+            game_modes(["classic"]).unwrap_err().to_string().starts_with("CartPole-v1 is not an Atari game")
+        );
     }
 }

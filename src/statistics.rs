@@ -8,6 +8,13 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     sum / f64::from(count)
 }
 
+/// Returns the standard error of the mean, from the sample standard deviation; none for a single value.
+pub(crate) fn standard_error(values: &[f64]) -> Option<f64> {
+    let (count, mean) = (values.len() as f64, mean(values.iter().copied()));
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (values.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
+}
+
 /// Returns the median, for an even count the mean of the middle two values.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);

@@ -85,7 +85,7 @@ impl View for Encoded {
 
 /// Reads the tensors and the metadata in the contents of a file. Errors name the file `path`.
 pub(crate) fn parse(path: &Path, file: &[u8]) -> Result<(Vec<NamedWeights>, HashMap<String, String>)> {
-    let unusable = || format!("{} is not a safetensors file", path.display());
+    let unusable = || format!("{} is not an agent: not a safetensors file", path.display());
     let (_, metadata) = SafeTensors::read_metadata(file).with_context(unusable)?;
     let tensors = SafeTensors::deserialize(file).with_context(unusable)?;
     let weights = tensors.iter().map(|(name, tensor)| {

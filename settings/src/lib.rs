@@ -79,10 +79,10 @@ impl Field {
         paragraph(self.lines)
     }
 
-    /// Returns the allowed range if the setting is a whole number.
+    /// Returns the allowed range if the setting is a whole number or a list of them.
     pub fn whole_numbers(&self) -> Option<RangeInclusive<u64>> {
         match self.kind {
-            Kind::Integer { max } => Some(self.limits.whole_numbers(max)),
+            Kind::Integer { max } | Kind::Integers { max } => Some(self.limits.whole_numbers(max)),
             _ => None,
         }
     }
@@ -90,10 +90,8 @@ impl Field {
     /// Describes the allowed values. Completes "it must be ...".
     pub fn allowed(&self) -> String {
         let allowed = match self.kind {
-            // For an empty string the parser's error is just the expected kind of number.
-            Kind::Integer { max } => {
-                whole_number_in("", &self.limits.whole_numbers(max)).expect_err("an empty text is no number")
-            }
+            Kind::Integer { max } => self.limits.whole_number(max),
+            Kind::Integers { max } => format!("{}, or a list of such numbers", self.limits.whole_number(max)),
             Kind::Float if self.limits == Limits::NONE => "a finite number".to_owned(),
             Kind::Float => {
                 let limits = self.limits.to_string();

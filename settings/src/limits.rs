@@ -1,6 +1,8 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use crate::whole_number_in;
+
 /// The range of a numeric setting. All numbers in it are finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
@@ -54,6 +56,12 @@ impl Limits {
         let most = if self.excludes_max { self.max.ceil() - 1.0 } else { self.max };
         // Casts of floats saturate.
         least as u64..=max.min(most as u64)
+    }
+
+    /// Describes the whole numbers from 0 to `max` that are within the limits.
+    pub(crate) fn whole_number(&self, max: u64) -> String {
+        // For an empty string the parser's error is just the expected kind of number.
+        whole_number_in("", &self.whole_numbers(max)).expect_err("an empty text is no number")
     }
 }
 

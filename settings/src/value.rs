@@ -11,6 +11,11 @@ pub enum Kind {
         /// The largest value that fits both the type and the signed 64-bit integers of TOML.
         max: u64,
     },
+    /// A whole number that is not negative, or a list of such numbers.
+    Integers {
+        /// The largest value.
+        max: u64,
+    },
     /// A floating-point number.
     Float,
     /// True or false.

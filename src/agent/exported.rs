@@ -31,6 +31,11 @@ pub(super) fn unusable(path: &Path) -> String {
 
 /// Opens a file.
 pub(super) fn read(path: &Path) -> Result<TrainedAgent> {
+    ensure!(
+        path.extension().is_none_or(|extension| extension != "onnx"),
+        "{} is for other programs: ale-train reads agents from .safetensors files",
+        path.display()
+    );
     let file = files::read(path, limit::AGENT).with_context(|| format!("cannot read {}", path.display()))?;
     parse(path, &file)
 }

@@ -20,6 +20,7 @@ use crate::cli::CheckpointArgs;
 use crate::config::{Experiment, Games};
 use crate::drawing;
 use crate::environments::Builder;
+use crate::game_mode::GameMode;
 use crate::learner::{Learner, Player};
 use crate::scores::FinalScores;
 use crate::selection;
@@ -27,6 +28,9 @@ use crate::telemetry::Printer;
 use crate::zoo_agents::{self, ZooAgent};
 
 pub(crate) use stored::StoredAgent;
+
+/// The largest number of games that a message lists.
+const SHOWN_GAMES: usize = 10;
 
 /// A trained agent, used without further training.
 pub(crate) struct TrainedAgent {
@@ -150,16 +154,17 @@ impl TrainedAgent {
     }
 
     /// Returns the game called `name`, or the only one that the agent was trained on. Fails if it has no screen.
-    pub(crate) fn game(&self, name: Option<&str>) -> Result<Games> {
-        one_game(&self.experiment.games, name)
+    /// `advice` tells how to choose one of several, given the name of the first.
+    pub(crate) fn game(&self, name: Option<&str>, advice: impl Fn(&str) -> String) -> Result<Games> {
+        one_game(&self.experiment.games, name, advice)
     }
 }
 
-fn one_game(games: &Games, name: Option<&str>) -> Result<Games> {
+fn one_game(games: &Games, name: Option<&str>, advice: impl Fn(&str) -> String) -> Result<Games> {
     let names = games.names();
     let chosen = match (name, names.as_slice()) {
         (None, &[only]) => only,
-        (None, _) => bail!("the agent plays several games; name one of them: {}", names.join(", ")),
+        (None, _) => bail!("the agent plays {} games; {}", names.len(), advice(names[0])),
         (Some(name), _) => {
             let ids = selection::expand([name])?;
             let game = names.iter().find(|&&id| ids == [id]);
@@ -172,7 +177,7 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<Games> {
 
 /// Returns true if a game can be shown.
 pub(crate) fn has_screen(game: &str) -> bool {
-    ale::game(game).is_ok() || selection::is_in_python(game) || drawing::of(game).is_some()
+    GameMode::of_id(game).is_some() || selection::is_in_python(game) || drawing::of(game).is_some()
 }
 
 fn no_screen(task: &str) -> String {
@@ -188,7 +193,11 @@ fn no_screen(task: &str) -> String {
 }
 
 fn not_trained_on(name: &str, trained: &[&str]) -> anyhow::Error {
-    anyhow::anyhow!("the agent was not trained on '{name}'; it plays {}", trained.join(", "))
+    let known = match trained.len() {
+        0..=SHOWN_GAMES => trained.join(", "),
+        number => format!("{number} games, such as {}", trained[0]),
+    };
+    anyhow::anyhow!("the agent was not trained on '{name}'; it plays {known}")
 }
 
 #[cfg(test)]
@@ -198,11 +207,10 @@ mod tests {
     #[test]
     fn an_agent_of_several_games_needs_the_name_of_one() {
         let several = Games::resolve(&["pong", "boxing"].map(str::to_owned)).expect("games");
+        let advice = |game: &str| format!("add {game}");
+        let one_game = |games: &Games, name| super::one_game(games, name, advice);
         let message = |name| one_game(&several, name).err().map(|error| error.to_string());
-        assert_eq!(
-            message(None).as_deref(),
-            Some("the agent plays several games; name one of them: pong, boxing")
-        );
+        assert_eq!(message(None).as_deref(), Some("the agent plays 2 games; add pong"));
         assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
         assert!(message(Some("boxnig")).is_some_and(|message| message.ends_with("did you mean boxing?")));
         let tasks = |name: &str| Games::resolve(&[name.to_owned()]).expect("a task");

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::cli::{BenchSize, BenchSubject, Global};
 use crate::environments::{GameWithRom, with_roms};
@@ -10,7 +10,11 @@ use crate::threads::cores;
 impl BenchSubject {
     /// Returns the games with their ROMs.
     pub(super) fn games(&self, global: &Global) -> Result<Vec<GameWithRom>> {
-        with_roms(&selection::games(self.games.iter().map(String::as_str))?, global)
+        let modes = selection::game_modes(self.games.iter().map(String::as_str))?;
+        if let Some(mode) = modes.iter().find(|mode| mode.deviates()) {
+            bail!("{} is not possible: benchmarks run games in their default modes", mode.id())
+        }
+        with_roms(&modes.iter().map(|mode| mode.game).collect::<Vec<_>>(), global)
     }
 
     /// Returns the duration of a measurement.

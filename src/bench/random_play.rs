@@ -44,6 +44,7 @@ impl RandomPlay {
     /// Creates the given number of environments of each game and steps them until their hot code is translated.
     pub(super) fn warmed_up(games: &[(GameWithRom, usize)], pool: PoolOptions) -> Result<Self> {
         let groups = games.iter().map(|(GameWithRom { game, rom }, num_envs)| AtariGroup {
+            task: game.id.to_owned(),
             game,
             rom: rom.clone(),
             num_envs: *num_envs,

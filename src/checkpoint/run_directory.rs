@@ -1,5 +1,6 @@
 //! The directory of a run: its files, its checkpoints, and the way from a checkpoint to its run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use super::CONFIG;
 use super::file_name::sort_key;
 use super::manifest::Manifest;
 use crate::enclosure;
+use crate::output::counted;
 
 /// The subdirectory of a run that contains its checkpoints.
 pub(super) const CHECKPOINTS: &str = "checkpoints";
@@ -115,7 +117,11 @@ pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
     let checkpoints = match fs::read_dir(checkpoints_of(run_dir)?) {
         Ok(entries) => entries,
         Err(error) if is_missing(&error) => {
-            bail!("{} is neither a checkpoint nor a run with checkpoints", run_dir.display())
+            bail!(
+                "{} is neither a checkpoint nor a run with checkpoints{}",
+                run_dir.display(),
+                runs_near(run_dir)
+            )
         }
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", run_dir.display())),
     };
@@ -123,6 +129,21 @@ pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
     let mut keyed: Vec<_> = paths.filter_map(|path| Some((sort_key(&path)?, path))).collect();
     keyed.sort_unstable_by(|a, b| b.cmp(a));
     Ok(keyed.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Returns a remark about the runs in a directory, or the run around it, to which a command may have been meant to apply.
+fn runs_near(directory: &Path) -> String {
+    let is_run = |path: &PathBuf| !path.as_os_str().is_empty() && path.join(CONFIG).is_file();
+    if let Some(run) = directory.ancestors().skip(1).map(Path::to_path_buf).find(is_run) {
+        return format!("; the run around it is {}", run.display());
+    }
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    let runs: BTreeSet<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_run).collect();
+    match runs.first() {
+        Some(first) => format!("; it contains {}, such as {}", counted(runs.len(), "run"), first.display()),
+        None => String::new(),
+    }
 }
 
 /// Returns the directory that links in a checkpoint must not leave: its run, or the checkpoint itself if it is

@@ -207,7 +207,15 @@ fn paths_without_a_checkpoint_have_different_errors() {
     let temp = TempDir::new().unwrap();
     let message = |path: &Path| latest(path).unwrap_err().to_string();
     assert!(message(&temp.path().join("nowhere")).ends_with("nowhere does not exist"));
-    assert!(message(temp.path()).contains("neither a checkpoint nor"));
+    assert!(message(temp.path()).ends_with("is neither a checkpoint nor a run with checkpoints"));
+    let run = temp.path().join("run");
+    fs::create_dir(&run).unwrap();
+    fs::write(run.join(CONFIG), "").unwrap();
+    assert!(message(temp.path()).ends_with(&format!("it contains 1 run, such as {}", run.display())));
+    let within = run.join("plots");
+    fs::create_dir(&within).unwrap();
+    assert!(message(&within).ends_with(&format!("the run around it is {}", run.display())));
+    fs::remove_dir_all(run).unwrap();
     fs::create_dir(temp.path().join(CHECKPOINTS)).unwrap();
     assert!(message(temp.path()).contains("has no checkpoint yet"));
     // The remains of a crash are ignored.

@@ -35,6 +35,7 @@ Examples:
   ale-train eval checkpoints/harvest__ppo__1__1767225600
   ale-train eval zoo:harvest
   ale-train eval checkpoints/RUN --best --greedy --sticky 0.25
+  ale-train eval zoo:breakout --mode 12 --difficulty 1
   ale-train eval checkpoints/RUN/checkpoints/update-00000400 --episodes 100 --json")]
 pub(crate) struct EvalArgs {
     #[command(flatten)]
@@ -51,6 +52,12 @@ pub(crate) struct EvalArgs {
     /// Probability that a frame repeats the previous action [default: as in the run's evaluations]
     #[arg(long, value_name = "P", value_parser = number::probability)]
     pub(crate) sticky: Option<f32>,
+    /// Mode of every game [default: as in training]
+    #[arg(long, value_name = "M", value_parser = number::at_least::<u32>(0))]
+    pub(crate) mode: Option<u32>,
+    /// Position of the difficulty switches in every game [default: as in training]
+    #[arg(long, value_name = "D", value_parser = number::at_least::<u32>(0))]
+    pub(crate) difficulty: Option<u32>,
     /// Number of threads for emulation and the network; 0 means one per core [default: as in the experiment]
     #[arg(long, value_name = "T", value_parser = number::threads)]
     pub(crate) num_threads: Option<usize>,
@@ -148,7 +155,7 @@ every frame; with one, it uses the agent's settings, including its frame skip.
 
 Examples:
   ale-train play
-  ale-train play breakout --mode 12 --difficulty 1
+  ale-train play breakout@12.1 --sound
   ale-train play --checkpoint zoo:harvest --watch
   ale-train play --checkpoint checkpoints/RUN
   ale-train play pong --checkpoint checkpoints/RUN --best --greedy")]
@@ -169,6 +176,9 @@ pub(crate) struct PlayArgs {
     /// watched
     #[arg(long, requires = "checkpoint")]
     pub(crate) watch: bool,
+    /// Play the sound of an Atari game with pacat, aplay, play (of SoX) or ffplay
+    #[arg(long)]
+    pub(crate) sound: bool,
     /// Game mode [default: as in training, or the default of the game without an agent]
     #[arg(long, value_name = "M", value_parser = number::at_least::<u32>(0))]
     pub(crate) mode: Option<u32>,

@@ -320,6 +320,8 @@ mod tests {
             assert!(error.contains(&format!("a similar argument exists: {expected}")), "{line}: {error}");
             assert!(!error.contains("set the key instead"), "{error}");
         }
+        assert!(error("ale-train ppo pong").contains("tip: write --games pong\n"));
+        assert!(error("ale-train train").contains("similar subcommands exist: 'ppo', 'dqn', 'pqn', 'sac'"));
         // Only for commands with --set, and only if no flag is nearer.
         assert!(!error("ale-train eval RUN --gamma 1").contains("--set"));
         assert!(error("ale-train ppo --total-frame 1").contains("--total-frames"));

@@ -14,6 +14,7 @@ pub(crate) struct ExperimentArgs {
     #[arg(
         long,
         visible_alias = "env",
+        alias = "game",
         value_delimiter = ',',
         value_name = "GAMES",
         allow_hyphen_values = true,

@@ -8,16 +8,28 @@ use clap::{Arg, Command};
 
 use crate::config::{KeyOfFlag, field, key_of_flag};
 use crate::learner::Algorithm;
+use crate::selection;
+
+/// The command that users expect in place of those of the algorithms.
+const TRAIN: &str = "train";
 
 /// Rewrites an error about the arguments. An invalid value is explained in one sentence; for an unknown flag that is
 /// named like a key, the error tells how to set the key.
 pub(super) fn explained(mut error: Error, command: &Command, arguments: &[OsString]) -> Error {
     match error.kind() {
         ErrorKind::ValueValidation => not_possible(&error).unwrap_or(error),
+        ErrorKind::InvalidSubcommand if text(&error, ContextKind::InvalidSubcommand) == Some(TRAIN) => {
+            let algorithms = Algorithm::ALL.iter().map(|algorithm| algorithm.name().to_owned()).collect();
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(algorithms));
+            error
+        }
         ErrorKind::UnknownArgument => {
             // The advice to pass the flag as a value is never what is meant.
             error.remove(ContextKind::Suggested);
-            if let Some(flag) = synonym(&error, command, arguments) {
+            if let Some(game) = unflagged_game(&error, command, arguments) {
+                let tip = format!("write --games {game}");
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            } else if let Some(flag) = synonym(&error, command, arguments) {
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
             } else if let Some(assignment) = assignment(&error, command, arguments) {
                 let tip = format!("set the key instead: --set {assignment}");
@@ -28,6 +40,13 @@ pub(super) fn explained(mut error: Error, command: &Command, arguments: &[OsStri
         }
         _ => error,
     }
+}
+
+/// Returns an argument without a flag that names a game, if the command takes games.
+fn unflagged_game(error: &Error, command: &Command, arguments: &[OsString]) -> Option<String> {
+    let name = text(error, ContextKind::InvalidArg)?;
+    let takes_games = chosen(command, arguments).get_arguments().any(|argument| argument.get_id() == "games");
+    (takes_games && selection::expand([name]).is_ok()).then(|| name.to_owned())
 }
 
 /// Returns the error about a value that its parser rejects.

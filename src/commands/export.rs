@@ -40,6 +40,9 @@ pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> R
     let agent = TrainedAgent::open(&args.checkpoint, &printer)?;
     set_threads(agent.experiment.num_threads())?;
     let agent = agent.with_games(&args.games)?;
+    if agent.scores.is_none() {
+        printer.say("the agent has no scores: only the end of a training evaluates it");
+    }
     let exported = agent.exported()?;
     let metadata = metadata(&agent.experiment, &exported.spec);
     let parameters: usize = exported.network.weights.iter().map(|weights| weights.values.len()).sum();

@@ -9,6 +9,7 @@ use rl_env::{ActionKind, Env, EnvSpec};
 use serde_json::{Value, json};
 
 use crate::cli::GamesArgs;
+use crate::game_mode::GameMode;
 use crate::output::counted;
 use crate::selection::{self, registry, sets_of};
 use crate::table;
@@ -42,9 +43,9 @@ pub(crate) fn run(args: &GamesArgs, out: &mut impl Write) -> Result<()> {
 fn selected(names: &[String]) -> Result<(Vec<&'static Game>, Vec<Task>)> {
     let (mut games, mut tasks) = (Vec::new(), Vec::new());
     for id in selection::expand(names.iter().map(String::as_str))? {
-        match ale::game(id) {
-            Ok(game) => games.push(game),
-            Err(_) => tasks.push(Task::new(id)?),
+        match GameMode::of_id(id) {
+            Some(GameMode { game, .. }) => games.push(game),
+            None => tasks.push(Task::new(id)?),
         }
     }
     Ok((games, tasks))

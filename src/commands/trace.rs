@@ -14,6 +14,7 @@ use vcs::Mt19937;
 
 use crate::cli::{Global, TraceArgs};
 use crate::files::{self, limit};
+use crate::game_mode::{self, GameMode};
 use crate::output::notice;
 use crate::rom_sources;
 use crate::selection;
@@ -40,17 +41,17 @@ struct Line {
 
 /// Plays the actions and prints a line for each, flushed at once.
 pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Result<()> {
-    let (game, image) = find(args, global)?;
-    let actions = actions(args, game)?;
+    let (mode, image) = find(args, global)?;
+    let actions = actions(args, mode.game)?;
     let settings = AleSettings {
         repeat_action_probability: args.repeat_action_probability,
         frame_skip: args.frame_skip,
-        mode: args.mode,
-        difficulty: args.difficulty,
+        mode: args.mode.or(Some(mode.mode)),
+        difficulty: args.difficulty.or(Some(mode.difficulty)),
         sound: true,
         ..AleSettings::default()
     };
-    let mut ale = Ale::new(&PoweredGame::new(game, image)?, settings, args.seed)?;
+    let mut ale = Ale::new(&PoweredGame::new(mode.game, image)?, settings, args.seed)?;
     // As in ale-py, loading resets once and the caller a second time.
     ale.reset_game();
     for action in actions {
@@ -76,22 +77,22 @@ pub(crate) fn run(args: &TraceArgs, global: &Global, out: &mut impl Write) -> Re
     Ok(())
 }
 
-/// Finds the game and its ROM by an id or by the path of a ROM.
-fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)> {
+/// Finds the game, its mode and its ROM by an id or by the path of a ROM.
+fn find(args: &TraceArgs, global: &Global) -> Result<(GameMode, Arc<[u8]>)> {
     let name = &args.game;
     let path = Path::new(name);
-    if ale::game(name).is_ok() || !path.exists() {
-        ensure!(path.extension().is_none(), "{name} does not exist");
-        let games = selection::games([name.as_str()])?;
-        let [game] = games[..] else { bail!("{name} selects {} games; choose one to trace", games.len()) };
-        let image = rom_sources::sources(global).obtain(game.id, rom_sources::pip(global).as_ref())?;
-        return Ok((game, image));
+    if GameMode::of_id(name).is_some() || !path.exists() {
+        ensure!(path.extension().is_none() || game_mode::game_of(name).is_some(), "{name} does not exist");
+        let modes = selection::game_modes([name.as_str()])?;
+        let [mode] = modes[..] else { bail!("{name} selects {} games; choose one to trace", modes.len()) };
+        let image = rom_sources::sources(global).obtain(mode.game.id, rom_sources::pip(global).as_ref())?;
+        return Ok((mode, image));
     }
     let image = read_image(path).with_context(|| format!("cannot read {}", path.display()))?;
     let image: Arc<[u8]> = image.into();
     let known = Manifest::shipped();
     if let Some(id) = known.identify(&image) {
-        return Ok((ale::game(id)?, image));
+        return Ok((GameMode::default_of(ale::game(id)?), image));
     }
     let game = Game::without_rules(&image).with_context(|| format!("cannot run {name}"))?;
     let sum = Md5Sum::of(&image);
@@ -99,7 +100,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(&'static Game, Arc<[u8]>)>
         notice(format_args!(
             "{name} is not a known ROM (MD5 {sum}): it runs without rewards, lives or an end of the game"
         ));
-        return Ok((game, image));
+        return Ok((GameMode::default_of(game), image));
     }
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let similar = nearest(stem, known.iter().map(|(id, _)| id));

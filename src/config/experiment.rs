@@ -1,15 +1,17 @@
+use std::collections::BTreeMap;
 use std::mem;
 
 use algorithms::ValueScale;
 use algorithms::networks::{PolicyConfig, Precision};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use settings::Settings;
 
 use super::budgets::Budgets;
 use super::experiment_games::{Games, check_override};
-use super::flavour::Flavour;
+use super::key_path::quoted;
 use super::sections::{
-    CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
+    CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, GameSettings,
+    RunSettings,
 };
 use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
@@ -51,6 +53,7 @@ impl Config {
         check_limits(&sections)?;
         check_games(&games, &sections.environments)?;
         let games = games.with(&sections.environments);
+        check_distinct(&games)?;
         check_actions(&games, sections.run.algorithm)?;
         let num_envs = games.num_envs(&sections.environments);
         if sections.environments.halves == Some(true) {
@@ -246,25 +249,42 @@ fn alternatives(items: &[String]) -> String {
 /// Fails at the first invalid override for a single game.
 fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> {
     for (name, overrides) in &environments.game {
-        let key = format!("environments.game.{name}");
+        let key = format!("environments.game.{}", quoted(name));
         check_override(name, &games.names())?;
-        let emulated = [
-            ("mode", overrides.mode),
-            ("difficulty", overrides.difficulty),
-            ("max_num_frames_per_episode", overrides.max_num_frames_per_episode),
+        let GameSettings { mode, difficulty, max_num_frames_per_episode: limit, .. } = overrides;
+        let flavour = games.flavour(name);
+        let game = flavour.map(|flavour| flavour.game);
+        let variants = [
+            ("mode", mode, game.map(|game| game.modes)),
+            ("difficulty", difficulty, game.map(|game| game.difficulties)),
         ];
-        let Some(Flavour { game, .. }) = games.flavour(name) else {
-            match emulated.into_iter().find(|(_, value)| value.is_some()) {
-                Some((setting, _)) => bail!("{key}.{setting} is not possible: {name} is not emulated"),
-                None => continue,
-            }
-        };
-        let allowed =
-            [("mode", overrides.mode, game.modes), ("difficulty", overrides.difficulty, game.difficulties)];
-        for (setting, value, allowed) in allowed {
-            if let Some(value) = value.filter(|value| !allowed.contains(value)) {
+        for (setting, drawn, allowed) in variants {
+            let Some(drawn) = drawn else { continue };
+            let allowed = allowed.with_context(|| not_emulated(&key, setting, name))?;
+            ensure!(
+                game.is_some_and(|game| game.id == name),
+                "{key}.{setting} is not possible: {name} names a mode and a difficulty"
+            );
+            if let Some(value) = drawn.values().iter().find(|value| !allowed.contains(value)) {
                 bail!("{key}.{setting} = {value} is invalid: it must be one of {allowed:?}")
             }
+        }
+        ensure!(limit.is_none() || game.is_some(), not_emulated(&key, "max_num_frames_per_episode", name));
+    }
+    Ok(())
+}
+
+fn not_emulated(key: &str, setting: &str, name: &str) -> String {
+    format!("{key}.{setting} is not possible: {name} is not emulated")
+}
+
+/// Fails if settings give two games the same mode.
+fn check_distinct(games: &Games) -> Result<()> {
+    let mut seen = BTreeMap::new();
+    for flavour in games.names().into_iter().filter_map(|name| games.flavour(name)) {
+        let variant = flavour.variant();
+        if let Some(other) = seen.insert(variant.clone(), flavour.id) {
+            bail!("{other} and {} are the same task: both are {variant}", flavour.id)
         }
     }
     Ok(())

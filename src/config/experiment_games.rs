@@ -1,7 +1,9 @@
 use anyhow::{Result, bail, ensure};
 use rl_env::{ActionKind, nearest};
 
+use super::drawn::Drawn;
 use super::flavour::Flavour;
+use super::key_path::quoted;
 use super::sections::EnvironmentSettings;
 use crate::selection;
 use crate::statistics::mean;
@@ -10,7 +12,7 @@ use crate::telemetry::TrackedGame;
 /// The games of an experiment.
 #[derive(Clone, Debug)]
 pub(crate) enum Games {
-    /// Atari games, each once, in one of their flavours.
+    /// Atari games, each mode once.
     Atari(Vec<Flavour>),
     /// Tasks of the registry and environments in Python, each once. They have no emulator: a frame is a step.
     Tasks(Vec<&'static str>),
@@ -24,23 +26,21 @@ pub(super) fn check_override(name: &str, games: &[&str]) -> Result<()> {
     };
     ensure!(
         games.contains(&name),
-        "environments.game.{name} is not possible: '{name}' is not among the games of the experiment{suggestion}"
+        "environments.game.{} is not possible: '{name}' is not among the games of the experiment{suggestion}",
+        quoted(name)
     );
     Ok(())
 }
 
 impl Games {
-    /// Returns the games that ids and sets select, in their default flavours.
+    /// Returns the games that ids and sets select.
     pub(crate) fn resolve(names: &[String]) -> Result<Self> {
         ensure!(!names.is_empty(), "environments.games is empty; `ale-train games` lists all games");
         let ids = selection::expand(names.iter().map(String::as_str))?;
-        let (atari, tasks): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| ale::game(id).is_ok());
+        let (atari, tasks): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| Flavour::of_id(id).is_some());
         match (atari.first(), tasks.first()) {
             (None, _) => Ok(Self::Tasks(tasks)),
-            (Some(_), None) => {
-                let flavour = |id| ale::game(id).map(Flavour::default_of);
-                Ok(Self::Atari(atari.into_iter().map(flavour).collect::<Result<_, _>>()?))
-            }
+            (Some(_), None) => Ok(Self::Atari(atari.into_iter().filter_map(Flavour::of_id).collect())),
             (Some(game), Some(env)) if selection::is_in_python(env) => {
                 bail!("{env} cannot be trained together with {game}, which does not run in Python")
             }
@@ -59,7 +59,8 @@ impl Games {
 
     /// Returns the games with another mode or difficulty, where one is given.
     pub(crate) fn in_mode(self, mode: Option<u32>, difficulty: Option<u32>) -> Self {
-        self.map(|flavour| flavour.in_mode(mode, difficulty))
+        let [mode, difficulty] = [mode, difficulty].map(|value| value.map(Drawn::Always));
+        self.map(|flavour| flavour.in_mode(mode.clone(), difficulty.clone()))
     }
 
     fn map(self, change: impl Fn(Flavour) -> Flavour) -> Self {
@@ -72,7 +73,9 @@ impl Games {
     /// Returns those games that have one of these ids, in the order of the ids.
     pub(crate) fn only(&self, names: &[&str]) -> Self {
         match self {
-            Self::Atari(_) => Self::Atari(names.iter().filter_map(|name| self.flavour(name)).collect()),
+            Self::Atari(_) => {
+                Self::Atari(names.iter().filter_map(|name| self.flavour(name)).cloned().collect())
+            }
             Self::Tasks(ids) => Self::Tasks(those_of(ids, names)),
         }
     }
@@ -80,7 +83,7 @@ impl Games {
     /// Returns the ids.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         match self {
-            Self::Atari(flavours) => flavours.iter().map(|flavour| flavour.game.id).collect(),
+            Self::Atari(flavours) => flavours.iter().map(|flavour| flavour.id).collect(),
             Self::Tasks(ids) => ids.clone(),
         }
     }
@@ -162,9 +165,9 @@ impl Games {
     }
 
     /// Returns the flavour of the Atari game with an id.
-    pub(crate) fn flavour(&self, name: &str) -> Option<Flavour> {
+    pub(crate) fn flavour(&self, name: &str) -> Option<&Flavour> {
         match self {
-            Self::Atari(flavours) => flavours.iter().find(|flavour| flavour.game.id == name).copied(),
+            Self::Atari(flavours) => flavours.iter().find(|flavour| flavour.id == name),
             Self::Tasks(_) => None,
         }
     }

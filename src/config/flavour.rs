@@ -1,66 +1,82 @@
 use ale::Game;
 
+use super::drawn::Drawn;
 use super::sections::EnvironmentSettings;
+use crate::game_mode::GameMode;
 
-/// The position of the difficulty switches unless another is set.
-const DEFAULT_DIFFICULTY: u32 = 0;
 /// The shortest limit of an episode with which scores are published: five minutes (Mnih et al. 2015).
 const SHORTEST_LIMIT: u32 = 18_000;
 
 /// A flavour of a game: its mode and its difficulty, as in Machado et al. 2018, and the limit of its episodes. They
 /// determine which scores are possible. Published scores are those of the default flavour.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flavour {
+    /// The id of the task: of a game, or of a mode such as `breakout@12`.
+    pub(crate) id: &'static str,
     pub(crate) game: &'static Game,
-    pub(crate) mode: u32,
-    pub(crate) difficulty: u32,
+    pub(crate) modes: Drawn,
+    pub(crate) difficulties: Drawn,
     /// The number of frames after which an episode is truncated.
     limit: u32,
 }
 
 impl Flavour {
-    /// Returns the default flavour of a game.
-    pub(crate) fn default_of(game: &'static Game) -> Self {
-        Self { game, mode: game.default_mode, difficulty: DEFAULT_DIFFICULTY, limit: u32::MAX }
+    /// Returns the flavour that the id of a task selects, if it is that of an Atari game.
+    pub(crate) fn of_id(id: &'static str) -> Option<Self> {
+        let GameMode { game, mode, difficulty } = GameMode::of_id(id)?;
+        let (modes, difficulties) = (Drawn::Always(mode), Drawn::Always(difficulty));
+        Some(Self { id, game, modes, difficulties, limit: u32::MAX })
     }
 
-    /// Returns the flavour of the same game that settings select.
+    /// Returns the flavour of the same task that settings select.
     pub(super) fn with(self, settings: &EnvironmentSettings) -> Self {
-        let overrides = settings.game.get(self.game.id);
-        let limit = overrides.and_then(|overrides| overrides.max_num_frames_per_episode);
-        let limit = limit.unwrap_or(settings.max_num_frames_per_episode);
-        let (mode, difficulty) =
-            overrides.map_or((None, None), |overrides| (overrides.mode, overrides.difficulty));
-        Self { limit, ..self.in_mode(mode, difficulty) }
+        let overrides = settings.game.get(self.id).cloned().unwrap_or_default();
+        let limit = overrides.max_num_frames_per_episode.unwrap_or(settings.max_num_frames_per_episode);
+        Self { limit, ..self.in_mode(overrides.mode, overrides.difficulty) }
     }
 
-    /// Returns the flavour with another mode or difficulty, where one is given.
-    pub(super) fn in_mode(self, mode: Option<u32>, difficulty: Option<u32>) -> Self {
-        Self { mode: mode.unwrap_or(self.mode), difficulty: difficulty.unwrap_or(self.difficulty), ..self }
-    }
-
-    /// Returns the game if published scores apply to this flavour.
-    pub(crate) fn published(self) -> Option<&'static Game> {
-        self.deviations().is_empty().then_some(self.game)
-    }
-
-    /// Returns the id of the game, followed by what differs from the default flavour:
-    /// `breakout (mode 12, difficulty 1)`.
-    pub(crate) fn label(self) -> String {
-        match self.deviations().as_slice() {
-            [] => self.game.id.to_owned(),
-            deviations => format!("{} ({})", self.game.id, deviations.join(", ")),
+    /// Returns the flavour with other modes or difficulties, where they are given.
+    pub(super) fn in_mode(self, modes: Option<Drawn>, difficulties: Option<Drawn>) -> Self {
+        Self {
+            modes: modes.unwrap_or(self.modes),
+            difficulties: difficulties.unwrap_or(self.difficulties),
+            ..self
         }
     }
 
-    fn deviations(self) -> Vec<String> {
-        let Self { game, mode, difficulty, limit } = self;
-        let deviations = [
-            (mode != game.default_mode).then(|| format!("mode {mode}")),
-            (difficulty != DEFAULT_DIFFICULTY).then(|| format!("difficulty {difficulty}")),
-            (limit < SHORTEST_LIMIT).then(|| format!("at most {limit} frames")),
-        ];
-        deviations.into_iter().flatten().collect()
+    /// Returns the game if published scores apply to this flavour.
+    pub(crate) fn published(&self) -> Option<&'static Game> {
+        let is_default = self.single_mode().is_some_and(|mode| !mode.deviates());
+        (is_default && !self.is_short()).then_some(self.game)
+    }
+
+    /// Returns the id of the mode, such as `breakout@12`, or the modes of which each episode draws one, followed by a
+    /// limit that changes scores: `breakout@12 (at most 400 frames)`.
+    pub(crate) fn label(&self) -> String {
+        let name = self.variant();
+        if self.is_short() { format!("{name} (at most {} frames)", self.limit) } else { name }
+    }
+
+    /// Returns the name without the limit.
+    pub(super) fn variant(&self) -> String {
+        let Self { game, modes, difficulties, .. } = self;
+        match self.single_mode() {
+            Some(mode) => mode.id(),
+            None => {
+                let [modes, difficulties] = [modes, difficulties].map(|drawn| drawn.joined(", "));
+                format!("{} (mode {modes}; difficulty {difficulties})", game.id)
+            }
+        }
+    }
+
+    /// Returns the mode and the difficulty, if they are the same in all episodes.
+    fn single_mode(&self) -> Option<GameMode> {
+        let (mode, difficulty) = (self.modes.single()?, self.difficulties.single()?);
+        Some(GameMode { game: self.game, mode, difficulty })
+    }
+
+    fn is_short(&self) -> bool {
+        self.limit < SHORTEST_LIMIT
     }
 }
 
@@ -81,9 +97,11 @@ mod tests {
         for (settings, label) in [
             ("", "breakout"),
             ("num_envs = 2\nmode = 0\ndifficulty = 0", "breakout"),
-            ("mode = 12", "breakout (mode 12)"),
-            ("difficulty = 1", "breakout (difficulty 1)"),
-            ("mode = 12\ndifficulty = 1", "breakout (mode 12, difficulty 1)"),
+            ("mode = 12", "breakout@12"),
+            ("difficulty = 1", "breakout@0.1"),
+            ("mode = 12\ndifficulty = 1", "breakout@12.1"),
+            ("mode = [12, 12]", "breakout@12"),
+            ("mode = [0, 12]", "breakout (mode 0, 12; difficulty 0)"),
             ("max_num_frames_per_episode = 18000", "breakout"),
             ("max_num_frames_per_episode = 17999", "breakout (at most 17999 frames)"),
         ] {
@@ -94,7 +112,8 @@ mod tests {
     #[test]
     fn only_default_flavours_have_human_normalised_and_best_possible_scores() {
         let human = |name| ale::game(name).unwrap().human_score.unwrap();
-        for settings in ["mode = 12", "difficulty = 1", "max_num_frames_per_episode = 400"] {
+        for settings in ["mode = 12", "mode = [0, 12]", "difficulty = 1", "max_num_frames_per_episode = 400"]
+        {
             let games = games(settings);
             assert_eq!(games.human_normalised("breakout", human("breakout")), None, "{settings}");
             assert_eq!(games.human_normalised("pong", human("pong")), Some(1.0));
@@ -115,16 +134,13 @@ mod tests {
         assert_eq!(games("mode = 12").score([human("pong"), ("breakout", 800.0)]), 1.0);
         let none = games("mode = 12").only(&["breakout"]);
         assert_eq!(none.score([("breakout", 800.0)]), 800.0);
-        assert_eq!(none.labels(), ["breakout (mode 12)"], "a selection keeps the flavours");
+        assert_eq!(none.labels(), ["breakout@12"], "a selection keeps the flavours");
     }
 
     #[test]
     fn a_command_changes_the_mode_of_every_game() {
-        let other = games("mode = 12").in_mode(Some(4), None);
-        assert_eq!(other.labels(), ["pong (mode 4)", "breakout (mode 4)"]);
-        assert_eq!(
-            games("mode = 12").in_mode(None, Some(1)).label("breakout"),
-            "breakout (mode 12, difficulty 1)"
-        );
+        let other = games("mode = 12").in_mode(Some(1), None);
+        assert_eq!(other.labels(), ["pong@1", "breakout@1"]);
+        assert_eq!(games("mode = 12").in_mode(None, Some(1)).label("breakout"), "breakout@12.1");
     }
 }

@@ -53,6 +53,7 @@ pub(crate) fn reference() -> Result<String> {
 fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Integer { .. } => "integer",
+        Kind::Integers { .. } => "integer or list of integers",
         Kind::Float => "float",
         Kind::Boolean => "boolean",
         Kind::Text | Kind::Choice(_) => "string",
@@ -65,8 +66,10 @@ fn kind(kind: Kind) -> &'static str {
 /// Returns the values that are allowed.
 fn values(field: &Field) -> String {
     let values = match field.kind {
-        Kind::Integer { .. } if field.limits == Limits::NONE => "0 or more".to_owned(),
-        Kind::Integer { .. } | Kind::Float => field.limits.to_string(),
+        Kind::Integer { .. } | Kind::Integers { .. } if field.limits == Limits::NONE => {
+            "0 or more".to_owned()
+        }
+        Kind::Integer { .. } | Kind::Integers { .. } | Kind::Float => field.limits.to_string(),
         Kind::Choice(choices) => {
             choices.iter().map(|choice| format!("`{}`", choice.name)).collect::<Vec<_>>().join(", ")
         }

@@ -10,6 +10,7 @@ use toml::{Table, Value};
 use super::document;
 use super::embedded_presets::{self, Chosen, Preset};
 use super::experiment_games::check_override;
+use super::key_path::{self, quoted};
 use super::schema::{PRESET, field, is_unused, leaf_keys, read, value_of_mut, without_absent};
 use super::sections::EnvironmentSettings;
 use super::values::ABSENT;
@@ -118,7 +119,7 @@ impl File {
         let [selected, of_file] = [above, &self.experiment].map(games_of);
         let (selected, of_file) = (selected?, of_file?);
         let names_games = value_of(&self.experiment, GAMES).is_some();
-        let is_overridden = |id: &str| value_of(above, &format!("{OVERRIDES}.{id}")).is_some();
+        let is_overridden = |id: &str| value_of(above, &format!("{OVERRIDES}.{}", quoted(id))).is_some();
         let Some(Value::Table(overrides)) = value_of_mut(&mut self.experiment, OVERRIDES) else {
             return Ok(None);
         };
@@ -222,9 +223,9 @@ pub(super) fn leaves(table: &Table) -> BTreeMap<String, Value> {
 
 /// Returns the value of a key such as `ppo.gamma`.
 fn value_of<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
-    match key.split_once('.') {
-        Some((section, rest)) => value_of(table.get(section)?.as_table()?, rest),
-        None => table.get(key),
+    match key_path::split_first(key) {
+        (section, Some(rest)) => value_of(table.get(section)?.as_table()?, rest),
+        (name, None) => table.get(name),
     }
 }
 
@@ -251,7 +252,7 @@ fn parse_value(key: &str, value: &str) -> Option<Table> {
 /// Returns the flag that sets a key, such as `--num-envs`, if it is one of the keys that flags set.
 pub(crate) fn flag_of(key: &str, given: &Layers) -> Option<String> {
     let is_set = leaf_keys(&given.flags).iter().any(|of_flag| of_flag == key);
-    is_set.then(|| format!("--{}", key.rsplit('.').next().unwrap_or(key).replace('_', "-")))
+    is_set.then(|| format!("--{}", key_path::split_last(key).1.replace('_', "-")))
 }
 
 /// Returns the algorithm of an experiment, and sets it. Fails if the algorithm of a file differs from that

@@ -14,11 +14,13 @@
 mod amended_experiment;
 mod budgets;
 mod document;
+mod drawn;
 mod embedded_presets;
 mod experiment;
 mod experiment_games;
 mod flavour;
 mod gymnasium_settings;
+mod key_path;
 mod key_reference;
 mod layers;
 mod scaling;
@@ -36,6 +38,7 @@ pub(crate) use amended_experiment::{Change, amended, changed};
 pub(crate) use embedded_presets::{Chosen, Preset, named, presets};
 pub(crate) use experiment::Experiment;
 pub(crate) use experiment_games::Games;
+pub(crate) use flavour::Flavour;
 pub(crate) use gymnasium_settings::GymnasiumSettings;
 pub(crate) use key_reference::reference;
 pub(crate) use layers::{

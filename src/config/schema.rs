@@ -8,6 +8,7 @@ use rl_env::nearest;
 use settings::{Field, Kind, Section};
 use toml::{Table, Value};
 
+use super::key_path::{self, quoted};
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, RunSettings,
 };
@@ -159,7 +160,7 @@ pub(super) fn read(mut layer: Table) -> Result<Table> {
     check_keys(&layer)?;
     use_ids(&mut layer)?;
     for key in leaf_keys(&layer) {
-        let is_in_table = key.rsplit_once('.').is_some_and(|(around, _)| table_around(around).is_some());
+        let is_in_table = table_around(key_path::split_last(&key).0).is_some();
         if !is_in_table && let (Some(field), Some(value)) = (field(&key), value_of_mut(&mut layer, &key)) {
             *value = read_value(&key, field, value)?;
         }
@@ -187,10 +188,8 @@ pub(super) fn without_absent(experiment: &Table) -> Table {
             Some(field) => unsets(field, value),
             None => is_absent(value) && is_of_games(&without_game(&key).0),
         };
-        if is_unset
-            && let Some((section, name)) = key.rsplit_once('.')
-            && let Some(Value::Table(section)) = value_of_mut(&mut present, section)
-        {
+        let (section, name) = key_path::split_last(&key);
+        if is_unset && let Some(Value::Table(section)) = value_of_mut(&mut present, section) {
             section.remove(name);
         }
     }
@@ -199,15 +198,15 @@ pub(super) fn without_absent(experiment: &Table) -> Table {
 
 /// Returns the value of a key such as `ppo.gamma`.
 pub(super) fn value_of_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
-    match key.split_once('.') {
-        Some((section, rest)) => value_of_mut(table.get_mut(section)?.as_table_mut()?, rest),
-        None => table.get_mut(key),
+    match key_path::split_first(key) {
+        (section, Some(rest)) => value_of_mut(table.get_mut(section)?.as_table_mut()?, rest),
+        (name, None) => table.get_mut(name),
     }
 }
 
 /// Fails at the first unknown key.
 fn check_keys(layer: &Table) -> Result<()> {
-    check_quotes(layer)?;
+    check_quotes(layer, "")?;
     let known: Vec<String> = keys().iter().flat_map(names).collect();
     leaves(layer).into_iter().try_for_each(|(key, value)| check_key(&key, value, &known))
 }
@@ -286,11 +285,13 @@ fn key_per_game(key: &str, game: Option<&str>) -> Option<String> {
     Some(format!("{section}.{name}"))
 }
 
-/// Fails at a quoted key with dots. It looks like a path of keys but is a single one.
-fn check_quotes(layer: &Table) -> Result<()> {
+/// Fails at a quoted key with dots that is not a game. It looks like a path of keys but is a single one.
+fn check_quotes(layer: &Table, section: &str) -> Result<()> {
     layer.iter().try_for_each(|(key, value)| {
-        ensure!(!key.contains('.'), "unknown key '\"{key}\"'; write it without quotes: {key}");
-        value.as_table().map_or(Ok(()), check_quotes)
+        let is_game = section == OF_GAME;
+        ensure!(is_game || !key.contains('.'), "unknown key '\"{key}\"'; write it without quotes: {key}");
+        let inner = |table| check_quotes(table, &format!("{section}{}.", quoted(key)));
+        value.as_table().map_or(Ok(()), inner)
     })
 }
 
@@ -311,17 +312,17 @@ fn section_names() -> String {
 /// Replaces the id of a game in a key by the one that stands for any game, and returns both.
 fn without_game(key: &str) -> (String, Option<&str>) {
     let Some(rest) = key.strip_prefix(OF_GAME) else { return (key.to_owned(), None) };
-    match rest.split_once('.') {
-        Some((game, rest)) => (format!("{OF_GAME}{ANY_GAME}.{rest}"), Some(game)),
+    match key_path::split_first(rest) {
+        (game, Some(rest)) => (format!("{OF_GAME}{ANY_GAME}.{rest}"), Some(game)),
         // A section without keys.
-        None => (format!("{OF_GAME}{ANY_GAME}"), Some(rest)),
+        (game, None) => (format!("{OF_GAME}{ANY_GAME}"), Some(game)),
     }
 }
 
 /// Replaces the id that stands for any game by that of a game.
 fn with_game(key: &str, game: Option<&str>) -> String {
     match game {
-        Some(game) => key.replacen(&format!("{OF_GAME}{ANY_GAME}"), &format!("{OF_GAME}{game}"), 1),
+        Some(game) => key.replacen(&format!("{OF_GAME}{ANY_GAME}"), &format!("{OF_GAME}{}", quoted(game)), 1),
         None => key.to_owned(),
     }
 }
@@ -330,8 +331,8 @@ fn with_game(key: &str, game: Option<&str>) -> String {
 fn complete_key_of_game(key: &str) -> Option<String> {
     let rest = key.strip_prefix("environments.").unwrap_or(key);
     let rest = rest.strip_prefix("game.").unwrap_or(rest);
-    let (game, _) = rest.split_once('.')?;
-    selection::id_of_spelling(game).map(|_| format!("{OF_GAME}{rest}"))
+    let (game, of_game) = key_path::split_first(rest);
+    selection::id_of_spelling(game).and(of_game).map(|_| format!("{OF_GAME}{rest}"))
 }
 
 /// Returns the names of the values of a table, such as `ppo.gamma`, and of its empty tables.
@@ -344,10 +345,11 @@ fn leaves(table: &Table) -> Vec<(String, &Value)> {
     for (key, value) in table {
         match value {
             Value::Table(inner) if !inner.is_empty() => {
-                values
-                    .extend(leaves(inner).into_iter().map(|(rest, value)| (format!("{key}.{rest}"), value)));
+                values.extend(
+                    leaves(inner).into_iter().map(|(rest, value)| (format!("{}.{rest}", quoted(key)), value)),
+                );
             }
-            _ => values.push((key.clone(), value)),
+            _ => values.push((quoted(key).into_owned(), value)),
         }
     }
     values

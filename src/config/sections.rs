@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use settings::{at_least, between, settings};
 use vector::{MAX_NUM_ENVS, MAX_NUM_THREADS};
 
+use super::drawn::Drawn;
 use super::gymnasium_settings::GymnasiumSettings;
 use crate::learner::Algorithm;
 use crate::selection;
@@ -101,11 +102,12 @@ settings! {
         /// The maximum number of emulated frames that the game is trained on, over all its environments: at least one
         /// step of each. After that, their episodes are truncated and they rest while the other games continue.
         pub(crate) total_frames: Option<u64> = None; fixed "the number of steps of each game so far depends on it",
-        /// The game mode (`ale-train games --json` lists them); the default of the game if absent.
-        pub(crate) mode: Option<u32> = None; fixed "the environments in the checkpoint have another mode",
-        /// The position of the difficulty switches (`ale-train games --json` lists them); the default of the game if
-        /// absent.
-        pub(crate) difficulty: Option<u32> = None; fixed "the environments in the checkpoint have another difficulty",
+        /// The game mode (`ale-train games --json` lists them), or a list of modes, of which each episode draws one; the
+        /// default of the game if absent.
+        pub(crate) mode: Option<Drawn> = None; fixed "the environments in the checkpoint have another mode",
+        /// The position of the difficulty switches (`ale-train games --json` lists them), or a list of positions, of
+        /// which each episode draws one; the default of the game if absent.
+        pub(crate) difficulty: Option<Drawn> = None; fixed "the environments in the checkpoint have another difficulty",
         /// The number of frames after which an episode is truncated.
         pub(crate) max_num_frames_per_episode: Option<u32> = None => at_least(1.0),
     }

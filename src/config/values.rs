@@ -1,6 +1,8 @@
 //! Normalises the values of keys: converts the notations that users may write to the one from which an experiment is
 //! deserialised.
 
+use std::slice;
+
 use anyhow::{Result, bail};
 use rl_env::nearest;
 use settings::{Choice, ConfigError, Field, Kind, whole_number_in};
@@ -26,6 +28,7 @@ pub(super) fn read_value(key: &str, field: &Field, value: &Value) -> Result<Valu
     }
     let read = match field.kind {
         Kind::Integer { .. } => return integer(key, field, value),
+        Kind::Integers { .. } => integers(key, field, value),
         Kind::Float => float(value),
         Kind::Boolean => value.as_bool().map(Value::Boolean),
         Kind::Text => value.as_str().map(|text| Value::String(text.to_owned())),
@@ -51,6 +54,25 @@ fn integer(key: &str, field: &Field, value: &Value) -> Result<Value> {
     let integer = whole_number_in(&text, &range)
         .map_err(|allowed| ConfigError::new(key, value, format!("{allowed}{or_absent}")))?;
     Ok(Value::Integer(i64::try_from(integer)?))
+}
+
+/// Returns a number, or a list of numbers if there are several.
+fn integers(key: &str, field: &Field, value: &Value) -> Option<Value> {
+    let of_text: Vec<Value>;
+    let values = match value {
+        Value::Array(values) => values,
+        Value::String(text) => {
+            of_text = text.split(',').map(|number| Value::String(number.trim().to_owned())).collect();
+            &of_text
+        }
+        single => slice::from_ref(single),
+    };
+    let mut read = values.iter().map(|value| integer(key, field, value).ok()).collect::<Option<Vec<_>>>()?;
+    match read.len() {
+        0 => None,
+        1 => read.pop(),
+        _ => Some(Value::Array(read)),
+    }
 }
 
 fn float(value: &Value) -> Option<Value> {

@@ -1,7 +1,5 @@
 //! Environments of Atari games: their specification and options.
 
-use std::sync::Arc;
-
 use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, PoweredGame};
 use algorithms::networks::MIN_PICTURE_SIDE;
 use algorithms::{Task, VectorSpec};
@@ -10,8 +8,7 @@ use rl_env::VectorEnv;
 
 use super::Purpose;
 use super::builder::Builder;
-use super::roms::GameWithRom;
-use crate::config::{EnvironmentSettings, Games};
+use crate::config::{EnvironmentSettings, Flavour, Games};
 
 impl Builder {
     /// Returns the specification of environments from this builder: that of [`VectorSpec::of`], with the mapping of the
@@ -35,7 +32,7 @@ impl Builder {
 
     /// Returns the console's actions that a game uses.
     fn actions(&self, task: &Task) -> Option<Vec<usize>> {
-        let GameWithRom { game, .. } = self.roms.iter().find(|with_rom| with_rom.game.id == task.name)?;
+        let game = self.games.flavour(&task.name)?.game;
         let full = self.settings.full_action_space;
         let actions = if full { game.legal_actions } else { game.minimal_actions };
         Some(actions.iter().map(|&action| usize::from(action)).collect())
@@ -71,14 +68,16 @@ impl Builder {
         seed: u64,
         change: impl FnOnce(AtariOptions, &Game) -> AtariOptions,
     ) -> Result<AtariEnv> {
-        let GameWithRom { game, rom } = self.roms.first().context("none of the tasks is an Atari game")?;
-        let options = change(self.options(game.id, Purpose::Evaluation), game);
-        Ok(AtariEnv::new(&PoweredGame::new(game, Arc::clone(rom))?, options, seed)?)
+        let first = self.games.names().first().and_then(|name| self.games.flavour(name));
+        let flavour = first.context("none of the tasks is an Atari game")?;
+        let game = flavour.game;
+        let options = change(self.options(flavour, Purpose::Evaluation), game);
+        Ok(AtariEnv::new(&PoweredGame::new(game, self.rom(game))?, options, seed)?)
     }
 
-    pub(super) fn options(&self, game: &str, purpose: Purpose) -> AtariOptions {
+    pub(super) fn options(&self, flavour: &Flavour, purpose: Purpose) -> AtariOptions {
         let settings = &self.settings;
-        let game_settings = settings.game.get(game).cloned().unwrap_or_default();
+        let overrides = settings.game.get(flavour.id);
         AtariOptions {
             img_height: settings.img_height,
             img_width: settings.img_width,
@@ -93,16 +92,16 @@ impl Builder {
             reward_clipping: settings.reward_clipping,
             use_fire_reset: settings.use_fire_reset,
             fire_after_lost_life: settings.fire_after_lost_life,
-            max_num_frames_per_episode: game_settings
-                .max_num_frames_per_episode
+            max_num_frames_per_episode: overrides
+                .and_then(|overrides| overrides.max_num_frames_per_episode)
                 .unwrap_or(settings.max_num_frames_per_episode),
             repeat_action_probability: match purpose {
                 Purpose::Training => settings.repeat_action_probability,
                 Purpose::Evaluation | Purpose::Showing => self.evaluation_repeat_probability,
             },
             full_action_space: settings.full_action_space,
-            modes: self.mode.or(game_settings.mode).into_iter().collect(),
-            difficulties: self.difficulty.or(game_settings.difficulty).into_iter().collect(),
+            modes: flavour.modes.values().to_vec(),
+            difficulties: flavour.difficulties.values().to_vec(),
             ..AtariOptions::default()
         }
     }
@@ -150,19 +149,24 @@ mod tests {
                     max_num_frames_per_episode: 900,
                     repeat_action_probability,
                     full_action_space: on == "full_action_space",
+                    modes: vec![0],
+                    difficulties: vec![0],
                     ..AtariOptions::default()
                 };
-                assert_eq!(builder.options("harvest", purpose), expected, "{on}, {purpose:?}");
+                assert_eq!(options_of(&builder, "harvest", purpose), expected, "{on}, {purpose:?}");
             }
         }
+    }
+
+    fn options_of(builder: &Builder, task: &str, purpose: Purpose) -> AtariOptions {
+        builder.options(builder.games().flavour(task).unwrap(), purpose)
     }
 
     #[test]
     fn options_of_a_game_replace_those_of_all_games_and_those_of_a_command_replace_both() {
         let common = "[environments]\nrepeat_action_probability = 0.125\n";
-        let with_overrides = format!(
-            "{common}[environments.game.harvest]\nmode = 0\ndifficulty = 0\nmax_num_frames_per_episode = 400\n"
-        );
+        let with_overrides =
+            format!("{common}[environments.game.harvest]\nmax_num_frames_per_episode = 400\n");
         let command = CommandOverrides {
             evaluation_repeat_probability: Some(0.75),
             mode: Some(3),
@@ -171,17 +175,12 @@ mod tests {
         };
         for (purpose, repeat_action_probability) in [(Purpose::Training, 0.125), (Purpose::Evaluation, 0.75)]
         {
-            let options = builder(common, &CommandOverrides::default()).options("harvest", purpose);
+            let options = options_of(&builder(common, &CommandOverrides::default()), "harvest", purpose);
             assert_eq!(options.repeat_action_probability, 0.125, "{purpose:?}");
-            assert!(options.modes.is_empty() && options.difficulties.is_empty(), "{options:?}");
-            let overridden = AtariOptions {
-                modes: vec![0],
-                difficulties: vec![0],
-                max_num_frames_per_episode: 400,
-                ..options
-            };
+            assert_eq!((&options.modes[..], &options.difficulties[..]), (&[0][..], &[0][..]));
+            let overridden = AtariOptions { max_num_frames_per_episode: 400, ..options };
             assert_eq!(
-                builder(&with_overrides, &CommandOverrides::default()).options("harvest", purpose),
+                options_of(&builder(&with_overrides, &CommandOverrides::default()), "harvest", purpose),
                 overridden
             );
             let expected = AtariOptions {
@@ -190,7 +189,7 @@ mod tests {
                 repeat_action_probability,
                 ..overridden
             };
-            assert_eq!(builder(&with_overrides, &command).options("harvest", purpose), expected);
+            assert_eq!(options_of(&builder(&with_overrides, &command), "harvest", purpose), expected);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ale::Game;
 use algorithms::VectorSpec;
 use algorithms::cluster::Cluster;
 use anyhow::{Result, bail, ensure};
@@ -12,7 +13,7 @@ use super::padded::padded_length;
 use super::roms::{GameWithRom, with_roms};
 use super::share::Share;
 use super::{Environments, Purpose, provided};
-use crate::config::{EnvironmentSettings, Experiment, Games};
+use crate::config::{EnvironmentSettings, Experiment, Flavour, Games};
 use crate::global::Global;
 use crate::mujoco_tasks;
 use crate::selection;
@@ -53,13 +54,11 @@ impl CommandOverrides {
 /// Builds the environments of an experiment. It holds the ROMs, so building cannot fail because of a missing ROM.
 pub(crate) struct Builder {
     pub(super) games: Games,
-    /// The Atari games with their ROMs; none for other tasks.
+    /// The Atari games with their ROMs, each once; none for other tasks.
     pub(super) roms: Vec<GameWithRom>,
     pub(super) settings: EnvironmentSettings,
     /// Probability that a frame repeats the previous action in an evaluation.
     pub(super) evaluation_repeat_probability: f32,
-    pub(super) mode: Option<u32>,
-    pub(super) difficulty: Option<u32>,
     pub(super) num_threads: usize,
 }
 
@@ -74,10 +73,7 @@ impl Builder {
         overrides.check(&games)?;
         let games = games.in_mode(overrides.mode, overrides.difficulty);
         let roms = match &games {
-            Games::Atari(flavours) => {
-                let games: Vec<_> = flavours.iter().map(|flavour| flavour.game).collect();
-                with_roms(&games, global)?
-            }
+            Games::Atari(flavours) => with_roms(&distinct_games(flavours), global)?,
             Games::Tasks(ids) => {
                 if ids.iter().any(|id| selection::family(id) == Some(mujoco::FAMILY)) {
                     mujoco_tasks::obtain(global)?;
@@ -94,8 +90,6 @@ impl Builder {
             games,
             roms,
             evaluation_repeat_probability,
-            mode: overrides.mode,
-            difficulty: overrides.difficulty,
             settings,
             num_threads: overrides.num_threads.unwrap_or_else(|| experiment.num_threads()),
         })
@@ -104,6 +98,12 @@ impl Builder {
     /// Returns the Atari games with their ROMs.
     pub(crate) fn roms(&self) -> &[GameWithRom] {
         &self.roms
+    }
+
+    /// Returns the ROM of a game.
+    pub(super) fn rom(&self, game: &Game) -> Arc<[u8]> {
+        let of_game = self.roms.iter().find(|with_rom| with_rom.game.id == game.id);
+        Arc::clone(&of_game.expect("every game of the experiment has a ROM").rom)
     }
 
     /// Returns the games, in the flavours that are played.
@@ -206,12 +206,13 @@ impl Builder {
             ..PoolOptions::default()
         };
         match &self.games {
-            Games::Atari(_) => {
-                let groups = self.roms.iter().map(|GameWithRom { game, rom }| AtariGroup {
-                    game,
-                    rom: Arc::clone(rom),
-                    num_envs: num_envs(game.id),
-                    options: self.options(game.id, purpose),
+            Games::Atari(flavours) => {
+                let groups = flavours.iter().map(|flavour| AtariGroup {
+                    task: flavour.id.to_owned(),
+                    game: flavour.game,
+                    rom: self.rom(flavour.game),
+                    num_envs: num_envs(flavour.id),
+                    options: self.options(flavour, purpose),
                 });
                 let groups = groups.filter(|group| group.num_envs > 0);
                 Ok(Box::new(AtariVectorEnv::of_groups(groups, pool)?))
@@ -227,6 +228,17 @@ impl Builder {
     fn num_training_envs(&self) -> usize {
         self.games.names().iter().map(|name| self.settings.num_envs_of(name)).sum()
     }
+}
+
+/// Returns the games of some flavours, each once.
+fn distinct_games(flavours: &[Flavour]) -> Vec<&'static Game> {
+    let mut games: Vec<&'static Game> = Vec::new();
+    for game in flavours.iter().map(|flavour| flavour.game) {
+        if games.iter().all(|known| known.id != game.id) {
+            games.push(game);
+        }
+    }
+    games
 }
 
 #[cfg(test)]

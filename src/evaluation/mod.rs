@@ -20,6 +20,8 @@ use crate::config::Games;
 use crate::environments::{Builder, CommandOverrides, Environments};
 use crate::interrupt::Interrupt;
 use crate::learner::Learner;
+use crate::output::counted;
+use crate::quantity;
 use crate::scores::Scores;
 use crate::statistics::{interquartile_mean, median};
 use crate::telemetry::{Media, Metric, Printer, ProgressLine, Sample};
@@ -40,14 +42,15 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     let overrides = CommandOverrides {
         games: Some(trained.games(&args.games)?),
         evaluation_repeat_probability: args.sticky,
+        mode: args.mode,
+        difficulty: args.difficulty,
         num_threads: args.num_threads,
-        ..CommandOverrides::default()
     };
     set_threads(args.num_threads.unwrap_or_else(|| trained.experiment.num_threads()))?;
     let builder = Builder::new(&trained.experiment, &overrides, global)?;
     let learner = trained.restore()?;
     let agent = Agent { learner: learner.as_ref(), greedy: args.agent.greedy };
-    let progress_line = ProgressLine::of_activity(printer);
+    let progress_line = ProgressLine::of_activity(printer.clone());
     let status = progress_line.status();
     let report = |text| status.show_activity(text);
     let interrupt = Interrupt::without_handler();
@@ -71,7 +74,24 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
+    printer.say(&protocol(&trained, args.episodes, agent.greedy, builder.evaluation_repeat_probability()));
     print_table(&scores, None, builder.games(), out)
+}
+
+/// Returns the way in which an agent was evaluated, in a line.
+fn protocol(agent: &TrainedAgent, episodes: usize, greedy: bool, repeat_probability: f32) -> String {
+    let actions = if greedy { "best actions" } else { "sampled actions" };
+    let sticky = if repeat_probability > 0.0 {
+        format!("actions repeated with probability {repeat_probability}")
+    } else {
+        "no sticky actions".to_owned()
+    };
+    let frames = quantity::count(agent.frames);
+    format!(
+        "{} after {frames} frames: {}, {actions}, {sticky}",
+        agent.origin.display(),
+        counted(episodes, "episode")
+    )
 }
 
 /// The output of `--json`.
@@ -90,8 +110,8 @@ fn summary(scores: &Scores, games: &Games) -> serde_json::Value {
     let flavour = games.flavour(&scores.task);
     json!({
         "game": scores.task,
-        "mode": flavour.map(|flavour| flavour.mode),
-        "difficulty": flavour.map(|flavour| flavour.difficulty),
+        "mode": flavour.map(|flavour| &flavour.modes),
+        "difficulty": flavour.map(|flavour| &flavour.difficulties),
         "episodes": scores.returns.len(),
         "mean": scores.mean(),
         "median": scores.median(),
@@ -105,11 +125,12 @@ fn summary(scores: &Scores, games: &Games) -> serde_json::Value {
 fn print_episodes(scores: &[Scores], games: &Games, out: &mut impl Write) -> Result<()> {
     writeln!(out, "game,episode,return,length,mode,difficulty")?;
     for scores in scores {
-        let flavour = games.flavour(&scores.task);
-        let mode = flavour
-            .map_or_else(|| ",".to_owned(), |flavour| format!("{},{}", flavour.mode, flavour.difficulty));
+        let variant = games.flavour(&scores.task).map_or_else(
+            || ",".to_owned(),
+            |flavour| [&flavour.modes, &flavour.difficulties].map(|drawn| drawn.joined(" ")).join(","),
+        );
         for (episode, (value, length)) in (1..).zip(scores.returns.iter().zip(&scores.lengths)) {
-            writeln!(out, "{},{episode},{value},{length},{mode}", scores.task)?;
+            writeln!(out, "{},{episode},{value},{length},{variant}", scores.task)?;
         }
     }
     Ok(())

@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_game_in_another_mode_has_no_score_that_is_compared_with_the_default_mode() {
         let games = games(
-            "[environments]\ngames = ['pong', 'breakout']\n[environments.game.breakout]\nmode = 12\ndifficulty = 1",
+            "[environments]\ngames = ['pong', 'breakout']\n[environments.game.breakout]\nmode = 12\ndifficulty = [0, 1]",
         );
         let agent = [scores("pong", &[0.0, 5.0]), scores("breakout", &[10.0, 12.0])];
         let random = vec![scores("pong", &[-21.0, -20.0]), scores("breakout", &[1.0, 2.0])];
@@ -89,7 +89,7 @@ mod tests {
             table(&agent, Some(&random), &games),
             "game                          episodes  mean ± error  median  normalised  random\n\
              pong                                 2     2.5 ± 2.5     2.5       0.657   -20.5\n\
-             breakout (mode 12, difficulty 1)\n\
+             breakout (mode 12; difficulty 0, 1)\n\
              \x20                                    2    11.0 ± 1.0    11.0           -     1.5\n"
         );
     }

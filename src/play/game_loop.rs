@@ -9,6 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::command::Command;
 use super::joystick::{Controller, HeldButtons};
 use super::panel::{self, Status};
+use super::speaker::Speaker;
 use crate::interrupt::Interrupt;
 use crate::show::Session;
 use crate::terminal::{Terminal, picture};
@@ -24,13 +25,19 @@ pub(super) struct GameLoop {
     buttons: HeldButtons,
     controller: Controller,
     is_paused: bool,
+    speaker: Option<Speaker>,
 }
 
 impl GameLoop {
     /// Creates a loop in which `controller` has the joystick first.
-    pub(super) fn new(session: Session, controller: Controller, reports_releases: bool) -> Self {
+    pub(super) fn new(
+        session: Session,
+        controller: Controller,
+        reports_releases: bool,
+        speaker: Option<Speaker>,
+    ) -> Self {
         let buttons = HeldButtons::new(reports_releases);
-        Self { session, buttons, controller, is_paused: false }
+        Self { session, buttons, controller, is_paused: false, speaker }
     }
 
     pub(super) fn session(&self) -> &Session {
@@ -119,9 +126,13 @@ impl GameLoop {
             return Ok(());
         }
         match self.controller {
-            Controller::Human => self.session.press(self.buttons.action(now)),
-            Controller::Agent => self.session.act(),
+            Controller::Human => self.session.press(self.buttons.action(now))?,
+            Controller::Agent => self.session.act()?,
         }
+        if let Some(speaker) = &self.speaker {
+            speaker.play(self.session.sound());
+        }
+        Ok(())
     }
 
     fn status(&self) -> Result<Status<'_>> {
@@ -170,7 +181,7 @@ mod tests {
             AtariOptions { frameskip: 1, noop_max: 0, full_action_space: true, ..AtariOptions::default() };
         let powered = PoweredGame::new(ale::game("harvest").unwrap(), Arc::clone(&rom)).unwrap();
         let env = AtariEnv::new(&powered, options, 0).unwrap();
-        GameLoop::new(show::session_without_agent(env, 0).unwrap(), Controller::Human, true)
+        GameLoop::new(show::session_without_agent(env, 0).unwrap(), Controller::Human, true, None)
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod video;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::agent::TrainedAgent;
 use crate::cli::{AgentArgs, CheckpointArgs, Global, RecordArgs};
@@ -80,7 +80,10 @@ fn session(args: &RecordArgs, agent: &TrainedAgent, game: Games, global: &Global
 
 /// Plays an episode. Returns the video and the outcome.
 fn one_episode(args: &RecordArgs, agent: &TrainedAgent, global: &Global) -> Result<(Video, String)> {
-    let mut session = session(args, agent, agent.game(args.game.as_deref())?, global)?;
+    let names = args.game.as_deref();
+    ensure!(names.is_none_or(|names| !names.contains(',')), "--game names several games: add --mosaic");
+    let advice = |game: &str| format!("add --game {game}, or --mosaic for all of them");
+    let mut session = session(args, agent, agent.game(names, advice)?, global)?;
     let description = session.description();
     // The pixels of the console are few.
     let scale = args.scale.unwrap_or(if description.aspect_ratio.is_some() { 2 } else { 1 });
@@ -100,8 +103,7 @@ fn all_games(args: &RecordArgs, agent: &TrainedAgent, global: &Global) -> Result
     let names: Vec<String> = args.game.iter().flat_map(|games| games.split(',')).map(str::to_owned).collect();
     let names = if names == [ALL] { Vec::new() } else { names };
     let games = agent.games(&names)?;
-    let sessions =
-        games.names().into_iter().map(|name| session(args, agent, agent.game(Some(name))?, global));
+    let sessions = games.names().into_iter().map(|name| session(args, agent, games.only(&[name]), global));
     let mut mosaic = Mosaic::new(sessions.collect::<Result<Vec<Session>>>()?)?;
     let mut video = Video::new(mosaic.steps_per_second(), args.scale.unwrap_or(1));
     for _ in 0..args.max_steps {

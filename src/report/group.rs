@@ -33,6 +33,14 @@ impl Group {
         self.runs.iter().filter_map(|run| run.games.get(game)?.score()).collect()
     }
 
+    /// Returns the number of runs with a score in a game whose training is not complete.
+    pub(super) fn unfinished(&self, game: &str) -> usize {
+        let has_score =
+            |run: &&RunHistory| run.games.get(game).is_some_and(|history| history.score().is_some());
+        let runs = self.runs.iter().filter(has_score);
+        runs.filter(|run| !run.experiment.is_complete(&run.reached)).count()
+    }
+
     /// Returns the learning curve of a game over the runs.
     pub(super) fn returns(&self, game: &str) -> Vec<Band> {
         curve::band(self.runs.iter().filter_map(|run| Some(&run.games.get(game)?.curve)))

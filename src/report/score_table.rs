@@ -13,7 +13,7 @@ use super::group::{Group, games};
 use super::improvement::Improvement;
 use super::published_scores::published;
 use crate::cli::ScoreFormat;
-use crate::statistics::mean;
+use crate::statistics::{mean, standard_error};
 
 /// The largest number of settings that are compared with each other: a table of more would be unreadable.
 const MOST_COMPARED: usize = 12;
@@ -34,7 +34,11 @@ pub(super) struct GameScores {
     pub(super) setting: String,
     /// The mean return of each run.
     pub(super) runs: Vec<f64>,
+    /// The number of runs whose training is not complete.
+    pub(super) unfinished: usize,
     pub(super) mean: f64,
+    /// That of the mean over several runs.
+    standard_error: Option<f64>,
     pub(super) lowest: f64,
     pub(super) highest: f64,
     /// Of the mean.
@@ -100,10 +104,13 @@ impl ScoreTable {
         self.games.iter().find(|row| row.game == game && row.setting == setting)
     }
 
-    /// Returns the highest mean in a game, if there are several settings.
+    /// Returns the highest mean in a game, if there are several settings and all of their runs are complete.
     pub(super) fn best(&self, game: &str) -> Option<f64> {
-        let means = self.games.iter().filter(|row| row.game == game).map(|row| row.mean);
-        means.reduce(f64::max).filter(|_| self.settings.len() > 1)
+        let mut rows = self.games.iter().filter(|row| row.game == game);
+        let is_comparable = self.settings.len() > 1 && rows.clone().all(|row| row.unfinished == 0);
+        rows.next()
+            .filter(|_| is_comparable)
+            .map(|first| rows.fold(first.mean, |best, row| best.max(row.mean)))
     }
 
     /// Returns the probability that a setting improves on another one.
@@ -123,10 +130,13 @@ impl ScoreTable {
 
     /// Returns a line for each game and setting.
     fn csv(&self) -> String {
-        let mut text = "game,setting,runs,mean,lowest,highest,human_normalised,random,human\n".to_owned();
+        let mut text =
+            "game,setting,runs,unfinished,mean,standard_error,lowest,highest,human_normalised,random,human\n"
+                .to_owned();
         for row in &self.games {
             let numbers = [
                 Some(row.mean),
+                row.standard_error,
                 Some(row.lowest),
                 Some(row.highest),
                 row.human_normalised,
@@ -136,13 +146,20 @@ impl ScoreTable {
             let numbers = numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()));
             let names = [&row.game, &row.setting].map(|name| quoted(name));
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{},{},{}", names.join(","), row.runs.len(), numbers.join(","));
+            let _ = writeln!(
+                text,
+                "{},{},{},{}",
+                names.join(","),
+                row.runs.len(),
+                row.unfinished,
+                numbers.join(",")
+            );
         }
         text
     }
 
     /// Returns a table with a row for each game and a column for each setting, with the best one in bold, and a row for
-    /// each statistic.
+    /// each statistic. Means over several runs have their standard error and the number of runs.
     fn markdown(&self) -> String {
         let settings: Vec<&str> = self.settings.iter().map(|setting| setting.setting.as_str()).collect();
         let names = settings.iter().map(|setting| escaped(setting));
@@ -153,7 +170,7 @@ impl ScoreTable {
             let best = self.best(game);
             let cells = settings.iter().map(|setting| {
                 let row = self.score(game, setting);
-                row.map_or_else(String::new, |row| marked(digits(row.mean), best == Some(row.mean)))
+                row.map_or_else(String::new, |row| row.cell(best))
             });
             rows.push(std::iter::once(escaped(game)).chain(cells).collect::<Vec<_>>().join(" | "));
         }
@@ -179,6 +196,17 @@ impl ScoreTable {
     }
 }
 
+impl GameScores {
+    /// Returns a cell of Markdown.
+    fn cell(&self, best: Option<f64>) -> String {
+        let mean = marked(digits(self.mean), best == Some(self.mean));
+        let error =
+            self.standard_error.map(|error| format!(" ± {} ({} runs)", digits(error), self.runs.len()));
+        let unfinished = (self.unfinished > 0).then(|| format!(", {} unfinished", self.unfinished));
+        [mean, error.unwrap_or_default(), unfinished.unwrap_or_default()].concat()
+    }
+}
+
 impl SettingScores {
     fn cell(&self, statistic: usize) -> String {
         self.statistics.map_or_else(String::new, |all| all[statistic].text())
@@ -194,7 +222,9 @@ fn game_scores(group: &Group, game: &str) -> Option<GameScores> {
     Some(GameScores {
         game: game.to_owned(),
         setting: group.label.clone(),
+        unfinished: group.unfinished(game),
         mean,
+        standard_error: standard_error(&runs),
         lowest,
         highest,
         human_normalised: published.and_then(|game| game.human_normalised(mean)),
@@ -246,7 +276,7 @@ fn improvement(group: &Group, over: &Group, rng: &mut ChaCha8Rng) -> Option<Prob
     if first.is_empty() {
         return None;
     }
-    let has_several = first.iter().chain(&second).any(|runs| runs.len() > 1);
+    let has_several = [&first, &second].iter().all(|scores| scores.iter().any(|runs| runs.len() > 1));
     let compared = Improvement::new(&first, &second);
     let statistic = Statistic {
         name: "probability of improvement",
@@ -286,6 +316,10 @@ mod tests {
     use super::*;
 
     fn table() -> ScoreTable {
+        ScoreTable::of(&groups())
+    }
+
+    fn groups() -> Vec<Group> {
         let scored = |name: &str, config: &str, pong: f64, boxing: Option<f64>| {
             let config = format!("[experiment]\n{config}\n[environments]\ngames = ['pong', 'boxing']");
             let mut run = run(name, &config);
@@ -298,7 +332,7 @@ mod tests {
             scored("two", "seed = 2", -20.7, Some(0.1)),
             scored("other", "total_frames = 50_000", 1.0, None),
         ];
-        ScoreTable::of(&grouped(runs))
+        grouped(runs)
     }
 
     #[test]
@@ -307,9 +341,12 @@ mod tests {
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 4, "{csv}");
         let pong = lines.iter().find(|line| line.starts_with("pong,") && line.contains(",2,")).unwrap();
-        let numbers: Vec<&str> = pong.rsplitn(8, ',').collect();
+        let numbers: Vec<&str> = pong.rsplitn(9, ',').collect();
         assert_eq!(numbers[..2], ["14.6", "-20.7"], "human and random: {pong}");
-        assert!((numbers[5].parse::<f64>().unwrap() - (14.6 - 20.7) / 2.0).abs() < 1e-9, "{pong}");
+        // Half of the difference of two runs.
+        assert!((numbers[5].parse::<f64>().unwrap() - (14.6 + 20.7) / 2.0).abs() < 1e-9, "{pong}");
+        assert_eq!(numbers[7], "0", "unfinished: {pong}");
+        assert!((numbers[6].parse::<f64>().unwrap() - (14.6 - 20.7) / 2.0).abs() < 1e-9, "{pong}");
         assert_eq!(
             [quoted("a, b"), quoted("say \"x\""), quoted("plain")],
             ["\"a, b\"", "\"say \"\"x\"\"\"", "plain"]
@@ -323,7 +360,10 @@ mod tests {
             markdown.lines().find(|line| line.starts_with(&format!("| {name}"))).unwrap().to_owned()
         };
         // A mean of -3.05 and 1.
-        assert!(row("pong").contains("**1.0**") && row("pong").contains("-3.0"), "{markdown}");
+        assert!(
+            row("pong").contains("**1.0** |") && row("pong").contains("-3.0 ± 17.6 (2 runs)"),
+            "{markdown}"
+        );
         assert!(row("boxing").contains("**6.1**"), "{markdown}");
         assert!(row("IQM, human-normalised").contains('['), "{markdown}");
         // In pong, the runs at 14.6 and -20.7 win one of two comparisons with 1; boxing has scores of one setting only.
@@ -331,9 +371,18 @@ mod tests {
             .lines()
             .find(|line| line.contains("improvement over") && line.contains("0.500"))
             .unwrap();
-        assert!(comparison.contains(" | 0.500 [0.000, 1.000] |"), "{markdown}");
+        // One setting has a single run, so there is no interval.
+        assert!(comparison.contains(" | 0.500 |"), "{markdown}");
         let columns: BTreeSet<usize> = markdown.lines().map(|line| line.matches(" | ").count()).collect();
         assert_eq!(columns.len(), 1, "{markdown}");
+    }
+
+    #[test]
+    fn unfinished_runs_are_marked_and_nothing_is_bold_beside_them() {
+        let mut groups = groups();
+        groups[0].runs[0].reached.updates = 0;
+        let markdown = ScoreTable::of(&groups).markdown();
+        assert!(!markdown.contains("**") && markdown.contains(", 1 unfinished"), "{markdown}");
     }
 
     #[test]

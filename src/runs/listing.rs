@@ -228,7 +228,7 @@ mod tests {
             status("modes", "pong", State::Running, Some(score_of(12.0, Origin::Evaluation, false)));
         let text = "[environments]\ngames = ['breakout']\n[environments.game.breakout]\nmode = 12";
         run.training.as_mut().unwrap().experiment = config::from_toml(text).unwrap().resolve().unwrap();
-        assert!(table(&[run], None).contains("ppo  breakout (mode 12)  running"));
+        assert!(table(&[run], None).contains("ppo  breakout@12  running"));
         let some = Score { games: 5, ..score_of(0.431, Origin::Evaluation, true) };
         let several = status("several", "atari57", State::Running, Some(some));
         assert!(table(&[several], None).contains("  43%* of 5  "));

@@ -5,7 +5,7 @@ mod final_scores;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Games;
-use crate::statistics::median;
+use crate::statistics::{median, standard_error};
 
 pub(crate) use final_scores::FinalScores;
 
@@ -39,9 +39,7 @@ impl Scores {
 
     /// Returns the standard error of the mean, from the sample standard deviation; none for a single episode.
     pub(crate) fn standard_error(&self) -> Option<f64> {
-        let (count, mean) = (self.returns.len() as f64, self.mean());
-        let squares: f64 = self.returns.iter().map(|value| (value - mean).powi(2)).sum();
-        (self.returns.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt())
+        standard_error(&self.returns)
     }
 
     /// Returns the mean return on a scale from 0 for a random to 1 for a human player. There is none unless the scores

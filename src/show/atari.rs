@@ -1,8 +1,12 @@
-use ale::{Action, AtariEnv, RgbImage};
+use ale::{ACTION_NAMES, Action, AtariEnv, RgbImage};
 use anyhow::{Context, Result};
 use rl_env::{Actions, Env};
 
 use super::{Description, ShownEnv, ShownStep, TELEVISION};
+
+/// The directions that turn a paddle, and what they stand for if a person presses them.
+const PADDLE_TURNS: [(&str, &str); 4] =
+    [("UP", "RIGHT"), ("DOWN", "LEFT"), ("UPFIRE", "RIGHTFIRE"), ("DOWNFIRE", "LEFTFIRE")];
 
 /// An Atari game.
 pub(super) struct ShownAtari {
@@ -27,6 +31,19 @@ impl ShownAtari {
             observation_bytes: self.env.observation_space().byte_len(),
         }
     }
+
+    /// Takes a step with one of the console's actions.
+    fn take(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
+        let index =
+            self.env.action_codes().iter().position(|&code| code == action.code()).unwrap_or(0) as i32;
+        let step = self.env.step(rl_env::Action::Discrete(std::slice::from_ref(&index)), observation)?;
+        Ok(ShownStep {
+            reward: f64::from(step.raw_reward),
+            ends_episode: step.ends_episode(),
+            action: name(action),
+            chosen: self.codes.iter().position(|&code| code == action.code()).into_iter().collect(),
+        })
+    }
 }
 
 impl ShownEnv for ShownAtari {
@@ -38,19 +55,11 @@ impl ShownEnv for ShownAtari {
     fn step(&mut self, actions: Actions<'_>, observation: &mut [u8]) -> Result<ShownStep> {
         let choices = actions.discrete().context("the agent has continuous actions")?;
         let code = choices.first().and_then(|&choice| self.codes.get(choice as usize));
-        self.press(code.and_then(|&code| Action::new(code)).unwrap_or_default(), observation)
+        self.take(code.and_then(|&code| Action::new(code)).unwrap_or_default(), observation)
     }
 
     fn press(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
-        let index =
-            self.env.action_codes().iter().position(|&code| code == action.code()).unwrap_or(0) as i32;
-        let step = self.env.step(rl_env::Action::Discrete(std::slice::from_ref(&index)), observation)?;
-        Ok(ShownStep {
-            reward: f64::from(step.raw_reward),
-            ends_episode: step.ends_episode(),
-            action: name(action),
-            chosen: self.codes.iter().position(|&code| code == action.code()).into_iter().collect(),
-        })
+        self.take(if self.env.game().has_paddles() { turned(action) } else { action }, observation)
     }
 
     fn screen(&self) -> Result<RgbImage> {
@@ -64,6 +73,14 @@ impl ShownEnv for ShownAtari {
     fn sound(&self) -> &[u8] {
         self.env.sound()
     }
+}
+
+/// Returns the action that turns a paddle, for a person who presses up or down: Pong's paddle then moves that way.
+fn turned(action: Action) -> Action {
+    let name = action.to_string();
+    let turn = PADDLE_TURNS.iter().find(|(pressed, _)| *pressed == name);
+    let code = turn.and_then(|(_, turn)| ACTION_NAMES.iter().position(|name| name == turn));
+    code.and_then(|code| Action::new(code as u8)).unwrap_or(action)
 }
 
 fn name(action: Action) -> String {

@@ -365,8 +365,13 @@ fn train_run(
     // signals.
     match interrupt.signal().or_else(|| status.code().and_then(Signal::from_exit_status)) {
         Some(signal) => Err(stopped(signal)),
-        // The run has already reported the error.
-        None => Ok(false),
+        // The run has already reported its error, unless the system ended it.
+        None => {
+            if status.code().is_none() {
+                notice(format_args!("{} was ended: {status}", run_dir.display()));
+            }
+            Ok(false)
+        }
     }
 }
 

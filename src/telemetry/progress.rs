@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn games_in_other_modes_are_named_and_have_no_part_in_the_median() {
         let mut progress = progress(&["pong", "breakout"], None);
-        let other = "breakout (mode 12, difficulty 1)";
+        let other = "breakout@12.1";
         progress.games[1].game = tracked("breakout", other);
         progress.record(&Record { moment: moment(0, 400, 0.1), samples: vec![recent("breakout", 7.0)] });
         assert!(!progress.line().contains("mean return"), "the median is still to come: {}", progress.line());

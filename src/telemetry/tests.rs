@@ -12,7 +12,7 @@ use super::tensorboard::TensorBoard;
 use super::*;
 
 fn telemetry(run_dir: &Path, positions: &FilePositions) -> Telemetry {
-    let games = [("pong", "pong (mode 1)"), ("boxing", "boxing")].map(|(id, label)| TrackedGame {
+    let games = [("pong", "pong@1"), ("boxing", "boxing")].map(|(id, label)| TrackedGame {
         id: id.to_owned(),
         label: label.to_owned(),
         published: ale::game(id).ok().filter(|_| id == label),
@@ -67,7 +67,7 @@ fn descriptions_name_the_mode_of_a_game_and_the_games_of_an_aggregate() {
     telemetry.flush();
     let descriptions: Vec<_> = events(run.path())[1..].iter().map(description).collect();
     let expected = [
-        ("charts/episodic_return/pong", "pong (mode 1)"),
+        ("charts/episodic_return/pong", "pong@1"),
         ("charts/episodic_return/boxing", ""),
         ("evaluation/human_normalised_median", "1 of 2 games"),
         ("losses/value_loss", ""),

@@ -18,6 +18,7 @@ use crate::failure::{Interrupted, RuntimeFailure};
 use crate::interrupt::Interrupt;
 use crate::learner::Learner;
 use crate::output::quoted;
+use crate::quantity;
 use crate::scores::Scores;
 use crate::telemetry::{Extent, Forecast, Media, Printer, ProgressLine, Telemetry};
 
@@ -151,6 +152,11 @@ impl Run {
             experiment.run.seed,
             self.directory.display()
         ));
+        let frames = self.progress.moment.frames;
+        if frames > 0 {
+            let [frames, all] = [frames, experiment.final_frames()].map(quantity::count);
+            printer.say(&format!("continues at {frames} of {all} frames"));
+        }
     }
 
     /// Prints the plan of the run. Returns the forecast of its duration, if it was measured.

@@ -107,7 +107,7 @@ impl Stage {
 
     fn cell(&self, game: &str, agent: &TrainedAgent) -> Result<Cell> {
         let overrides = CommandOverrides {
-            games: Some(agent.game(Some(game))?),
+            games: Some(agent.games(&[game.to_owned()])?),
             num_threads: Some(1),
             ..CommandOverrides::default()
         };

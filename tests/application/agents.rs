@@ -264,7 +264,7 @@ fn other_files_and_names_are_refused() {
     saved_again(path, "whole", |_| true);
     evaluated("whole", path);
     for (words, expected) in [
-        ("eval text", "text is not a safetensors file"),
+        ("eval text", "text is not an agent: not a safetensors file"),
         ("eval empty", "empty has no metadata of an agent; if it comes from `ale-train export`, pass"),
         ("eval without", "pass the metadata of the exported file when you save its weights again"),
         ("record pytorch --out a.gif", "pytorch has no metadata of an agent; if it comes from"),

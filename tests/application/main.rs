@@ -6,6 +6,7 @@ mod cards;
 mod cli;
 mod divergence;
 mod export;
+mod modes;
 mod pictures;
 mod plan;
 #[cfg(unix)]

@@ -233,7 +233,7 @@ fn a_failed_recording_leaves_no_file() {
     assert_eq!(record("agent.mp4", 1), expected);
 
     for (name, expected) in [
-        ("nowhere/agent.gif", "cannot write nowhere/agent.gif: No such file or directory"),
+        ("nowhere/agent.gif", "cannot write nowhere/agent.gif: the directory nowhere does not exist"),
         ("run.gif", "cannot write run.gif: it is a directory"),
     ] {
         let _ = fs::create_dir(directory.join("run.gif"));

@@ -1,11 +1,15 @@
 //! `ale-train play` in a pseudo-terminal: it plays, and always restores the terminal at its end.
 
+use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use ale::SOUND_SAMPLES;
 use tempfile::TempDir;
 
 #[cfg(target_os = "linux")]
@@ -284,4 +288,41 @@ fn refuses_without_a_terminal_or_with_wrong_arguments() {
         assert!(message.contains(expected), "{words}: {message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
+}
+
+/// Writes an executable script of the shell.
+fn script(path: &Path, text: &str) {
+    fs::write(path, format!("#!/bin/sh\n{text}\n")).expect("a script");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a script that can be run");
+}
+
+#[test]
+fn the_sound_is_piped_into_the_first_program_that_works() {
+    let directory = TempDir::new().expect("a directory");
+    let [programs, samples] = ["programs", "samples"].map(|name| directory.path().join(name));
+    fs::create_dir(&programs).expect("a directory");
+    // There is no device.
+    script(&programs.join("pacat"), "exit 1");
+    script(&programs.join("aplay"), &format!("echo \"$@\" >&2; exec cat > {}", samples.display()));
+    let path = format!("PATH={}:$PATH", programs.display());
+    let Some(mut terminal) = Terminal::run(&format!("{path} {ALE_TRAIN} play --sound")) else { return };
+    terminal.answer(PLAIN);
+    terminal.on("you play", "d");
+    thread::sleep(Duration::from_secs(1));
+    terminal.on("you play", "q");
+    terminal.close();
+    let length = fs::metadata(samples).expect("the samples").len() as usize;
+    let frames = length / SOUND_SAMPLES;
+    assert!(length.is_multiple_of(SOUND_SAMPLES) && (20..600).contains(&frames), "{length} samples");
+}
+
+#[test]
+fn sound_needs_a_program_that_plays_it() {
+    let directory = TempDir::new().expect("a directory");
+    let mut play = Command::new(ALE_TRAIN);
+    let message = fail(play.args(["play", "--sound"]).env("PATH", directory.path()), 2);
+    assert_eq!(
+        message,
+        "error: --sound needs a device for sound and one of these programs: pacat, aplay, play, ffplay\n"
+    );
 }

@@ -425,7 +425,7 @@ fn weights_that_do_not_fit_are_refused_before_anything_is_written() {
     fs::write(of("plain.safetensors"), b"\x02\0\0\0\0\0\0\0{}").expect("a file");
     for (source, settings, expected) in [
         ("nowhere", "", "does not exist"),
-        ("text.safetensors", "", "is not a safetensors file"),
+        ("text.safetensors", "", "is not an agent: not a safetensors file"),
         ("plain.safetensors", "", "has no metadata of an agent"),
         (
             "source",

@@ -105,7 +105,13 @@ impl Settings {
                     difficulties: difficulties.to_vec(),
                     ..self.options()
                 };
-                groups.push(AtariGroup { game, rom: rom.clone(), num_envs: group.len(), options });
+                groups.push(AtariGroup {
+                    task: game.id.to_owned(),
+                    game,
+                    rom: rom.clone(),
+                    num_envs: group.len(),
+                    options,
+                });
             }
         }
         Ok(groups)

@@ -34,6 +34,8 @@ pub type AtariVectorEnv = PoolVectorEnv<AtariEnv>;
 /// Environments of one game that share their options.
 #[derive(Clone, Debug)]
 pub struct AtariGroup {
+    /// The name of the task, usually the id of the game.
+    pub task: String,
     /// The game.
     pub game: &'static Game,
     /// The ROM of the game.
@@ -56,7 +58,13 @@ impl AtariVectorEnv {
         options: &AtariOptions,
         pool: PoolOptions,
     ) -> Result<Self, BuildError> {
-        let group = |(game, rom)| AtariGroup { game, rom, num_envs, options: options.clone() };
+        let group = |(game, rom): (&'static Game, _)| AtariGroup {
+            task: game.id.to_owned(),
+            game,
+            rom,
+            num_envs,
+            options: options.clone(),
+        };
         Self::of_groups(games.into_iter().map(group), pool)
     }
 
@@ -71,7 +79,7 @@ impl AtariVectorEnv {
         check_size(&groups, &pool)?;
         let mut envs = Vec::new();
         let mut powered = PoweredGames::default();
-        for AtariGroup { game, rom, num_envs, options } in groups {
+        for AtariGroup { task, game, rom, num_envs, options } in groups {
             let failed = |source| BuildError::Atari { game: game.id, source };
             let first_seed = envs.len() as u64;
             // Copies of the first environment share its tables.
@@ -81,7 +89,7 @@ impl AtariVectorEnv {
                 if interrupt::poll() {
                     return Err(BuildError::Interrupted);
                 }
-                envs.push((game.id.to_owned(), first.with_seed(seed)));
+                envs.push((task.clone(), first.with_seed(seed)));
             }
         }
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);

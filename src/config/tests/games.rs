@@ -5,6 +5,7 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::{experiment, with_sets};
+use crate::config::drawn::Drawn;
 use crate::config::from_toml;
 
 #[test]
@@ -124,7 +125,7 @@ fn single_games_have_overrides() {
     assert_eq!(experiment.num_envs(), 3 + 8);
     let again = from_toml(&experiment.to_toml().unwrap()).unwrap().resolve().unwrap();
     assert_eq!(again.environments, experiment.environments);
-    assert_eq!(again.environments.game["pong"].difficulty, Some(1));
+    assert_eq!(again.environments.game["pong"].difficulty, Some(Drawn::Always(1)));
 
     let error = |set: &str| self::experiment(&["--games", "pong,qbert", "--set", set]).unwrap_err();
     for (set, expected) in [
@@ -153,4 +154,46 @@ fn single_games_have_overrides() {
     let classic = ["--games", "CartPole-v1", "--set", "environments.game.CartPole-v1.mode=1"];
     let error = self::experiment(&classic).unwrap_err();
     assert!(error.contains("mode is not possible: CartPole-v1 is not emulated"), "{error}");
+}
+
+#[test]
+fn modes_have_settings_of_their_own() {
+    let modes = ["--games", "pong,pong@1.2"];
+    let sets = ["environments.game.\"Pong@1.2\".num_envs=3", "environments.game.pong.mode=[0, 1]"];
+    let experiment = experiment(&with_sets(&modes, &sets)).unwrap();
+    assert_eq!(
+        (experiment.games.names(), experiment.games.labels()),
+        (vec!["pong", "pong@1.2"], vec!["pong (mode 0, 1; difficulty 0)".to_owned(), "pong@1.2".to_owned()],)
+    );
+    assert_eq!(experiment.environments.num_envs_of("pong@1.2"), 3);
+    let again = from_toml(&experiment.to_toml().unwrap()).unwrap().resolve().unwrap();
+    assert_eq!(again.environments, experiment.environments);
+    let removed = with_sets(&modes, &[sets[0], "environments.game.\"pong@1.2\"=absent"]);
+    assert!(self::experiment(&removed).unwrap().environments.game.is_empty());
+    for (set, expected) in [
+        (
+            "environments.game.\"pong@1.2\".mode=0",
+            "environments.game.\"pong@1.2\".mode is not possible: pong@1.2 names a mode and a difficulty",
+        ),
+        (
+            "environments.game.\"pong@1.2\".num_evs=1",
+            "did you mean 'environments.game.\"pong@1.2\".num_envs'?",
+        ),
+        (
+            "environments.game.pong.mode=[0, 7]",
+            "environments.game.pong.mode = 7 is invalid: it must be one of [0, 1]",
+        ),
+        (
+            "environments.game.pong.mode=[]",
+            "it must be a whole number, 0 or more, or a list of such numbers, or absent",
+        ),
+    ] {
+        let error = self::experiment(&with_sets(&modes, &[set])).unwrap_err();
+        assert!(error.contains(expected), "{set}: {error}");
+    }
+    let error = self::experiment(&["--games", "pong@9"]).unwrap_err();
+    assert_eq!(error, "pong has no mode 9; its modes are [0, 1]");
+    let same = with_sets(&["--games", "pong,pong@1"], &["environments.game.pong.mode=1"]);
+    let error = self::experiment(&same).unwrap_err();
+    assert!(error.ends_with("pong and pong@1 are the same task: both are pong@1"), "{error}");
 }

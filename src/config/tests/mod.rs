@@ -13,7 +13,7 @@ use std::fs;
 use toml::Value;
 
 pub(crate) use self::values::assert_without_types;
-use super::{Config, Experiment, from_layers, values};
+use super::{Config, Experiment, from_layers};
 use crate::cli::{self, Command};
 
 /// Returns the experiment of `ale-train ppo ARGUMENTS`, or the error.
@@ -56,5 +56,5 @@ fn with_sets<'a>(first: &[&'a str], sets: &[&'a str]) -> Vec<&'a str> {
 
 /// Returns the value of a key of an experiment.
 fn value(experiment: &Experiment, key: &str) -> Value {
-    values(&experiment.to_toml().unwrap()).unwrap().remove(key).expect(key)
+    super::values(&experiment.to_toml().unwrap()).unwrap().remove(key).expect(key)
 }

@@ -48,7 +48,8 @@ pub(super) fn improvements(groups: &[Group], scores: &ScoreTable) -> String {
     }
     format!(
         "<h2>Probability of improvement</h2>\n<p class=\"note\">The probability that a run of a row scores higher than a run of a \
-         column in the same game, averaged over the games of both. Brackets show 95 % confidence intervals.</p>\n{}",
+         column in the same game, averaged over the games of both. Brackets show 95 % confidence intervals; they require several runs of \
+         both.</p>\n{}",
         table.html()
     )
 }
@@ -116,9 +117,10 @@ fn cell(scores: &GameScores, best: Option<f64>) -> String {
         1 => None,
         runs => Some(format!("{lowest} to {highest}, {runs} runs")),
     };
+    let unfinished = (scores.unfinished > 0).then(|| format!("{} unfinished", scores.unfinished));
     let normalised = scores.human_normalised.map(|score| format!("normalised {score:.3}"));
     let small = |note: Option<String>| note.map_or_else(String::new, |note| format!("<small>{note}</small>"));
-    [mean, small(range), small(normalised)].concat()
+    [mean, small(range), small(unfinished), small(normalised)].concat()
 }
 
 /// Returns the section with the scores of published agents in these games; nothing if there are none.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::config::Experiment;
 use crate::enclosure;
 use crate::files::limit;
+use crate::game_mode::GameMode;
 use crate::learner::Algorithm;
 use crate::telemetry::{METRICS_FILE, Metric, Printer, Sample};
 
@@ -137,7 +138,7 @@ fn bounds(experiment: &Experiment) -> Bounds {
 /// Returns a watch for each emulated game. The episodes of other tasks are short.
 fn silences(experiment: &Experiment) -> Vec<Silence> {
     let environments = &experiment.environments;
-    let games = experiment.games.names().into_iter().filter(|name| ale::game(name).is_ok());
+    let games = experiment.games.names().into_iter().filter(|name| GameMode::of_id(name).is_some());
     let silences = games.map(|name| {
         let limit = environments.game.get(name).and_then(|game| game.max_num_frames_per_episode);
         let limit = limit.unwrap_or(environments.max_num_frames_per_episode);

@@ -37,7 +37,9 @@ export function receive(scene) {
     return;
   }
   notice("");
-  document.getElementById("checkpoint").textContent = `newest checkpoint: ${quantity(scene.frames)} frames`;
+  const checkpoint = document.getElementById("checkpoint");
+  checkpoint.textContent = `newest checkpoint: ${quantity(scene.frames)} frames`;
+  checkpoint.title = "ale-train checkpoint RUN asks a run in training for a newer one";
   cells().className = scene.cells.length === 1 ? "single" : "";
   while (cells().children.length > scene.cells.length) {
     cells().lastChild.remove();

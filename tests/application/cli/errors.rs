@@ -129,7 +129,17 @@ fn errors_are_one_line_with_the_allowed_values() {
         ),
         (&["report", "checkpoints", "--out", "a.pdf"], "a.pdf: the file name must end in .html for the page"),
         (&["resume", "nowhere"], "nowhere does not exist"),
-        (&["eval", "Cargo.toml"], "Cargo.toml is not a safetensors file"),
+        (&["record", "zoo:harvest", "--out", "nowhere/a.gif"], "the directory nowhere does not exist"),
+        (
+            &["record", "zoo:atari57", "--out", "a.gif"],
+            "the agent plays 57 games; add --game alien, or --mosaic for all of them",
+        ),
+        (
+            &["record", "zoo:atari57", "--game", "pong,boxing", "--out", "a.gif"],
+            "--game names several games: add --mosaic",
+        ),
+        (&["play", "zoo:harvest"], "zoo:harvest is an agent: add --checkpoint before it"),
+        (&["eval", "Cargo.toml"], "Cargo.toml is not an agent: not a safetensors file"),
         (
             &["trace", "breakot", "--seed", "1", "--random-actions", "1", "--steps", "1"],
             "did you mean breakout?",

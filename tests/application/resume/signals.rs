@@ -106,6 +106,21 @@ fn the_second_signal_ends_the_run_at_once() {
 }
 
 #[test]
+fn a_signal_that_a_wrapper_repeats_counts_once() {
+    let temp = TempDir::new().expect("a directory");
+    let run = temp.path().join("run");
+    let mut stopped = train(&run, 1, HARVEST).start();
+    wait_for(&mut stopped, "update", || updates(&run) > 0);
+    let kill = format!("kill -INT {0}; sleep 0.01; kill -INT {0}", stopped.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    assert_eq!(stopped.wait().expect("the run ends").code(), Some(130));
+    let newest = checkpoints(&run).pop().expect("a checkpoint of the end");
+    let progress = fs::read_to_string(newest.join("progress.json")).expect("the progress");
+    let progress: serde_json::Value = serde_json::from_str(&progress).expect("JSON");
+    assert_eq!(progress["moment"]["steps"].as_u64(), Some(steps(&run)), "a part of the run is lost");
+}
+
+#[test]
 fn a_signal_before_training_ends_the_program_with_a_message() {
     let temp = TempDir::new().expect("a directory");
     let config = temp.path().join("experiment.toml");

@@ -29,8 +29,8 @@ const LAYERS: [(&str, &[&str]); 2] = [
         "ale-train",
         &[
             // Tools that know no experiment.
-            "allocator cluster device drawing durable enclosure failure file_format files font global interrupt interval memory \
-             mujoco_tasks output page plot program quantity recent_returns rom_sources selection signal statistics \
+            "allocator cluster device drawing durable enclosure failure file_format files font game_mode global interrupt interval \
+             memory mujoco_tasks output page plot program quantity recent_returns rom_sources selection signal statistics \
              table telemetry tensors terminal threads version zoo_agents",
             // The experiment.
             "config learner",

@@ -81,7 +81,7 @@ impl Game {
     }
 
     /// Returns an error unless the game has this mode.
-    pub(crate) fn check_mode(&self, mode: u32) -> Result<(), AleError> {
+    pub fn check_mode(&self, mode: u32) -> Result<(), AleError> {
         if self.modes.contains(&mode) {
             return Ok(());
         }
@@ -89,7 +89,7 @@ impl Game {
     }
 
     /// Returns an error unless the game supports this setting of the difficulty switches.
-    pub(crate) fn check_difficulty(&self, difficulty: u32) -> Result<(), AleError> {
+    pub fn check_difficulty(&self, difficulty: u32) -> Result<(), AleError> {
         if self.difficulties.contains(&difficulty) {
             return Ok(());
         }

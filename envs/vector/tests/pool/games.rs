@@ -72,6 +72,7 @@ fn environments_can_have_different_modes_and_difficulties() {
         ..AtariOptions::default()
     });
     let groups = variants.clone().map(|options| AtariGroup {
+        task: "pong".to_owned(),
         game: pong,
         rom: Arc::clone(&rom),
         num_envs: 1,

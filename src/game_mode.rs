@@ -1,0 +1,110 @@
+//! Ids of Atari games in their modes. `breakout` is the default mode, `breakout@12` is mode 12, and `breakout@12.1` is
+//! mode 12 with the difficulty switches in position 1.
+
+use ale::{AleError, Game};
+use anyhow::{Context, Result, anyhow};
+
+/// The position of the difficulty switches unless another is set.
+const DEFAULT_DIFFICULTY: u32 = 0;
+/// Separates the mode from the game.
+const AT: char = '@';
+
+/// An Atari game, its mode, and the position of its difficulty switches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GameMode {
+    pub(crate) game: &'static Game,
+    pub(crate) mode: u32,
+    pub(crate) difficulty: u32,
+}
+
+impl GameMode {
+    /// Returns the mode with an id.
+    pub(crate) fn of_id(id: &str) -> Option<Self> {
+        Self::read(id, ale::game).ok()
+    }
+
+    /// Returns the mode with a name, which may spell the game as other libraries do. Fails if there is no such mode.
+    pub(crate) fn named(name: &str) -> Result<Self> {
+        Self::read(name, ale::game_named)
+    }
+
+    fn read(name: &str, find: impl Fn(&str) -> Result<&'static Game, AleError>) -> Result<Self> {
+        let Some((game, mode)) = name.split_once(AT) else { return Ok(Self::default_of(find(name)?)) };
+        let game = find(game)?;
+        let (mode, difficulty) = mode.split_once('.').map_or((mode, None), |(mode, rest)| (mode, Some(rest)));
+        let number = |text: &str| {
+            let number = text.parse().ok().filter(|_| text.starts_with(|first: char| first.is_ascii_digit()));
+            number.ok_or_else(|| anyhow!("'{text}' is not a number"))
+        };
+        let mode = number(mode).with_context(|| format!("the mode of '{name}'"))?;
+        let difficulty =
+            difficulty.map(number).transpose().with_context(|| format!("the difficulty of '{name}'"))?;
+        game.check_mode(mode)?;
+        let difficulty = difficulty.unwrap_or(DEFAULT_DIFFICULTY);
+        game.check_difficulty(difficulty)?;
+        Ok(Self { game, mode, difficulty })
+    }
+
+    /// Returns the default mode of a game.
+    pub(crate) fn default_of(game: &'static Game) -> Self {
+        Self { game, mode: game.default_mode, difficulty: DEFAULT_DIFFICULTY }
+    }
+
+    /// Returns true for a mode or a difficulty other than the default.
+    pub(crate) fn deviates(self) -> bool {
+        self.mode != self.game.default_mode || self.difficulty != DEFAULT_DIFFICULTY
+    }
+
+    /// Returns the id: that of the game in its default mode.
+    pub(crate) fn id(self) -> String {
+        let Self { game: Game { id, .. }, mode, difficulty } = self;
+        match (self.deviates(), difficulty) {
+            (false, _) => (*id).to_owned(),
+            (true, DEFAULT_DIFFICULTY) => format!("{id}{AT}{mode}"),
+            (true, _) => format!("{id}{AT}{mode}.{difficulty}"),
+        }
+    }
+}
+
+/// Returns the game in the name of a mode.
+pub(crate) fn game_of(name: &str) -> Option<&str> {
+    name.split_once(AT).map(|(game, _)| game)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_names_what_differs_from_the_default() {
+        for (name, id) in [
+            ("breakout", "breakout"),
+            ("breakout@0", "breakout"),
+            ("breakout@0.0", "breakout"),
+            ("breakout@12", "breakout@12"),
+            ("Breakout@12.0", "breakout@12"),
+            ("ALE/Breakout-v5@12.1", "breakout@12.1"),
+            ("breakout@0.1", "breakout@0.1"),
+        ] {
+            let mode = GameMode::named(name).unwrap();
+            assert_eq!(mode.id(), id, "{name}");
+            assert_eq!(GameMode::of_id(id).map(GameMode::id).as_deref(), Some(id));
+            assert_eq!(mode.deviates(), id != "breakout");
+        }
+        assert!(GameMode::of_id("Breakout@12").is_none(), "another spelling is no id");
+    }
+
+    #[test]
+    fn modes_that_do_not_exist_are_refused() {
+        for (name, expected) in [
+            ("breakout@", "the mode of 'breakout@': '' is not a number"),
+            ("breakout@+4", "the mode of 'breakout@+4': '+4' is not a number"),
+            ("breakout@4.x", "the difficulty of 'breakout@4.x': 'x' is not a number"),
+            ("harvest@7", "harvest has no mode 7; its modes are [0]"),
+            ("harvest@0.9", "harvest has no difficulty 9; its difficulties are [0]"),
+        ] {
+            assert_eq!(format!("{:#}", GameMode::named(name).unwrap_err()), expected);
+        }
+        assert!(GameMode::named("brekout@12").is_err());
+    }
+}
