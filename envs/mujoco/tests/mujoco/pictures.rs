@@ -7,14 +7,16 @@
 
 use std::env;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use mujoco::{MujocoEnv, RenderError, Task, Value, View, check_rendering};
+use mujoco::{MujocoEnv, Task, Value, View, check_rendering};
 use rl_env::{Action, Env, Pcg64, RgbImage, Space};
 use sha2::{Digest, Sha256};
 use tempfile::tempdir;
 
+use crate::errors::build;
 use crate::installation;
 
 const RECORDED: &str = include_str!("data/pictures.txt");
@@ -125,4 +127,155 @@ fn pictures_equal_those_of_gymnasium() {
         assert_eq!(compare(id, &pictures, seed, file.is_some()), NUM_PICTURES);
     }
     assert_eq!(lines.next(), None);
+}
+
+/// EGL draws with the same code of Mesa where there is no GPU.
+#[test]
+fn pictures_of_egl_equal_those_of_gymnasium() {
+    if !can_draw() {
+        return;
+    }
+    let test = "pictures::pictures_equal_those_of_gymnasium";
+    let mut command = alone(test);
+    let output = command.env("MUJOCO_GL", "egl").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    // Outside CI, the test may be skipped.
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && text.contains(&format!("{test} ... ok")), "{text}");
+}
+
+/// Returns a command that runs one of these tests in a new process, which can load other libraries.
+fn alone(test: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env_remove("MUJOCO_GL");
+    command
+}
+
+#[test]
+fn the_environment_behaves_equally_whether_it_is_drawn_or_not() {
+    if !can_draw() {
+        return;
+    }
+    for id in ["Ant-v5", "Humanoid-v5"] {
+        let [mut drawn, mut other] = [0, 1].map(|_| Player::new(id, &[], 3));
+        for steps in 1..=5 {
+            drawn.picture();
+            drawn.play_until(steps);
+            other.play_until(steps);
+            assert_eq!(drawn.env.snapshot(), other.env.snapshot(), "{id}, step {steps}");
+        }
+    }
+}
+
+#[test]
+fn a_restored_environment_shows_the_restored_state() {
+    if !can_draw() {
+        return;
+    }
+    // The default camera of Hopper does not depend on its state.
+    let [mut player, mut other] = [3, 4].map(|seed| Player::new("Hopper-v5", &[], seed));
+    player.play_until(20);
+    let snapshot = player.env.snapshot();
+    let before = other.picture();
+    other.env.restore(&snapshot).unwrap();
+    player.env.restore(&snapshot).unwrap();
+    assert_eq!(other.picture(), player.picture());
+    assert_ne!(other.picture(), before);
+    // The pictures after it are those of an environment that was not restored.
+    let mut original = Player::new("Hopper-v5", &[], 3);
+    original.play_until(21);
+    player.play_until(21);
+    assert_eq!(player.picture(), original.picture());
+}
+
+#[test]
+fn environments_are_drawn_by_several_threads() {
+    if !can_draw() {
+        return;
+    }
+    let ids = ["Ant-v5", "Hopper-v5", "Reacher-v5"];
+    let expected = ids.map(|id| {
+        let mut player = Player::new(id, &[], 5);
+        [0, 3].map(|steps| {
+            player.play_until(steps);
+            player.picture()
+        })
+    });
+    let players = ids.map(|id| Player::new(id, &[], 5));
+    let threads = players.map(|player| {
+        // The second picture is drawn by another thread than the first.
+        thread::spawn(move || {
+            let first = player.picture();
+            (first, player)
+        })
+    });
+    let threads = threads.map(|thread| {
+        let (first, mut player) = thread.join().unwrap();
+        thread::spawn(move || {
+            player.play_until(3);
+            [first, player.picture()]
+        })
+    });
+    let drawn = threads.map(|thread| thread.join().unwrap());
+    assert!(drawn == expected, "the pictures differ");
+}
+
+/// Gymnasium enlarges the buffer that such a model asks for.
+#[test]
+fn a_model_for_small_pictures_has_pictures_of_the_same_size() {
+    if !can_draw() {
+        return;
+    }
+    let model = "gymnasium/envs/mujoco/assets/hopper.xml";
+    let hopper = fs::read_to_string(installation().directory().join(model)).unwrap();
+    let small = hopper.replacen("<visual>", "<visual>\n<global offwidth=\"100\" offheight=\"50\"/>", 1);
+    assert_ne!(small, hopper);
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("small.xml");
+    fs::write(&path, small).unwrap();
+    let xml_file = [("xml_file", Value::from(path.to_str().unwrap()))];
+    let [expected, small] =
+        [&[], xml_file.as_slice()].map(|given| Player::new("Hopper-v5", given, 0).picture());
+    assert!(small == expected, "the pictures differ");
+}
+
+/// Returns what is said about pictures by a process that finds its libraries in a directory.
+#[cfg(target_os = "linux")]
+fn said_with_libraries(directory: &Path) -> String {
+    let mut command = alone("pictures::the_environment_behaves_equally_whether_it_is_drawn_or_not");
+    let output = command.env("LD_LIBRARY_PATH", directory).env_remove("CI").output().unwrap();
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn missing_and_unusable_libraries_are_named() {
+    let directory = tempdir().unwrap();
+    for file in ["libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so", "libEGL.so.1", "libEGL.so"] {
+        fs::write(directory.path().join(file), "no library").unwrap();
+    }
+    let nothing = "skipped: pictures of MuJoCo tasks need OpenGL without a screen, but neither libOSMesa nor libEGL \
+                   can be loaded; the Debian package libosmesa6, or libegl1 with libegl-mesa0, provides it\n";
+    assert_eq!(said_with_libraries(directory.path()), nothing);
+    let unusable = |library: &str, reason: &str| {
+        format!(
+            "skipped: {library} cannot draw pictures of MuJoCo tasks: {reason}; the Debian package libosmesa6 \
+             provides a library that draws on the processor\n"
+        )
+    };
+    let install = |file: &str, source: &str| {
+        let built = build(directory.path(), source);
+        fs::rename(built, directory.path().join(file)).unwrap();
+    };
+    install("libEGL.so.1", "int nothing;");
+    let lacks = unusable("libEGL", "it lacks eglInitialize");
+    assert_eq!(said_with_libraries(directory.path()), lacks);
+    install("libOSMesa.so.8", "int OSMesaCreateContextExt;");
+    let lacks = unusable("libOSMesa", "it lacks OSMesaMakeCurrent");
+    assert_eq!(said_with_libraries(directory.path()), lacks);
+    let functions =
+        "void *OSMesaCreateContextExt(void) { return 0; } int OSMesaMakeCurrent, OSMesaDestroyContext;";
+    install("libOSMesa.so.8", functions);
+    let creates_none = unusable("libOSMesa", "it creates no context");
+    assert_eq!(said_with_libraries(directory.path()), creates_none);
 }
