@@ -10,6 +10,14 @@ pub enum RenderError {
          the Debian package libosmesa6, or libegl1 with libegl-mesa0, provides it"
     )]
     NoLibrary,
+    /// The library that `MUJOCO_GL` names cannot be loaded.
+    #[error(
+        "pictures of MuJoCo tasks need OpenGL without a screen, but the library of MUJOCO_GL={name} cannot be loaded"
+    )]
+    NotTheChosenLibrary {
+        /// The value of the variable.
+        name: &'static str,
+    },
     /// The library cannot be used.
     #[error(
         "{library} cannot draw pictures of MuJoCo tasks: {reason}; the Debian package libosmesa6 provides a library that draws \

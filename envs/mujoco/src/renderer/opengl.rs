@@ -43,13 +43,15 @@ const LIBRARIES: [(&str, Load); 2] = [("osmesa", osmesa::load), ("egl", egl::loa
 /// loaded, since MuJoCo finds the functions of only one library.
 pub(super) fn opengl() -> Result<&'static dyn OpenGl, RenderError> {
     static OPENGL: OnceLock<Result<Box<dyn OpenGl>, RenderError>> = OnceLock::new();
-    let chosen = env::var(VARIABLE).ok().filter(|chosen| LIBRARIES.iter().any(|(name, _)| chosen == name));
-    let may_load = |name: &str| chosen.as_ref().is_none_or(|chosen| chosen == name);
-    let load = || {
-        let mut loaded = LIBRARIES.iter().filter(|(name, _)| may_load(name)).filter_map(|(_, load)| load());
-        loaded.next().unwrap_or(Err(RenderError::NoLibrary))
-    };
     OPENGL.get_or_init(load).as_ref().map(Box::as_ref).map_err(Clone::clone)
+}
+
+fn load() -> Result<Box<dyn OpenGl>, RenderError> {
+    let variable = env::var(VARIABLE).unwrap_or_default();
+    match LIBRARIES.iter().find(|(name, _)| *name == variable) {
+        Some((name, load)) => load().unwrap_or(Err(RenderError::NotTheChosenLibrary { name })),
+        None => LIBRARIES.iter().find_map(|(_, load)| load()).unwrap_or(Err(RenderError::NoLibrary)),
+    }
 }
 
 /// Loads the first library of several names. Its functions become visible to MuJoCo, which looks for them in the whole

@@ -241,11 +241,12 @@ fn a_model_for_small_pictures_has_pictures_of_the_same_size() {
     assert!(small == expected, "the pictures differ");
 }
 
-/// Returns what is said about pictures by a process that finds its libraries in a directory.
+/// Returns what is said about pictures by a process that finds its libraries in a directory, with a value of `MUJOCO_GL`.
 #[cfg(target_os = "linux")]
-fn said_with_libraries(directory: &Path) -> String {
+fn said_with_libraries(directory: &Path, chosen: &str) -> String {
     let mut command = alone("pictures::the_environment_behaves_equally_whether_it_is_drawn_or_not");
-    let output = command.env("LD_LIBRARY_PATH", directory).env_remove("CI").output().unwrap();
+    let output =
+        command.env("LD_LIBRARY_PATH", directory).env("MUJOCO_GL", chosen).env_remove("CI").output().unwrap();
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -258,7 +259,10 @@ fn missing_and_unusable_libraries_are_named() {
     }
     let nothing = "skipped: pictures of MuJoCo tasks need OpenGL without a screen, but neither libOSMesa nor libEGL \
                    can be loaded; the Debian package libosmesa6, or libegl1 with libegl-mesa0, provides it\n";
-    assert_eq!(said_with_libraries(directory.path()), nothing);
+    assert_eq!(said_with_libraries(directory.path(), ""), nothing);
+    let not_chosen = "skipped: pictures of MuJoCo tasks need OpenGL without a screen, but the library of \
+                      MUJOCO_GL=osmesa cannot be loaded\n";
+    assert_eq!(said_with_libraries(directory.path(), "osmesa"), not_chosen);
     let unusable = |library: &str, reason: &str| {
         format!(
             "skipped: {library} cannot draw pictures of MuJoCo tasks: {reason}; the Debian package libosmesa6 \
@@ -271,13 +275,13 @@ fn missing_and_unusable_libraries_are_named() {
     };
     install("libEGL.so.1", "int nothing;");
     let lacks = unusable("libEGL", "it lacks eglInitialize");
-    assert_eq!(said_with_libraries(directory.path()), lacks);
+    assert_eq!(said_with_libraries(directory.path(), ""), lacks);
     install("libOSMesa.so.8", "int OSMesaCreateContextExt;");
     let lacks = unusable("libOSMesa", "it lacks OSMesaMakeCurrent");
-    assert_eq!(said_with_libraries(directory.path()), lacks);
+    assert_eq!(said_with_libraries(directory.path(), ""), lacks);
     let functions =
         "void *OSMesaCreateContextExt(void) { return 0; } int OSMesaMakeCurrent, OSMesaDestroyContext;";
     install("libOSMesa.so.8", functions);
     let creates_none = unusable("libOSMesa", "it creates no context");
-    assert_eq!(said_with_libraries(directory.path()), creates_none);
+    assert_eq!(said_with_libraries(directory.path(), ""), creates_none);
 }
