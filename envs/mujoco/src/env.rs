@@ -42,8 +42,8 @@ impl MujocoEnv {
         }
     }
 
-    /// Draws the current state. The picture equals Gymnasium's if both use the same library for OpenGL and both have drawn
-    /// their first picture of the same state, which determines where the camera is.
+    /// Draws the current state. With [`View::Fixed`], the picture equals Gymnasium's if both use the same library for
+    /// OpenGL and both have drawn their first picture of the same state, which determines where the camera is.
     pub fn draw(&self, view: View) -> Result<RgbImage, RenderError> {
         let mut renderer = self.renderer.borrow_mut();
         if renderer.is_none() {

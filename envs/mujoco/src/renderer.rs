@@ -61,8 +61,8 @@ fn unusable(opengl: &dyn OpenGl) -> impl Fn(String) -> RenderError {
     move |reason| RenderError::Unusable { library, reason }
 }
 
-/// A context that is current in this thread. Only one thread draws at a time, since MuJoCo keeps the functions of OpenGL
-/// in global variables.
+/// A context that is current in this thread. Only one thread draws at a time, since MuJoCo keeps the functions of
+/// OpenGL in global variables.
 struct Current<'a> {
     context: &'a mut dyn Context,
     _drawing: MutexGuard<'static, ()>,

@@ -20,8 +20,8 @@ pub enum RenderError {
     },
     /// The library cannot be used.
     #[error(
-        "{library} cannot draw pictures of MuJoCo tasks: {reason}; the Debian package libosmesa6 provides a library that draws \
-         on the processor"
+        "{library} cannot draw pictures of MuJoCo tasks: {reason}; the Debian package libosmesa6 provides a \
+         library that draws on the processor"
     )]
     Unusable {
         /// The name of the library.

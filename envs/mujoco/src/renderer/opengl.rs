@@ -39,8 +39,8 @@ type Load = fn() -> Option<Result<Box<dyn OpenGl>, RenderError>>;
 /// The libraries by the values of the variable that chooses one, best first.
 const LIBRARIES: [(&str, Load); 2] = [("osmesa", osmesa::load), ("egl", egl::load)];
 
-/// Returns the library that `MUJOCO_GL` names, else the first that is installed. It is loaded at the first call and stays
-/// loaded, since MuJoCo finds the functions of only one library.
+/// Returns the library that `MUJOCO_GL` names, else the first that is installed. It is loaded at the first call and
+/// stays loaded, since MuJoCo finds the functions of only one library.
 pub(super) fn opengl() -> Result<&'static dyn OpenGl, RenderError> {
     static OPENGL: OnceLock<Result<Box<dyn OpenGl>, RenderError>> = OnceLock::new();
     OPENGL.get_or_init(load).as_ref().map(Box::as_ref).map_err(Clone::clone)

@@ -1,8 +1,8 @@
 use std::marker::PhantomData;
 use std::mem::size_of;
 
-/// Memory for a structure of MuJoCo whose size depends on the version. It is zeroed, aligned to 8 bytes, and stays where
-/// it is.
+/// Memory for a structure of MuJoCo whose size depends on the version. It is zeroed, aligned to 8 bytes, and stays
+/// where it is.
 pub(super) struct Structure<T> {
     words: Box<[u64]>,
     kind: PhantomData<T>,

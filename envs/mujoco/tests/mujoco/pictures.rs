@@ -241,7 +241,8 @@ fn a_model_for_small_pictures_has_pictures_of_the_same_size() {
     assert!(small == expected, "the pictures differ");
 }
 
-/// Returns what is said about pictures by a process that finds its libraries in a directory, with a value of `MUJOCO_GL`.
+/// Returns what is said about pictures by a process that finds its libraries in a directory, with a value of
+/// `MUJOCO_GL`.
 #[cfg(target_os = "linux")]
 fn said_with_libraries(directory: &Path, chosen: &str) -> String {
     let mut command = alone("pictures::the_environment_behaves_equally_whether_it_is_drawn_or_not");
