@@ -1,14 +1,16 @@
 """Records pictures of all tasks in pictures.txt, or for another seed in another file.
 
-Needs gymnasium[mujoco] 1.4.0, mujoco 3.17.0, numpy 2.4.6, PyOpenGL and libOSMesa:  python record_pictures.py [FILE SEED]
+Needs gymnasium[mujoco] 1.4.0, mujoco 3.17.0, numpy 2.4.6, PyOpenGL and libOSMesa:
+
+    python record_pictures.py [FILE SEED]
 
 Lines are
     ID FRAMES_PER_SECOND
     VIEW STEPS DIGEST CELLS
 The digest is the beginning of the SHA-256 of the pixels. Cells are the mean colours of 6 x 6 parts of the picture. The
-view `fixed` is Gymnasium's camera, where it was for the first picture. `following` is the same camera, moved horizontally
-by as much as the torso has moved since. Actions are drawn from `numpy.random.default_rng(SEED)`. To compare all pixels
-with those of Gymnasium, drawn on the same machine:
+view `fixed` is Gymnasium's camera, where it was for the first picture. `following` is the same camera, moved
+horizontally by as much as the torso has moved since. Actions are drawn from `numpy.random.default_rng(SEED)`. To
+compare all pixels with those of Gymnasium, drawn on the same machine:
 
     python record_pictures.py FILE SEED && ALE_TRAIN_MUJOCO_PICTURES=FILE cargo test -p mujoco pictures
 """
