@@ -1,7 +1,11 @@
-use rl_env::{Action, Env, EnvError, Pcg64, Space, Step, snapshot};
+use std::cell::RefCell;
+
+use rl_env::{Action, Env, EnvError, Pcg64, RgbImage, Space, Step, snapshot};
 use serde::{Deserialize, Serialize};
 
 use crate::info::Info;
+use crate::renderer::error::RenderError;
+use crate::renderer::{Renderer, View};
 use crate::simulation::{Simulation, State};
 use crate::task::Task;
 
@@ -13,6 +17,8 @@ pub struct MujocoEnv {
     simulation: Simulation,
     generator: Pcg64,
     info: Info,
+    /// Created for the first picture.
+    renderer: RefCell<Option<Renderer>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -27,7 +33,23 @@ impl MujocoEnv {
     /// Creates an environment with seed 0.
     pub fn new(task: &Task) -> Self {
         let simulation = Simulation::new(task.model().clone());
-        Self { task: task.clone(), simulation, generator: Pcg64::new(0), info: Info::default() }
+        Self {
+            task: task.clone(),
+            simulation,
+            generator: Pcg64::new(0),
+            info: Info::default(),
+            renderer: RefCell::new(None),
+        }
+    }
+
+    /// Draws the current state. With [`View::Fixed`], the picture equals Gymnasium's if both use the same library for
+    /// OpenGL and both have drawn their first picture of the same state, which determines where the camera is.
+    pub fn draw(&self, view: View) -> Result<RgbImage, RenderError> {
+        let mut renderer = self.renderer.borrow_mut();
+        if renderer.is_none() {
+            *renderer = Some(Renderer::new(self.task.model().clone(), self.task.camera(), &self.simulation)?);
+        }
+        renderer.as_mut().expect("it was created").draw(&self.simulation, view)
     }
 
     /// Returns the info with this reward and these values.
@@ -87,6 +109,11 @@ impl Env for MujocoEnv {
                 }
             });
         }
+    }
+
+    /// Draws the current state with a camera that [follows](View::Following) the agent.
+    fn render(&self) -> Result<Option<RgbImage>, EnvError> {
+        self.draw(View::Following).map(Some).map_err(|error| EnvError::Failed(error.to_string()))
     }
 
     fn snapshot(&self) -> Vec<u8> {

@@ -6,6 +6,9 @@
 //!
 //! Written from the source of Gymnasium 1.4.0 (MIT) and the headers of MuJoCo (Apache-2.0). Arguments that affect only
 //! rendering (`default_camera_config`, `render_mode`, `width` and others) do not exist here.
+//!
+//! [`MujocoEnv::draw`] draws pictures where a library for OpenGL without a screen is installed, which is loaded at the
+//! first picture. [`check_rendering`] says what is missing.
 
 mod arguments;
 mod arithmetic;
@@ -20,6 +23,7 @@ mod library;
 mod model;
 mod offsets;
 mod packages;
+mod renderer;
 mod rules;
 mod simulation;
 mod specs;
@@ -34,6 +38,8 @@ pub use ids::register;
 pub use info::Info;
 pub use installation::Installation;
 pub use library::Library;
+pub use renderer::error::RenderError;
+pub use renderer::{View, check_rendering};
 pub use specs::FAMILY;
 pub use task::Task;
 pub use value::Value;

@@ -1,6 +1,8 @@
 //! The library of MuJoCo, loaded at run time.
 #![expect(unsafe_code, reason = "calls of a C library")]
 
+pub(crate) mod graphics;
+
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
@@ -9,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::MujocoError;
 use crate::offsets::{Offsets, version_name};
+
+use graphics::Graphics;
 
 /// An `mjModel`, whose layout depends on the version.
 #[repr(C)]
@@ -30,11 +34,14 @@ pub struct Library {
     pub(crate) delete_data: unsafe extern "C-unwind" fn(*mut RawData),
     pub(crate) reset_data: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData),
     pub(crate) forward: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData),
+    /// `mj_kinematics`, `mj_comPos` and `mj_camlight`, in the order of their calls.
+    pub(crate) place: [unsafe extern "C-unwind" fn(*const RawModel, *mut RawData); 3],
     pub(crate) step: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData),
     pub(crate) rne_post_constraint: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData),
     pub(crate) state_size: unsafe extern "C-unwind" fn(*const RawModel, c_int) -> c_int,
     pub(crate) copy_state_out: unsafe extern "C-unwind" fn(*const RawModel, *const RawData, *mut f64, c_int),
     pub(crate) copy_state_in: unsafe extern "C-unwind" fn(*const RawModel, *mut RawData, *const f64, c_int),
+    pub(crate) graphics: Graphics,
 }
 
 impl Library {
@@ -81,11 +88,17 @@ impl Library {
                 delete_data: symbols.find(c"mj_deleteData")?,
                 reset_data: symbols.find(c"mj_resetData")?,
                 forward: symbols.find(c"mj_forward")?,
+                place: [
+                    symbols.find(c"mj_kinematics")?,
+                    symbols.find(c"mj_comPos")?,
+                    symbols.find(c"mj_camlight")?,
+                ],
                 step: symbols.find(c"mj_step")?,
                 rne_post_constraint: symbols.find(c"mj_rnePostConstraint")?,
                 state_size: symbols.find(c"mj_stateSize")?,
                 copy_state_out: symbols.find(c"mj_getState")?,
                 copy_state_in: symbols.find(c"mj_setState")?,
+                graphics: Graphics::find(&symbols)?,
             }))
         }
     }

@@ -24,6 +24,7 @@ pub(crate) struct Sizes {
     pub(crate) velocities: usize,
     pub(crate) controls: usize,
     pub(crate) bodies: usize,
+    pub(crate) geoms: usize,
     pub(crate) sites: usize,
     pub(crate) tendons: usize,
 }
@@ -62,6 +63,7 @@ impl Model {
             velocities: count(offsets.nv),
             controls: count(offsets.nu),
             bodies: count(offsets.nbody),
+            geoms: count(offsets.ngeom),
             sites: count(offsets.nsite),
             tendons: count(offsets.ntendon),
         };
@@ -84,6 +86,12 @@ impl Model {
     pub(crate) fn timestep(&self) -> f64 {
         // SAFETY: a 64-bit float is at this offset, as `generate.py` checks.
         unsafe { read(self.as_ptr(), self.library.offsets.timestep) }
+    }
+
+    /// Returns the size of the model: that of a box which contains it.
+    pub(crate) fn extent(&self) -> f64 {
+        // SAFETY: a 64-bit float is at this offset, as `generate.py` checks.
+        unsafe { read(self.as_ptr(), self.library.offsets.extent) }
     }
 
     /// Returns the positions in the initial state, in which all velocities are 0.

@@ -16,13 +16,21 @@ pub(crate) struct Offsets {
     pub(crate) integration_state: c_int,
     /// `mjOBJ_BODY`.
     pub(crate) body_object: c_int,
+    /// `mjCAT_ALL`, which selects everything that can be drawn.
+    pub(crate) all_categories: c_int,
+    /// `mjFONTSCALE_150`.
+    pub(crate) font_scale: c_int,
+    /// `mjFB_OFFSCREEN`.
+    pub(crate) offscreen_buffer: c_int,
 
     // Fields of `mjModel`.
     pub(crate) timestep: usize,
+    pub(crate) extent: usize,
     pub(crate) nq: usize,
     pub(crate) nv: usize,
     pub(crate) nu: usize,
     pub(crate) nbody: usize,
+    pub(crate) ngeom: usize,
     pub(crate) nsite: usize,
     pub(crate) ntendon: usize,
     pub(crate) qpos0: usize,
@@ -35,6 +43,7 @@ pub(crate) struct Offsets {
     pub(crate) ctrl: usize,
     pub(crate) xpos: usize,
     pub(crate) xipos: usize,
+    pub(crate) geom_xpos: usize,
     pub(crate) site_xpos: usize,
     pub(crate) ten_length: usize,
     pub(crate) ten_velocity: usize,
@@ -43,6 +52,18 @@ pub(crate) struct Offsets {
     pub(crate) qfrc_actuator: usize,
     pub(crate) qfrc_constraint: usize,
     pub(crate) cfrc_ext: usize,
+
+    // Fields of `mjvCamera`.
+    pub(crate) lookat: usize,
+    pub(crate) distance: usize,
+    pub(crate) elevation: usize,
+
+    // The sizes of structures for pictures in bytes, all aligned to 8 bytes at most.
+    pub(crate) camera_size: usize,
+    pub(crate) option_size: usize,
+    pub(crate) perturbation_size: usize,
+    pub(crate) scene_size: usize,
+    pub(crate) context_size: usize,
 }
 
 impl Offsets {

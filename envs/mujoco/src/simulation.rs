@@ -26,6 +26,8 @@ pub(crate) enum Field {
     BodyPositions,
     /// `xipos`: centres of mass of the bodies, three coordinates each.
     MassCenters,
+    /// `geom_xpos`: centres of the geometric bodies that are drawn, three coordinates each.
+    GeomPositions,
     /// `site_xpos`: positions of the sites, three coordinates each.
     SitePositions,
     /// `ten_length`: lengths of the tendons.
@@ -69,6 +71,7 @@ impl Field {
             Self::Controls => (offsets.ctrl, sizes.controls),
             Self::BodyPositions => (offsets.xpos, 3 * sizes.bodies),
             Self::MassCenters => (offsets.xipos, 3 * sizes.bodies),
+            Self::GeomPositions => (offsets.geom_xpos, 3 * sizes.geoms),
             Self::SitePositions => (offsets.site_xpos, 3 * sizes.sites),
             Self::TendonLengths => (offsets.ten_length, sizes.tendons),
             Self::TendonVelocities => (offsets.ten_velocity, sizes.tendons),
@@ -115,6 +118,10 @@ impl Simulation {
 
     pub(crate) fn model(&self) -> &Model {
         &self.model
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut RawData {
+        self.raw.as_ptr()
     }
 
     /// Returns an array of the state.
@@ -207,6 +214,10 @@ impl Simulation {
                 state.integration.as_ptr(),
                 parts,
             );
+            // Pictures show places that are not part of the state. The next step computes them again.
+            for place in library.place {
+                place(self.model.as_ptr(), self.raw.as_ptr());
+            }
         }
         let mut rest = state.derived.as_slice();
         for field in Field::DERIVED {

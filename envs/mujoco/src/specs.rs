@@ -24,12 +24,26 @@ pub(crate) struct TaskSpec {
     pub(crate) id: String,
     pub(crate) max_episode_steps: u32,
     reward_threshold: Option<f64>,
+    frames_per_second: u32,
+    #[serde(default)]
+    pub(crate) camera: CameraSpec,
     /// The arguments with their default values.
     #[serde(default)]
     pub(crate) arguments: Vec<(String, Value)>,
     /// The values of arguments that other versions of the task have, but not this one.
     #[serde(default)]
     pub(crate) constants: Vec<(String, Value)>,
+}
+
+/// The camera of a task. Without these values, it looks from an elevation of -45 degrees at the median position of the
+/// geometric bodies, from a distance of the size of the model.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CameraSpec {
+    pub(crate) distance: Option<f64>,
+    pub(crate) lookat: Option<[f64; 3]>,
+    /// In degrees.
+    pub(crate) elevation: Option<f64>,
 }
 
 /// Returns the table.
@@ -61,6 +75,7 @@ impl TaskSpec {
         EnvSpec {
             max_episode_steps: Some(self.max_episode_steps),
             reward_threshold: self.reward_threshold,
+            frames_per_second: Some(f64::from(self.frames_per_second)),
             ..EnvSpec::new(FAMILY, ActionKind::Continuous)
         }
     }

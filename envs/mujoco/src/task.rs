@@ -8,7 +8,7 @@ use crate::error::MujocoError;
 use crate::installation::Installation;
 use crate::model::Model;
 use crate::rules::{Part, Rules};
-use crate::specs::{TaskSpec, specs};
+use crate::specs::{CameraSpec, TaskSpec, specs};
 use crate::tasks::rules_of;
 use crate::value::Value;
 
@@ -70,6 +70,10 @@ impl Task {
     /// few of them.
     pub fn info_names(&self) -> &'static [&'static str] {
         self.rules().reward_rule.names()
+    }
+
+    pub(crate) fn camera(&self) -> &'static CameraSpec {
+        &self.0.spec.camera
     }
 
     pub(crate) fn model(&self) -> &Arc<Model> {

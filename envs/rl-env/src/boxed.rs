@@ -17,7 +17,7 @@ impl<E: Env + ?Sized> Env for WithoutInfo<E> {
     type Info = ();
 
     crate::forward!(
-        0: observation_space, action_space, reset, autoreset, step, advance, observe, snapshot, restore
+        0: observation_space, action_space, reset, autoreset, step, advance, observe, render, snapshot, restore
     );
 
     fn info(&self) {}

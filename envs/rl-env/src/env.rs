@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Dtype, EnvError, Space};
+use crate::{Dtype, EnvError, RgbImage, Space};
 
 /// The element type of the actions of a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,6 +274,11 @@ pub trait Env: Send {
 
     /// Writes the observation of the current state, the same as the last `reset` or `step` wrote.
     fn observe(&self, observation: &mut [u8]);
+
+    /// Returns a picture of the current state; `None` if the environment has none.
+    fn render(&self) -> Result<Option<RgbImage>, EnvError> {
+        Ok(None)
+    }
 
     /// Returns the complete state, including the random number generator. After it is restored, the environment
     /// continues exactly as before.

@@ -45,7 +45,7 @@ fn bounds(space: &Space) -> (Vec<f64>, Vec<f64>) {
 impl<E: Env> Env for FlattenObservation<E> {
     type Info = E::Info;
 
-    crate::forward!(env: action_space, snapshot, info);
+    crate::forward!(env: action_space, render, snapshot, info);
 
     fn observation_space(&self) -> &Space {
         &self.space

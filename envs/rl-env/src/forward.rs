@@ -40,6 +40,9 @@ macro_rules! forward {
     (@observe $field:tt) => {
         fn observe(&self, observation: &mut [u8]) { self.$field.observe(observation); }
     };
+    (@render $field:tt) => {
+        fn render(&self) -> Result<Option<$crate::RgbImage>, $crate::EnvError> { self.$field.render() }
+    };
     (@snapshot $field:tt) => {
         fn snapshot(&self) -> Vec<u8> { self.$field.snapshot() }
     };

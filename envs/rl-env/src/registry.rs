@@ -51,12 +51,21 @@ pub struct EnvSpec {
     pub reward_threshold: Option<f64>,
     /// The largest expected return of any policy within the time limit, if it is known.
     pub best_return: Option<f64>,
+    /// The number of [pictures](Env::render) in a second at the usual speed, one a step, if there are pictures.
+    pub frames_per_second: Option<f64>,
 }
 
 impl EnvSpec {
     /// Returns the properties of an environment without time limit, of which no returns are known.
     pub const fn new(family: &'static str, action_kind: ActionKind) -> Self {
-        Self { family, action_kind, max_episode_steps: None, reward_threshold: None, best_return: None }
+        Self {
+            family,
+            action_kind,
+            max_episode_steps: None,
+            reward_threshold: None,
+            best_return: None,
+            frames_per_second: None,
+        }
     }
 
     /// Boxes an environment, with the time limit if there is one.

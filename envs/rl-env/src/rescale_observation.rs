@@ -52,7 +52,7 @@ impl<E: Env> RescaleObservation<E> {
 impl<E: Env> Env for RescaleObservation<E> {
     type Info = E::Info;
 
-    crate::forward!(env: action_space, advance, snapshot, restore, info);
+    crate::forward!(env: action_space, advance, render, snapshot, restore, info);
 
     fn observation_space(&self) -> &Space {
         &self.space

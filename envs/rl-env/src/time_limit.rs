@@ -43,7 +43,7 @@ impl<E> TimeLimit<E> {
 impl<E: Env> Env for TimeLimit<E> {
     type Info = E::Info;
 
-    crate::forward!(env: observation_space, action_space, observe, info);
+    crate::forward!(env: observation_space, action_space, observe, render, info);
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) {
         self.elapsed = 0;

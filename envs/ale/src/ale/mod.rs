@@ -7,12 +7,11 @@ mod reset;
 mod saved_state;
 mod sound;
 
-use rl_env::snapshot;
+use rl_env::{RgbImage, snapshot};
 use serde::{Deserialize, Serialize};
 use vcs::{Console, FormerScreens, Mt19937, RAM, SoundRegisters, TvFormat};
 
 use crate::palette::{Palette, paint};
-use crate::rgb_image::RgbImage;
 use crate::rules::Variables;
 use crate::screen::SCREEN_WIDTH;
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};

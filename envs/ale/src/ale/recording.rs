@@ -1,11 +1,11 @@
 //! Recording of the frames of acts, with the setting [`recording`](crate::AleSettings::recording).
 
+use rl_env::RgbImage;
 use vcs::SoundGenerator;
 
 use super::Ale;
 use super::act::Rendering;
 use super::sound::SOUND_SAMPLES;
-use crate::rgb_image::RgbImage;
 
 /// A recorded frame.
 #[derive(Clone, Debug)]

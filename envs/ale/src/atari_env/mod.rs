@@ -5,12 +5,11 @@ mod options;
 mod uniform;
 mod view;
 
-use rl_env::{Action as EnvAction, Env, EnvError, Space, Step};
+use rl_env::{Action as EnvAction, Env, EnvError, RgbImage, Space, Step};
 use serde::{Deserialize, Serialize};
 use vcs::Mt19937;
 
 use crate::ale::is_interrupted_at;
-use crate::rgb_image::RgbImage;
 use crate::{Action, Ale, AleError, Game, PoweredGame};
 pub use options::{AtariOptions, EpisodeRules};
 use uniform::Uniform;
@@ -391,6 +390,10 @@ impl Env for AtariEnv {
 
     fn observe(&self, observation: &mut [u8]) {
         self.view.observe(observation);
+    }
+
+    fn render(&self) -> Result<Option<RgbImage>, EnvError> {
+        Ok(Some(Self::render(self)))
     }
 
     fn snapshot(&self) -> Vec<u8> {

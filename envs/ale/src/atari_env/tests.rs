@@ -162,6 +162,7 @@ fn renders_the_screen_in_rgb() {
     let image = env.render();
     assert_eq!((image.height, image.width), (210, 160));
     assert_eq!(image.pixels, observation);
+    assert_eq!(Env::render(&env), Ok(Some(image)));
 }
 
 #[test]

@@ -8,7 +8,8 @@ use crate::model::{Model, Sizes};
 use crate::rules::{Map, Part, RewardRule, Rules, Start, StepOutcome};
 use crate::simulation::{Field, Simulation};
 
-const SIZES: Sizes = Sizes { positions: 3, velocities: 6, bodies: 1, controls: 1, sites: 0, tendons: 0 };
+const SIZES: Sizes =
+    Sizes { positions: 3, velocities: 6, bodies: 1, controls: 1, geoms: 0, sites: 0, tendons: 0 };
 
 /// The arrays that both tasks observe in addition to the joints: the argument that includes each, the array, and the
 /// first element observed. The world body and the forces on the root, which has no actuator, are left out, except in

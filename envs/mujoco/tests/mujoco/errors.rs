@@ -28,7 +28,7 @@ fn copy(files: &[&str]) -> TempDir {
 }
 
 /// Builds a library from a line of C.
-fn build(directory: &Path, source: &str) -> std::path::PathBuf {
+pub(crate) fn build(directory: &Path, source: &str) -> std::path::PathBuf {
     let (file, library) = (directory.join("library.c"), directory.join("library.so"));
     fs::write(&file, source).unwrap();
     let mut compiler = Command::new("cc");

@@ -4,6 +4,7 @@ mod conformance;
 mod errors;
 #[cfg(unix)]
 mod fetch;
+mod pictures;
 mod pool;
 mod trace;
 mod traces;

@@ -1,10 +1,12 @@
-//! The registry, boxed environments and time limits, tested with an environment that counts its steps.
+//! The registry, boxed environments and wrappers, tested with an environment that counts its steps.
 
 use rl_env::{
-    Action, ActionKind, BoxedEnv, Env, EnvError, EnvSpec, Registry, Space, Step, TimeLimit, snapshot,
+    Action, ActionKind, BoxedEnv, Env, EnvError, EnvSpec, FlattenObservation, Registry, RescaleObservation,
+    RgbImage, Space, Step, TimeLimit, snapshot,
 };
 
-/// Observes the number of its steps. Action 1 terminates; action 2 terminates for the learner only.
+/// Observes the number of its steps, which is also the red of its picture. Action 1 terminates; action 2 terminates for
+/// the learner only.
 struct Counter {
     observation_space: Space,
     action_space: Space,
@@ -46,6 +48,10 @@ impl Env for Counter {
 
     fn observe(&self, observation: &mut [u8]) {
         observation.copy_from_slice(&self.steps.to_ne_bytes());
+    }
+
+    fn render(&self) -> Result<Option<RgbImage>, EnvError> {
+        Ok(Some(RgbImage { height: 1, width: 1, pixels: vec![self.steps as u8, 0, 0] }))
     }
 
     fn snapshot(&self) -> Vec<u8> {
@@ -92,6 +98,18 @@ fn a_limit_is_part_of_the_snapshot() {
     let before = copy.snapshot();
     assert!(matches!(copy.restore(&before[1..]), Err(EnvError::BadSnapshot(_))));
     assert_eq!(copy.snapshot(), before);
+}
+
+#[test]
+fn wrappers_show_the_picture_of_their_environment() {
+    let flat = FlattenObservation::new(TimeLimit::new(Counter::new(), 3));
+    let mut env = BoxedEnv::new(RescaleObservation::new(flat).unwrap());
+    let mut observation = vec![0; env.observation_space().byte_len()];
+    env.reset(None, &mut observation);
+    for steps in 0..3 {
+        assert_eq!(env.render().unwrap().unwrap().pixels, [steps, 0, 0]);
+        env.step(Action::Discrete(&[0]), &mut observation).unwrap();
+    }
 }
 
 const COUNTERS: EnvSpec = EnvSpec::new("counters", ActionKind::Discrete);

@@ -1,4 +1,4 @@
-/// A screen in colour, as a television would show it except for the shape of its pixels.
+/// A picture in colour, such as the screen of a game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RgbImage {
     /// Rows.
