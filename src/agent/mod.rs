@@ -153,27 +153,33 @@ impl TrainedAgent {
         }
     }
 
-    /// Returns the game called `name`, or the only one that the agent was trained on. Fails if it has no screen.
-    /// `advice` tells how to choose one of several, given the name of the first.
-    pub(crate) fn game(&self, name: Option<&str>, advice: impl Fn(&str) -> String) -> Result<Games> {
-        one_game(&self.experiment.games, name, advice)
+    /// Returns the game called `name`. Fails if it has no screen.
+    pub(crate) fn shown_game(&self, name: &str) -> Result<Games> {
+        shown_game(&self.experiment.games, name)
+    }
+
+    /// Returns the only game that the agent was trained on. Fails with `advice`, given the name of one, if there are
+    /// several.
+    pub(crate) fn only_game(&self, advice: impl Fn(&str) -> String) -> Result<&'static str> {
+        only_game(&self.experiment.games, advice)
     }
 }
 
-fn one_game(games: &Games, name: Option<&str>, advice: impl Fn(&str) -> String) -> Result<Games> {
+fn shown_game(games: &Games, name: &str) -> Result<Games> {
     let names = games.names();
-    let chosen = match (name, names.as_slice()) {
-        (None, &[only]) => only,
-        (None, _) => bail!("the agent plays {} games; {}", names.len(), advice(names[0])),
-        (Some(name), _) => {
-            let ids = selection::expand([name])?;
-            let game = names.iter().find(|&&id| ids == [id]);
-            *game.ok_or_else(|| not_trained_on(name, &names))?
-        }
-    };
-    match why_no_screen(chosen) {
-        Some(reason) => bail!("{chosen} has no screen: {reason}"),
-        None => Ok(games.only(&[chosen])),
+    let ids = selection::expand([name])?;
+    let game = names.iter().find(|&&id| ids == [id]);
+    let game = *game.ok_or_else(|| not_trained_on(name, &names))?;
+    match why_no_screen(game) {
+        Some(reason) => bail!("{game} has no screen: {reason}"),
+        None => Ok(games.only(&[game])),
+    }
+}
+
+fn only_game(games: &Games, advice: impl Fn(&str) -> String) -> Result<&'static str> {
+    match games.names()[..] {
+        [only] => Ok(only),
+        ref names => bail!("the agent plays {} games; {}", names.len(), advice(names[0])),
     }
 }
 
@@ -208,28 +214,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_of_several_games_needs_the_name_of_one() {
+    fn games_are_chosen_by_name() {
         let several = Games::resolve(&["pong", "boxing"].map(str::to_owned)).expect("games");
         let advice = |game: &str| format!("add {game}");
-        let one_game = |games: &Games, name| super::one_game(games, name, advice);
-        let message = |name| one_game(&several, name).err().map(|error| error.to_string());
-        assert_eq!(message(None).as_deref(), Some("the agent plays 2 games; add pong"));
-        assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
-        assert!(message(Some("boxnig")).is_some_and(|message| message.ends_with("did you mean boxing?")));
-        let tasks = |name: &str| Games::resolve(&[name.to_owned()]).expect("a task");
-        let hopper = one_game(&tasks("Hopper-v5"), None).map(|games| games.names());
-        let expected = mujoco::check_rendering().map(|()| vec!["Hopper-v5"]);
-        assert_eq!(
-            hopper.map_err(|error| error.to_string()),
-            expected.map_err(|error| format!("Hopper-v5 has no screen: {error}"))
-        );
-        assert_eq!(one_game(&tasks("CartPole-v1"), None).expect("a drawn task").names(), ["CartPole-v1"]);
+        let error = only_game(&several, advice).expect_err("two games").to_string();
+        assert_eq!(error, "the agent plays 2 games; add pong");
+        let message = |name| shown_game(&several, name).err().map(|error| error.to_string());
+        assert!(message("qbert").is_some_and(|message| message.ends_with("it plays pong, boxing")));
+        assert!(message("boxnig").is_some_and(|message| message.ends_with("did you mean boxing?")));
         for name in ["boxing", "ALE/Boxing-v5"] {
-            assert_eq!(one_game(&several, Some(name)).expect("a game").names(), ["boxing"]);
+            assert_eq!(shown_game(&several, name).expect("a game").names(), ["boxing"]);
         }
-        assert_eq!(
-            one_game(&tasks("gym:CartPole-v1"), None).expect("a game").names(),
-            ["gymnasium:CartPole-v1"]
-        );
+        let many = Games::resolve(&["atari57".to_owned()]).expect("games");
+        let error = shown_game(&many, "harvest").expect_err("another game").to_string();
+        assert_eq!(error, "the agent was not trained on 'harvest'; it plays 57 games, such as alien");
+    }
+
+    #[test]
+    fn only_games_with_a_screen_are_shown() {
+        let shown = |name: &str| {
+            let games = Games::resolve(&[name.to_owned()]).expect("a task");
+            let game = only_game(&games, str::to_owned).expect("one game");
+            shown_game(&games, game).map(|games| games.names()).map_err(|error| error.to_string())
+        };
+        let expected = mujoco::check_rendering().map(|()| vec!["Hopper-v5"]);
+        assert_eq!(shown("Hopper-v5"), expected.map_err(|error| format!("Hopper-v5 has no screen: {error}")));
+        for (name, id) in [
+            ("CartPole-v1", "CartPole-v1"),
+            ("pong@1", "pong@1"),
+            ("gym:CartPole-v1", "gymnasium:CartPole-v1"),
+        ] {
+            assert_eq!(shown(name), Ok(vec![id]));
+        }
     }
 }

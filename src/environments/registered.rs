@@ -18,9 +18,9 @@ pub(super) fn registered<'a>(
     let envs = ids.map(|id| Ok((id, make(id, rescale)?))).collect::<Result<Vec<_>>>()?;
     let lengths = envs.iter().filter_map(|(_, (env, _))| length_of(env.observation_space()));
     let length = lengths.max().unwrap_or(0).max(min_length);
-    let pad = |(id, (env, picture))| {
+    let pad = |(id, (env, picture)): (&str, (BoxedEnv, Option<Picture>))| {
         let padded = Padded::new(env, length).with_context(|| unreadable(id))?;
-        Ok((str::to_owned(id), padded.with_picture(picture.or_else(|| rendered(id, purpose)))))
+        Ok((id.to_owned(), padded.with_picture(picture.or_else(|| rendered(id, purpose)))))
     };
     envs.into_iter().map(pad).collect()
 }

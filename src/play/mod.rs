@@ -97,10 +97,10 @@ fn session(args: &PlayArgs, global: &Global) -> Result<Session> {
 /// Starts a game with the agent of a checkpoint and its settings.
 fn session_with_agent(agent: &AgentArgs, args: &PlayArgs, global: &Global) -> Result<Session> {
     let trained = TrainedAgent::open(&agent.checkpoint, &Printer::new(global.quiet))?;
+    let advice = |game: &str| format!("choose one: `ale-train play {game} --checkpoint ...`");
+    let game = args.game.as_deref().map_or_else(|| trained.only_game(advice), Ok)?;
     let overrides = CommandOverrides {
-        games: Some(trained.game(args.game.as_deref(), |game| {
-            format!("choose one: `ale-train play {game} --checkpoint ...`")
-        })?),
+        games: Some(trained.shown_game(game)?),
         evaluation_repeat_probability: args.sticky,
         mode: args.mode,
         difficulty: args.difficulty,

@@ -83,7 +83,8 @@ fn one_episode(args: &RecordArgs, agent: &TrainedAgent, global: &Global) -> Resu
     let names = args.game.as_deref();
     ensure!(names.is_none_or(|names| !names.contains(',')), "--game names several games: add --mosaic");
     let advice = |game: &str| format!("add --game {game}, or --mosaic for all of them");
-    let mut session = session(args, agent, agent.game(names, advice)?, global)?;
+    let game = names.map_or_else(|| agent.only_game(advice), Ok)?;
+    let mut session = session(args, agent, agent.shown_game(game)?, global)?;
     let description = session.description();
     // The pixels of the console are few.
     let scale = args.scale.unwrap_or(if description.aspect_ratio.is_some() { 2 } else { 1 });
@@ -103,7 +104,8 @@ fn all_games(args: &RecordArgs, agent: &TrainedAgent, global: &Global) -> Result
     let names: Vec<String> = args.game.iter().flat_map(|games| games.split(',')).map(str::to_owned).collect();
     let names = if names == [ALL] { Vec::new() } else { names };
     let games = agent.games(&names)?;
-    let sessions = games.names().into_iter().map(|name| session(args, agent, games.only(&[name]), global));
+    let sessions =
+        games.names().into_iter().map(|name| session(args, agent, agent.shown_game(name)?, global));
     let mut mosaic = Mosaic::new(sessions.collect::<Result<Vec<Session>>>()?)?;
     let mut video = Video::new(mosaic.steps_per_second(), args.scale.unwrap_or(1));
     for _ in 0..args.max_steps {

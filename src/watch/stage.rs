@@ -107,7 +107,7 @@ impl Stage {
 
     fn cell(&self, game: &str, agent: &TrainedAgent) -> Result<Cell> {
         let overrides = CommandOverrides {
-            games: Some(agent.games(&[game.to_owned()])?),
+            games: Some(agent.shown_game(game)?),
             num_threads: Some(1),
             ..CommandOverrides::default()
         };
