@@ -15,7 +15,9 @@ use crate::quantity::{count, short};
 use crate::show::{bars, score_digits};
 use crate::terminal::{BRIGHT, DIM, PLAIN, picture};
 
-const KEYS: &str = " up down: run   left right: curve   g: next game   q: quit";
+const KEYS: &str = " q: quit   up down: run   left right: curve   g: next game or none";
+/// The number of columns below which there is no room for the list beside a chart.
+const NARROW: u16 = bars::WIDTH + CHART.0;
 /// The colour of curves.
 const CURVE: Color = Color::Rgb(90, 170, 255);
 /// Columns and rows of the smallest chart: a larger area has several.
@@ -28,7 +30,8 @@ impl Screen {
     pub(super) fn draw(&self, frame: &mut Frame<'_>) {
         let [main, keys] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(frame.area());
         frame.render_widget(Line::styled(KEYS, DIM), keys);
-        let columns = [Constraint::Length(bars::WIDTH + 1), Constraint::Fill(1)];
+        let list = if main.width < NARROW { 0 } else { bars::WIDTH + 1 };
+        let columns = [Constraint::Length(list), Constraint::Fill(1)];
         let [left, right] = Layout::horizontal(columns).areas(main);
         let readings = self.readings();
         let rows = (readings.len() as u16).min(left.height / 2);
@@ -44,7 +47,7 @@ impl Screen {
 
     fn draw_list(&self, frame: &mut Frame<'_>, area: Rect) {
         let items = self.runs().iter().map(|run| {
-            let name = Line::styled(name(run).to_owned(), PLAIN);
+            let name = Line::styled(shortened(name(run), bars::WIDTH.into()), PLAIN);
             ListItem::new(Text::from(vec![name, Line::styled(format!("  {}", state(run)), DIM)]))
         });
         let title = if self.runs.is_none() { "reading the runs" } else { "runs" };
@@ -165,6 +168,17 @@ fn name(run: &Value) -> &str {
     }
 }
 
+/// Cuts a name in the middle, because both ends tell runs of a sweep apart.
+fn shortened(name: &str, width: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= width {
+        return name.to_owned();
+    }
+    let (first, last) = letters.split_at(width / 2);
+    let last = &last[last.len() - (width - first.len() - 1)..];
+    [first, &['…'], last].concat().into_iter().collect()
+}
+
 /// Describes the state and the score of a run.
 fn state(run: &Value) -> String {
     let state = run["state"].as_str().unwrap_or("").to_owned();
@@ -194,4 +208,16 @@ fn facts(run: &Value) -> String {
     let problem = run["problem"].as_str().map(str::to_owned);
     let facts = [algorithm, games, Some(state(run)), frames, problem];
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(shortened("first", 8), "first");
+        assert_eq!(shortened("sweep/gamma=0.99__seed=1", 12), "sweep/…eed=1");
+        assert_eq!(shortened("12345678", 8), "12345678");
+    }
 }
