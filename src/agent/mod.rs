@@ -166,25 +166,28 @@ fn one_game(games: &Games, name: Option<&str>) -> Result<Games> {
             *game.ok_or_else(|| not_trained_on(name, &names))?
         }
     };
-    ensure!(has_screen(chosen), no_screen(chosen));
-    Ok(games.only(&[chosen]))
+    match why_no_screen(chosen) {
+        Some(reason) => bail!("{chosen} has no screen: {reason}"),
+        None => Ok(games.only(&[chosen])),
+    }
 }
 
 /// Returns true if a game can be shown.
 pub(crate) fn has_screen(game: &str) -> bool {
-    ale::game(game).is_ok() || selection::is_in_python(game) || drawing::of(game).is_some()
+    why_no_screen(game).is_none()
 }
 
-fn no_screen(task: &str) -> String {
-    if selection::family(task) == Some(mujoco::FAMILY) {
-        return format!(
-            "{task} has no screen: showing it would need an offscreen MuJoCo renderer, which ale-train lacks; \
-             train on gymnasium:{task} to watch it"
-        );
+/// Returns why a game cannot be shown, if it cannot.
+fn why_no_screen(game: &str) -> Option<String> {
+    if ale::game(game).is_ok() || selection::is_in_python(game) || drawing::of(game).is_some() {
+        return None;
     }
-    format!(
-        "{task} has no screen: ale-train shows Atari games, classic control, toy text and environments in Python"
-    )
+    if selection::family(game) == Some(mujoco::FAMILY) {
+        return mujoco::check_rendering().err().map(|error| error.to_string());
+    }
+    let shown =
+        "ale-train shows Atari games, classic control, toy text, MuJoCo tasks and environments in Python";
+    Some(shown.to_owned())
 }
 
 fn not_trained_on(name: &str, trained: &[&str]) -> anyhow::Error {
@@ -206,10 +209,11 @@ mod tests {
         assert!(message(Some("qbert")).is_some_and(|message| message.contains("it plays pong, boxing")));
         assert!(message(Some("boxnig")).is_some_and(|message| message.ends_with("did you mean boxing?")));
         let tasks = |name: &str| Games::resolve(&[name.to_owned()]).expect("a task");
-        let error = |name: &str| one_game(&tasks(name), None).expect_err("no screen").to_string();
-        assert!(
-            error("Hopper-v5")
-                .starts_with("Hopper-v5 has no screen: showing it would need an offscreen MuJoCo renderer")
+        let hopper = one_game(&tasks("Hopper-v5"), None).map(|games| games.names());
+        let expected = mujoco::check_rendering().map(|()| vec!["Hopper-v5"]);
+        assert_eq!(
+            hopper.map_err(|error| error.to_string()),
+            expected.map_err(|error| format!("Hopper-v5 has no screen: {error}"))
         );
         assert_eq!(one_game(&tasks("CartPole-v1"), None).expect("a drawn task").names(), ["CartPole-v1"]);
         for name in ["boxing", "ALE/Boxing-v5"] {

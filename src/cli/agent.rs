@@ -100,8 +100,9 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Records one episode: the screen in colour, a drawing of classic control or toy text, or the frames of an environment in Python, with the score, the action and the value estimate below, one frame per \
-step. MP4 needs ffmpeg.
+Records one episode: the screen in colour, a drawing of classic control or toy text, a picture of a MuJoCo task, or the \
+frames of an environment in Python, with the score, the action and the value estimate below, one frame per step. MP4 \
+needs ffmpeg, and MuJoCo's pictures need libOSMesa or libEGL.
 
 Examples:
   ale-train record checkpoints/RUN --out harvest.gif

@@ -1,4 +1,4 @@
-//! Pictures of the built-in tasks without a screen, drawn from their observations: classic control and toy text.
+//! Pictures of the built-in tasks that do not render any, drawn from their observations: classic control and toy text.
 
 mod canvas;
 mod classic_control;

@@ -265,6 +265,7 @@ mod tests {
     use rl_env::Pcg64;
     use vector::{PoolOptions, PoolVectorEnv};
 
+    use super::super::Purpose;
     use super::super::padded::Padded;
     use super::super::registered::registered;
     use super::*;
@@ -275,7 +276,7 @@ mod tests {
 
     /// Returns environments of these tasks, in their order.
     fn pool(ids: &[&str]) -> PoolVectorEnv<Padded> {
-        let envs = registered(ids.iter().copied(), false, LENGTH).unwrap();
+        let envs = registered(ids.iter().copied(), Purpose::Training, false, LENGTH).unwrap();
         let autoreset_mode = AutoresetMode::SameStep;
         PoolVectorEnv::new(envs, PoolOptions { num_threads: 1, autoreset_mode, ..PoolOptions::default() })
             .unwrap()

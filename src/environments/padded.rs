@@ -13,23 +13,28 @@ pub(super) struct Padded {
     picture: Option<Picture>,
 }
 
-/// The picture of a task, drawn from observations.
-pub(super) struct Picture {
-    pub(super) drawing: Drawing,
-    /// The bounds of each element that is rescaled.
-    pub(super) ranges: Vec<Option<(f64, f64)>>,
+/// The picture of a task.
+pub(super) enum Picture {
+    /// It is drawn from observations.
+    Drawn {
+        drawing: Drawing,
+        /// The bounds of each element that is rescaled.
+        ranges: Vec<Option<(f64, f64)>>,
+    },
+    /// The environment renders it.
+    Rendered { frames_per_second: f64 },
 }
 
-impl Picture {
-    /// Draws an observation that may be rescaled.
-    fn draw(&self, observation: &mut [f32]) -> Result<RgbImage> {
-        for (value, range) in observation.iter_mut().zip(&self.ranges) {
-            if let Some((low, high)) = range {
-                *value = (low + f64::midpoint(f64::from(*value), 1.0) * (high - low)) as f32;
-            }
+/// Returns an observation in the units of the task, given the bounds of each element that is rescaled.
+fn original(row: &[u8], ranges: &[Option<(f64, f64)>]) -> Vec<f32> {
+    let mut observation: Vec<f32> =
+        row.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
+    for (value, range) in observation.iter_mut().zip(ranges) {
+        if let Some((low, high)) = range {
+            *value = (low + f64::midpoint(f64::from(*value), 1.0) * (high - low)) as f32;
         }
-        self.drawing.draw(observation)
     }
+    observation
 }
 
 impl Padded {
@@ -53,16 +58,23 @@ impl Padded {
 
     /// Returns the number of pictures in a second at the usual speed, if there are pictures.
     pub(super) fn frames_per_second(&self) -> Option<f64> {
-        Some(self.picture.as_ref()?.drawing.frames_per_second)
+        Some(match self.picture.as_ref()? {
+            Picture::Drawn { drawing, .. } => drawing.frames_per_second,
+            Picture::Rendered { frames_per_second } => *frames_per_second,
+        })
     }
 
-    /// Draws the current observation, if there are pictures.
+    /// Draws the current state, if there are pictures.
     pub(super) fn draw(&self) -> Result<Option<RgbImage>> {
-        let Some(picture) = &self.picture else { return Ok(None) };
-        let mut row = vec![0; self.row_bytes];
-        self.env.observe(&mut row);
-        let floats = row.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes));
-        picture.draw(&mut floats.collect::<Vec<f32>>()).map(Some)
+        match &self.picture {
+            None => Ok(None),
+            Some(Picture::Rendered { .. }) => Ok(self.env.render()?),
+            Some(Picture::Drawn { drawing, ranges }) => {
+                let mut row = vec![0; self.row_bytes];
+                self.env.observe(&mut row);
+                drawing.draw(&original(&row, ranges)).map(Some)
+            }
+        }
     }
 
     fn pad<'a>(&self, observation: &'a mut [u8]) -> &'a mut [u8] {

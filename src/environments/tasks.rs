@@ -27,7 +27,7 @@ impl Builder {
         let (in_python, built_in): (Vec<_>, Vec<_>) =
             groups.iter().copied().partition(|(id, _)| selection::is_in_python(id));
         let Some((python_id, _)) = in_python.first() else {
-            return Ok(Box::new(self.build_registered(&built_in, pool, min_observation_length)?));
+            return Ok(Box::new(self.build_registered(&built_in, purpose, pool, min_observation_length)?));
         };
         let built_in_ids = built_in.iter().map(|&(id, _)| id);
         let longest = longest_observation(built_in_ids, self.settings.rescale_observations)?;
@@ -41,7 +41,7 @@ impl Builder {
         let length = length_of(python.single_observation_space()).with_context(|| {
             format!("{id} cannot be trained together with {python_id}, whose observations are images")
         })?;
-        let built_in = self.build_registered(&built_in, pool, length)?;
+        let built_in = self.build_registered(&built_in, purpose, pool, length)?;
         let ids: Vec<&str> = groups.iter().map(|&(id, _)| id).collect();
         Ok(Box::new(Joined::new(vec![Box::new(built_in), python], &ids)))
     }
@@ -51,11 +51,12 @@ impl Builder {
     fn build_registered(
         &self,
         groups: &[(&'static str, usize)],
+        purpose: Purpose,
         pool: PoolOptions,
         min_observation_length: usize,
     ) -> Result<PoolVectorEnv<Padded>> {
         let ids = groups.iter().flat_map(|&(id, num_envs)| iter::repeat_n(id, num_envs));
-        let envs = registered(ids, self.settings.rescale_observations, min_observation_length)?;
+        let envs = registered(ids, purpose, self.settings.rescale_observations, min_observation_length)?;
         Ok(PoolVectorEnv::new(envs, pool)?)
     }
 
