@@ -18,11 +18,13 @@ pub(super) fn registered<'a>(
     let envs = ids.map(|id| Ok((id, make(id, rescale)?))).collect::<Result<Vec<_>>>()?;
     let lengths = envs.iter().filter_map(|(_, (env, _))| length_of(env.observation_space()));
     let length = lengths.max().unwrap_or(0).max(min_length);
-    let pad = |(id, (env, picture)): (&str, (BoxedEnv, Option<Picture>))| {
-        let padded = Padded::new(env, length).with_context(|| unreadable(id))?;
-        Ok((id.to_owned(), padded.with_picture(picture.or_else(|| rendered(id, purpose)))))
-    };
-    envs.into_iter().map(pad).collect()
+    let mut padded = Vec::new();
+    for (id, (env, drawn)) in envs {
+        let env = Padded::new(env, length).with_context(|| unreadable(id))?;
+        let picture = drawn.or_else(|| rendered(id, purpose));
+        padded.push((id.to_owned(), env.with_picture(picture)));
+    }
+    Ok(padded)
 }
 
 /// Returns the length of the longest observations of these tasks; 0 without tasks.

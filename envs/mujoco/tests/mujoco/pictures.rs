@@ -12,9 +12,10 @@ use std::process::Command;
 use std::thread;
 
 use mujoco::{MujocoEnv, Task, Value, View, check_rendering};
-use rl_env::{Action, Env, Pcg64, RgbImage, Space};
+use rl_env::{Action, Actions, Env, FlattenObservation, Pcg64, ResetSeeds, RgbImage, Space, VectorEnv};
 use sha2::{Digest, Sha256};
 use tempfile::tempdir;
+use vector::{PoolOptions, PoolVectorEnv};
 
 use crate::errors::build;
 use crate::installation;
@@ -127,6 +128,34 @@ fn pictures_equal_those_of_gymnasium() {
         assert_eq!(compare(id, &pictures, seed, file.is_some()), NUM_PICTURES);
     }
     assert_eq!(lines.next(), None);
+}
+
+/// As the application does.
+#[test]
+fn environments_of_a_pool_are_drawn_through_wrappers() {
+    if !can_draw() {
+        return;
+    }
+    let mut registry = rl_env::Registry::new();
+    mujoco::register(&mut registry, &installation()).unwrap();
+    let env = |index: usize| (format!("{index}"), FlattenObservation::new(registry.make("Ant-v5").unwrap()));
+    let mut pool = PoolVectorEnv::new(vec![env(0), env(1)], PoolOptions::default()).unwrap();
+    pool.reset(ResetSeeds::From(3)).unwrap();
+    let mut players = [3, 4].map(|seed| Player::new("Ant-v5", &[], seed));
+    for steps in [0, 1] {
+        if steps == 1 {
+            let num_actions = 2 * players[0].bounds.len();
+            pool.step(Actions::Continuous(&vec![0.5; num_actions])).unwrap();
+            for player in &mut players {
+                let action = vec![0.5; player.bounds.len()];
+                player.env.step(Action::Continuous(&action), &mut player.row).unwrap();
+            }
+        }
+        for (index, player) in players.iter().enumerate() {
+            let picture = pool.with_env(index, Env::render).unwrap().unwrap();
+            assert!(picture == Some(player.env.draw(View::Following).unwrap()), "environment {index}");
+        }
+    }
 }
 
 /// Mesa's EGL draws with the same code as libOSMesa if it may not use a GPU.
