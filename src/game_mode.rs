@@ -39,7 +39,7 @@ impl GameMode {
         let mode = number(mode).with_context(|| format!("the mode of '{name}'"))?;
         let difficulty =
             difficulty.map(number).transpose().with_context(|| format!("the difficulty of '{name}'"))?;
-        game.check_mode(mode)?;
+        game.check_mode(1, mode)?;
         let difficulty = difficulty.unwrap_or(DEFAULT_DIFFICULTY);
         game.check_difficulty(difficulty)?;
         Ok(Self { game, mode, difficulty })

@@ -31,6 +31,26 @@ pub enum AleError {
         /// The game's modes.
         allowed: &'static [u32],
     },
+    /// The game has no modes for this number of players.
+    #[error("{game} cannot be played by {players} players; the numbers of its players are {allowed:?}")]
+    Players {
+        /// The game's id.
+        game: &'static str,
+        /// The requested number of players.
+        players: usize,
+        /// The numbers of players that are possible.
+        allowed: Vec<usize>,
+    },
+    /// There is not exactly one action for each player.
+    #[error("{game} has {players} players, but there are actions for {given}")]
+    Actions {
+        /// The game's id.
+        game: &'static str,
+        /// The number of players.
+        players: usize,
+        /// The number of actions.
+        given: usize,
+    },
     /// The game has no such difficulty.
     #[error("{game} has no difficulty {difficulty}; its difficulties are {allowed:?}")]
     UnknownDifficulty {

@@ -3,6 +3,9 @@
 /// The most rows or columns of an observation.
 pub const MAX_SIDE: usize = 4096;
 
+/// The most players of a game.
+pub const MAX_PLAYERS: usize = 4;
+
 /// The most frames in an observation.
 pub const MAX_STACK_NUM: usize = 64;
 

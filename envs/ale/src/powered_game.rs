@@ -17,6 +17,7 @@ use crate::{AleError, Game};
 #[derive(Clone, Debug)]
 pub struct PoweredGame {
     game: &'static Game,
+    options: ConsoleOptions,
     /// The console right after power-up and detection of the television system, which depend on the ROM alone.
     console: Arc<Console>,
 }
@@ -52,7 +53,7 @@ impl PoweredGame {
         }
         let cartridge =
             game.cartridge(rom).map_err(|source| AleError::Cartridge { game: game.id.to_owned(), source })?;
-        Ok(Self { game, console: Arc::new(Console::new(cartridge, options)) })
+        Ok(Self { game, options: *options, console: Arc::new(Console::new(cartridge, options)) })
     }
 
     /// Returns the game.
@@ -73,5 +74,10 @@ impl PoweredGame {
     /// Returns the console right after power-up.
     pub(crate) fn console(&self) -> &Console {
         &self.console
+    }
+
+    /// Returns a console right after power-up whose memory is filled by a generator with this seed.
+    pub(crate) fn console_with_seed(&self, seed: u32) -> Console {
+        self.console.power_on_with_seed(&self.options, seed)
     }
 }

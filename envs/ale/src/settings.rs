@@ -26,7 +26,9 @@ pub struct AleSettings {
     pub paddle_min: Option<i32>,
     /// The highest resistance of a paddle in ohms, at its left end; `None` is the game's.
     pub paddle_max: Option<i32>,
-    /// The game's mode; `None` is its default mode.
+    /// The number of players. With 1, everything equals ale-py; with more, multi-agent-ale-py.
+    pub players: usize,
+    /// The game's mode; `None` is its default mode for the number of players.
     pub mode: Option<u32>,
     /// The difficulty switches; `None` is 0.
     pub difficulty: Option<u32>,
@@ -44,6 +46,7 @@ impl Default for AleSettings {
             recording: false,
             paddle_min: None,
             paddle_max: None,
+            players: 1,
             mode: None,
             difficulty: None,
         }
@@ -68,7 +71,8 @@ impl AleSettings {
                 allowed: format!("between 1 and {MAX_FRAME_SKIP}"),
             });
         }
-        self.mode.map_or(Ok(()), |mode| game.check_mode(mode))?;
+        let mode = self.mode.map_or_else(|| game.default_mode_for(self.players), Ok)?;
+        game.check_mode(self.players, mode)?;
         self.difficulty.map_or(Ok(()), |difficulty| game.check_difficulty(difficulty))
     }
 }

@@ -97,11 +97,26 @@ pub struct Console {
 impl Console {
     /// Powers on a console: fills RAM with random bytes, detects the television system and resets.
     pub fn new(cartridge: Cartridge, options: &ConsoleOptions) -> Self {
-        let mut random = Mt19937::new(SYSTEM_SEED);
+        let translation = Translation::new(&cartridge, options.execution).map(Arc::new);
+        Self::power_on(cartridge, translation, options, SYSTEM_SEED)
+    }
+
+    /// Powers on another console with a copy of the cartridge. Its generator has another seed than that of
+    /// [`new`](Self::new). Both share the native code.
+    pub fn power_on_with_seed(&self, options: &ConsoleOptions, seed: u32) -> Self {
+        Self::power_on(self.machine.cartridge.clone(), self.translation.clone(), options, seed)
+    }
+
+    fn power_on(
+        cartridge: Cartridge,
+        translation: Option<Arc<Translation>>,
+        options: &ConsoleOptions,
+        seed: u32,
+    ) -> Self {
+        let mut random = Mt19937::new(seed);
         let ram = std::array::from_fn(|_| random.next_u32() as u8);
         let mut riot = Riot::default();
         riot.reset(timer_start(&mut random));
-        let translation = Translation::new(&cartridge, options.execution).map(Arc::new);
         let machine = Machine {
             cycles: 0,
             open_bus: 0,
@@ -151,12 +166,14 @@ impl Console {
     pub fn reset(&mut self) {
         self.replays = Replays::default();
         self.former = None;
-        let machine = &mut self.machine;
-        machine.rebase();
-        machine.riot.reset(timer_start(&mut self.random));
-        machine.tia.reset(machine.clock());
-        machine.cartridge.reset(&mut self.random);
-        self.cpu.reset(machine);
+        restart(&mut self.cpu, &mut self.machine, &mut self.random);
+    }
+
+    /// Like [`reset`](Self::reset), but draws random numbers from another generator.
+    pub fn reset_with(&mut self, random: &mut Mt19937) {
+        self.replays = Replays::default();
+        self.former = None;
+        restart(&mut self.cpu, &mut self.machine, random);
     }
 
     /// Returns the 128 bytes of RAM. Byte `i` is at address `$80 + i`.
@@ -292,6 +309,15 @@ impl Console {
         state.latches_read = self.latches_read;
         *self = state;
     }
+}
+
+/// Resets the chips except for the sound.
+fn restart(cpu: &mut Cpu, machine: &mut Machine, random: &mut Mt19937) {
+    machine.rebase();
+    machine.riot.reset(timer_start(random));
+    machine.tia.reset(machine.clock());
+    machine.cartridge.reset(random);
+    cpu.reset(machine);
 }
 
 /// Draws the timer's value after a reset, which differs from reset to reset.

@@ -65,15 +65,38 @@ pub struct Switches {
     pub right_difficulty_a: bool,
 }
 
-/// The state of all controllers, by player (A, B), and of the console's switches.
+/// The state of all controllers, by player (A to D), and of the console's switches.
+///
+/// A serialised state leaves out the paddles of the right port: they are at their defaults until the inputs are set
+/// again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inputs {
-    /// The players' joysticks.
+    /// The joysticks of the first two players.
     pub joysticks: [Joystick; 2],
-    /// The players' paddles. Both are in the left port; paddles in the right port stay at their defaults.
-    pub paddles: [Paddle; 2],
+    /// The players' paddles, two for each port.
+    #[serde(with = "left_paddles")]
+    pub paddles: [Paddle; 4],
     /// The console's switches.
     pub switches: Switches,
+}
+
+/// Serialises the paddles of the left port, to which states were limited before games with four players.
+mod left_paddles {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Paddle;
+
+    pub(super) fn serialize<S: Serializer>(
+        [first, second, ..]: &[Paddle; 4],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        [first, second].serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[Paddle; 4], D::Error> {
+        let [first, second] = Deserialize::deserialize(deserializer)?;
+        Ok([first, second, Paddle::default(), Paddle::default()])
+    }
 }
 
 /// The analogue side of a pin of a controller port (INPT0 to INPT3).
@@ -141,7 +164,7 @@ impl Wiring {
 
     /// Returns the paddles of a port in pin order.
     fn paddles(self, port: usize, inputs: &Inputs) -> [Paddle; 2] {
-        let [first, second] = if port == 0 { inputs.paddles } else { [Paddle::default(); 2] };
+        let [first, second] = [inputs.paddles[2 * port], inputs.paddles[2 * port + 1]];
         if self.swap_paddles { [second, first] } else { [first, second] }
     }
 }

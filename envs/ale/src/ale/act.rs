@@ -3,7 +3,7 @@
 use rl_env::interrupt;
 use vcs::Inputs;
 
-use super::{Ale, LastAction, input};
+use super::{Ale, LastAction, State, input};
 use crate::Action;
 use crate::average::Averages;
 
@@ -30,6 +30,9 @@ impl Ale {
     ///
     /// Every frame draws two random numbers, one for each player, even without sticky actions and after the end of the
     /// episode. An [interruption](rl_env::interrupt) skips the remaining frames.
+    ///
+    /// With several [players](crate::AleSettings::players), this is the action of the first one, without `strength`,
+    /// while the others do nothing; [`act_players`](Self::act_players) has an action for each.
     pub fn act(&mut self, action: Action, strength: f32) -> i32 {
         let reward = self.act_in(action, strength, Rendering::Immediate);
         self.show();
@@ -64,6 +67,9 @@ impl Ale {
     }
 
     fn act_in(&mut self, action: Action, strength: f32, rendering: Rendering) -> i32 {
+        if self.others.is_some() {
+            return self.act_all([action, Action::NOOP, Action::NOOP, Action::NOOP])[0];
+        }
         let mut reward: i32 = 0;
         for remaining in (0..self.settings.frame_skip).rev() {
             let p = f64::from(self.settings.repeat_action_probability);
@@ -77,10 +83,15 @@ impl Ale {
                 break;
             }
         }
+        self.generate_sound();
+        reward
+    }
+
+    /// Generates the sound of an act.
+    pub(super) fn generate_sound(&mut self) {
         if let Some(sound) = &mut self.sound {
             sound.generate(self.state.console.sound_registers());
         }
-        reward
     }
 
     /// Emulates one frame of the last action, unless the episode is over. Returns its reward.
@@ -91,7 +102,9 @@ impl Ale {
         let LastAction { code, strength } = self.state.last_action;
         let legal = self.game().legal_actions.contains(&code);
         let action = Action::new(code).filter(|_| legal).unwrap_or(Action::NOOP);
+        self.hold_last_actions();
         self.emulate(action, strength, 1, rendering);
+        self.release();
         self.count_frame();
         self.state.variables.reward()
     }
@@ -106,9 +119,12 @@ impl Ale {
     /// ale-py's rules and its copy of RAM read through the bus. This affects programs that run at the TIA's addresses,
     /// where an instruction fetch returns the last byte on the bus (theme "noise" of `tests/behaviour/synthetic`).
     pub(super) fn emulate(&mut self, action: Action, strength: f32, frames: u32, rendering: Rendering) {
-        let (game, paddle_range) = (self.game(), self.paddle_range());
+        let (play, paddle_range) = (self.play(), self.paddle_range());
         for _ in 0..frames {
-            self.state.paddles.turn(paddle_range, action, strength);
+            self.state.paddles.turn(0, paddle_range, action, strength);
+            if let Some(others) = &mut self.others {
+                others.turn_paddles(&mut self.state.paddles, paddle_range);
+            }
             let inputs = self.inputs(action);
             let state = &mut self.state;
             state.console.set_inputs(inputs);
@@ -116,7 +132,7 @@ impl Ale {
                 Rendering::Immediate => state.console.run_frame(),
                 Rendering::Deferred => state.console.run_frame_undrawn(),
             }
-            if let Some(byte) = game.rules.step(&mut state.variables, &state.console) {
+            if let Some(byte) = play.rules.step(&mut state.variables, &state.console) {
                 state.console.drive_bus(byte);
             }
         }
@@ -125,6 +141,7 @@ impl Ale {
 
     /// Returns the state of the controllers and switches during an action.
     pub(super) fn inputs(&self, action: Action) -> Inputs {
-        input::inputs(self.game(), action, self.state.paddles, self.state.difficulty)
+        let State { paddles, difficulty, .. } = self.state;
+        input::inputs(self.game(), action, paddles, self.others.as_ref(), difficulty)
     }
 }

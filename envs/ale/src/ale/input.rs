@@ -1,8 +1,9 @@
 //! The controllers and switches of the console during an action.
 
 use serde::{Deserialize, Serialize};
-use vcs::{Inputs, Joystick, Paddle, Switches};
+use vcs::{Inputs, Paddle, Switches};
 
+use super::players::Others;
 use crate::{Action, Game};
 
 /// Ohms that a paddle turns in one frame.
@@ -20,14 +21,14 @@ impl Paddles {
         }
     }
 
-    /// Turns player A's paddle by one frame of an action.
-    pub(super) fn turn(&mut self, range: Option<(i32, i32)>, action: Action, strength: f32) {
+    /// Turns the first or the second paddle by one frame of an action.
+    pub(super) fn turn(&mut self, index: usize, range: Option<(i32, i32)>, action: Action, strength: f32) {
         let Some((low, high)) = range else {
             return;
         };
         let stick = action.joystick();
         let step = (PADDLE_STEP * f64::from(strength).abs()) as i32;
-        let paddle = &mut self.0[0];
+        let paddle = &mut self.0[index];
         if stick.right {
             *paddle = paddle.saturating_sub(step);
         } else if stick.left {
@@ -36,23 +37,35 @@ impl Paddles {
         // `clamp` would panic if settings make the range empty; here the upper end wins.
         *paddle = (*paddle).max(low).min(high);
     }
+
+    /// Returns both paddles, whose buttons the players' actions press.
+    pub(super) fn held(self, actions: [Action; 2]) -> [Paddle; 2] {
+        let Self([first, second]) = self;
+        let paddle = |resistance, action: Action| Paddle { resistance, fire: action.joystick().fire };
+        [paddle(first, actions[0]), paddle(second, actions[1])]
+    }
 }
 
-/// Returns the state of the controllers and switches while player A performs `action`.
-pub(super) fn inputs(game: &Game, action: Action, paddles: Paddles, difficulty: u32) -> Inputs {
+/// Returns the state of the controllers and switches while player A performs `action`, and the others theirs.
+pub(super) fn inputs(
+    game: &Game,
+    action: Action,
+    paddles: Paddles,
+    others: Option<&Others>,
+    difficulty: u32,
+) -> Inputs {
     let switches = Switches {
         reset: action == Action::RESET,
         select: false,
         left_difficulty_a: difficulty & 1 != 0,
         right_difficulty_a: difficulty & 2 != 0,
     };
-    let stick = action.joystick();
+    let [second, third, fourth] = others.map_or([Action::NOOP; 3], Others::held);
     if game.has_paddles() {
-        let Paddles([first, second]) = paddles;
-        let paddles =
-            [Paddle { resistance: first, fire: stick.fire }, Paddle { resistance: second, fire: false }];
-        Inputs { paddles, switches, ..Inputs::default() }
+        let right = others.map_or([Paddle::default(); 2], |others| others.paddles.held([third, fourth]));
+        let [first, second] = paddles.held([action, second]);
+        Inputs { paddles: [first, second, right[0], right[1]], switches, ..Inputs::default() }
     } else {
-        Inputs { joysticks: [stick, Joystick::default()], switches, ..Inputs::default() }
+        Inputs { joysticks: [action.joystick(), second.joystick()], switches, ..Inputs::default() }
     }
 }

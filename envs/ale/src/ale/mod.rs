@@ -2,6 +2,7 @@
 
 mod act;
 mod input;
+mod players;
 mod recording;
 mod reset;
 mod saved_state;
@@ -11,12 +12,14 @@ use rl_env::{RgbImage, snapshot};
 use serde::{Deserialize, Serialize};
 use vcs::{Console, FormerScreens, Mt19937, RAM, SoundRegisters, TvFormat};
 
+use crate::games::Play;
 use crate::palette::{Palette, paint};
-use crate::rules::Variables;
+use crate::rules::{Rules, Variables};
 use crate::screen::SCREEN_WIDTH;
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};
 pub(crate) use act::is_interrupted_at;
 use input::Paddles;
+use players::Others;
 pub use recording::RecordedFrame;
 use recording::Recorder;
 pub use saved_state::SavedState;
@@ -61,6 +64,8 @@ pub struct Ale {
     powered: PoweredGame,
     settings: AleSettings,
     state: State,
+    /// With several players.
+    others: Option<Others>,
     /// The average of the last two frames with [`color_averaging`](AleSettings::color_averaging), otherwise empty.
     averaged: Vec<u8>,
     /// The screen from before a restored state, and the number of that state's frame, with `color_averaging`. The next
@@ -79,7 +84,7 @@ struct State {
     /// Generator of sticky actions and of adventure's mode selection.
     random: Mt19937,
     variables: Variables,
-    /// Player A's last action. Player B never acts, but its random draws are made.
+    /// Player A's last action. If there is one player, player B never acts, but its random draws are made.
     last_action: LastAction,
     paddles: Paddles,
     mode: u32,
@@ -88,8 +93,9 @@ struct State {
     episode_frame_number: u32,
 }
 
-/// The optional parts at the end of a snapshot: the former screens after [`restore_state`](Ale::restore_state), and the
-/// sound if the setting `sound` is on. Most snapshots have neither.
+/// The optional parts of a snapshot: the former screens after [`restore_state`](Ale::restore_state), and the sound if
+/// the setting `sound` is on. Most snapshots of games with one player have neither and end before. With several players,
+/// [`Others`] follow.
 type Extras = (Option<FormerScreens>, Option<(SoundRegisters, Sound)>);
 
 impl Ale {
@@ -100,7 +106,7 @@ impl Ale {
         let state = State {
             console: powered.console().clone(),
             random: Mt19937::new(seed),
-            variables: game.rules.variables(),
+            variables: game.play(settings.players).rules.variables(),
             last_action: LastAction::NOOP,
             paddles: Paddles::default(),
             mode: game.default_mode,
@@ -112,6 +118,7 @@ impl Ale {
             powered: powered.clone(),
             settings,
             state,
+            others: None,
             averaged: Vec::new(),
             replaced: None,
             sound: None,
@@ -125,21 +132,37 @@ impl Ale {
     /// performs one reset.
     ///
     /// As in ale-py, where a mode can be set only after loading, this reset uses the default mode. The mode and
-    /// difficulty of the settings apply from the next reset on.
+    /// difficulty of the settings apply from the next reset on. With several players, the seed also determines the
+    /// contents of memory at power-up, as in multi-agent-ale-py.
     pub fn load(&mut self, seed: u32) {
         let game = self.game();
+        let players = self.players();
+        let multiplayer = game.multiplayer.as_ref().filter(|_| players > 1);
         let state = &mut self.state;
-        state.console.clone_from(self.powered.console());
+        if multiplayer.is_some() {
+            state.console = self.powered.console_with_seed(seed);
+        } else {
+            state.console.clone_from(self.powered.console());
+        }
         state.random = Mt19937::new(seed);
-        state.variables = game.rules.variables();
+        state.variables = game.play(players).rules.variables();
         state.last_action = LastAction::NOOP;
         state.frame_number = 0;
+        self.others = multiplayer.map(|modes| Others::new(modes.players_while_loading()));
         self.sound = self.settings.sound.then(Sound::default);
         self.recorder = self.settings.recording.then(Recorder::default);
-        (state.mode, state.difficulty) = (game.default_mode, 0);
+        state.mode = multiplayer.map_or(game.default_mode, |modes| modes.load_mode);
+        state.difficulty = 0;
         self.reset_game();
-        self.state.mode = self.settings.mode.unwrap_or(game.default_mode);
+        self.others = multiplayer.map(|_| Others::new(players));
+        let default = game.default_mode_for(players).expect("the settings are valid");
+        self.state.mode = self.settings.mode.unwrap_or(default);
         self.state.difficulty = self.settings.difficulty.unwrap_or(0);
+    }
+
+    /// Returns the game's resets and rules.
+    fn play(&self) -> &'static Play {
+        self.game().play(self.settings.players)
     }
 
     /// Returns the game.
@@ -239,9 +262,14 @@ impl Ale {
     /// fewer are left than the rules set at a reset, even if a mode starts with fewer.
     pub fn truncated(&self) -> bool {
         let limit = self.settings.max_num_frames_per_episode;
-        let life_lost = || self.lives() < self.game().rules.first_lives();
+        let rules = &self.play().rules;
+        let life_lost = || (0..self.players()).any(|player| self.lost_a_life(rules, player));
         limit > 0 && self.state.episode_frame_number >= limit
             || self.settings.truncate_on_loss_of_life && life_lost()
+    }
+
+    fn lost_a_life(&self, rules: &Rules, player: usize) -> bool {
+        self.state.variables.lives_of(player) < rules.first_lives(player)
     }
 
     /// Returns the lowest and the highest resistance of a paddle in ohms, or `None` for a game without paddles.
@@ -250,7 +278,7 @@ impl Ale {
         Some((self.settings.paddle_min.unwrap_or(low), self.settings.paddle_max.unwrap_or(high)))
     }
 
-    /// Returns the remaining lives by the game's rules.
+    /// Returns the remaining lives by the game's rules, those of the first player if there are several.
     pub fn lives(&self) -> i32 {
         self.state.variables.lives()
     }
@@ -278,7 +306,7 @@ impl Ale {
 
     /// Sets the mode; it takes effect with the next reset.
     pub fn set_mode(&mut self, mode: u32) -> Result<(), AleError> {
-        self.game().check_mode(mode)?;
+        self.game().check_mode(self.players(), mode)?;
         self.settings.mode = Some(mode);
         self.state.mode = mode;
         Ok(())
@@ -305,8 +333,11 @@ impl Ale {
         };
         let former = self.state.console.former_screens();
         let sound = self.sound.as_ref().map(|sound| (self.state.console.sound_registers(), sound));
-        if former.is_some() || sound.is_some() {
+        if former.is_some() || sound.is_some() || self.others.is_some() {
             bytes.extend(snapshot::encode(&(former, sound)));
+        }
+        if let Some(others) = &self.others {
+            bytes.extend(snapshot::encode(others));
         }
         bytes
     }
@@ -317,14 +348,13 @@ impl Ale {
         let bad = AleError::BadSnapshot { game: game.id };
         let ((id, state), rest): ((String, State), _) =
             postcard::take_from_bytes(bytes).map_err(|_| bad.clone())?;
-        if id != game.id || !game.rules.accepts(&state.variables) {
+        if id != game.id || !self.play().rules.accepts(&state.variables) {
             return Err(bad);
         }
         let State { console, .. } = state;
         let mut restored = State { console: self.state.console.clone(), ..state };
         restored.console.restore(console).map_err(|_| bad.clone())?;
-        let (former, sound): Extras =
-            if rest.is_empty() { (None, None) } else { snapshot::decode(rest).map_err(|_| bad.clone())? };
+        let ((former, sound), others) = self.decode_extras(rest).ok_or_else(|| bad.clone())?;
         if let Some(former) = former {
             restored.console.set_former_screens(former).map_err(|_| bad)?;
         }
@@ -334,10 +364,22 @@ impl Ale {
             self.sound = Some(sound);
         }
         self.state = restored;
+        self.others = others;
         self.replaced = None;
         if self.settings.color_averaging {
             self.average_screens();
         }
         Ok(())
+    }
+
+    /// Decodes the end of a snapshot. Returns `None` if it is damaged or belongs to another number of players.
+    fn decode_extras(&self, rest: &[u8]) -> Option<(Extras, Option<Others>)> {
+        let Some(players) = &self.others else {
+            let extras = if rest.is_empty() { (None, None) } else { snapshot::decode(rest).ok()? };
+            return Some((extras, None));
+        };
+        let (extras, rest) = postcard::take_from_bytes(rest).ok()?;
+        let others = snapshot::decode(rest).ok().filter(|others| players.accepts(others))?;
+        Some((extras, Some(others)))
     }
 }

@@ -12,30 +12,60 @@ const SETTLING_FRAMES: u32 = 60;
 const SOFT_RESET_FRAMES: u32 = 4;
 
 impl Ale {
-    /// Starts a new episode. The console's random generator continues, so that episodes differ.
+    /// Starts a new episode. The console's random generator continues, so that episodes differ. With several players,
+    /// the numbers come from the generator of sticky actions.
     pub fn reset_game(&mut self) {
-        let game = self.game();
+        let play = self.play();
         self.state.episode_frame_number = 0;
-        self.state.paddles.centre(self.paddle_range());
-        self.state.console.reset();
+        let range = self.paddle_range();
+        self.state.paddles.centre(range);
+        if let Some(others) = &mut self.others {
+            others.paddles.centre(range);
+            self.state.console.reset_with(&mut self.state.random);
+        } else {
+            self.state.console.reset();
+        }
         self.emulate(Action::NOOP, 1.0, SETTLING_FRAMES, Rendering::Deferred);
         self.soft_reset();
-        game.rules.reset(&mut self.state.variables);
+        play.rules.reset(&mut self.state.variables);
         self.state.variables.set_mode(self.state.mode);
-        self.select_mode(&game.mode_select, MAX_FRAMES);
+        self.select_mode(&play.mode_select, MAX_FRAMES);
         self.soft_reset();
-        for &(code, frames) in &game.starting_actions {
-            let action = Action::from_sequence(code).unwrap_or(Action::NOOP);
+        if self.others.is_some() {
+            self.start_both(&play.starting_actions);
+        } else {
+            self.start(&play.starting_actions);
+        }
+        self.show();
+    }
+
+    /// Performs the starting actions.
+    fn start(&mut self, actions: &[(u8, u32)]) {
+        for (action, frames) in sequence(actions) {
             for _ in 0..frames {
                 self.emulate(action, 1.0, 1, Rendering::Deferred);
             }
         }
-        self.show();
+    }
+
+    /// Lets the first two players perform the starting actions, one after the other, each followed by a NOOP.
+    fn start_both(&mut self, actions: &[(u8, u32)]) {
+        self.start(actions);
+        self.emulate(Action::NOOP, 1.0, 1, Rendering::Deferred);
+        for (action, frames) in sequence(actions) {
+            self.hold_as_second(action);
+            self.emulate(Action::NOOP, 1.0, frames, Rendering::Deferred);
+        }
+        self.release();
+        self.emulate(Action::NOOP, 1.0, 1, Rendering::Deferred);
     }
 
     fn soft_reset(&mut self) {
         self.emulate(Action::RESET, 1.0, SOFT_RESET_FRAMES, Rendering::Deferred);
         self.state.last_action = LastAction::NOOP;
+        if let Some(others) = &mut self.others {
+            others.forget_actions();
+        }
     }
 
     /// Selects the mode, in every reset and for the default mode too. Returns how many of `frames` remain.
@@ -89,4 +119,9 @@ impl Ale {
         self.emulate(Action::NOOP, 1.0, 1, Rendering::Deferred);
         self.count_frame();
     }
+}
+
+/// Returns the actions of a reset sequence, each with its number of frames.
+fn sequence(actions: &[(u8, u32)]) -> impl Iterator<Item = (Action, u32)> {
+    actions.iter().map(|&(code, frames)| (Action::from_sequence(code).unwrap_or(Action::NOOP), frames))
 }

@@ -8,7 +8,7 @@ use vcs::{Console, Mt19937, SavedScreens};
 
 use super::{Ale, Paddles, State};
 use crate::rules::Variables;
-use crate::{AleError, games};
+use crate::{AleError, game};
 
 /// The first bytes of a serialized state, which its format follows.
 const MARK: &[u8] = b"ALEState";
@@ -35,6 +35,9 @@ const FORMAT: u32 = 2;
 pub struct SavedState {
     compared: Compared,
     screens: SavedScreens,
+    /// The paddles in the right port, in games with several players. Their bytes follow those of the other fields.
+    #[serde(skip)]
+    right_paddles: Option<Paddles>,
 }
 
 /// The part of a state that is compared.
@@ -56,7 +59,8 @@ struct Compared {
 impl SavedState {
     /// Returns the state as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        [MARK, &snapshot::encode(&(FORMAT, self))].concat()
+        let right_paddles = self.right_paddles.as_ref().map(snapshot::encode).unwrap_or_default();
+        [MARK, &snapshot::encode(&(FORMAT, self)), &right_paddles].concat()
     }
 
     /// Restores a state from the bytes of [`to_bytes`](Self::to_bytes).
@@ -66,10 +70,18 @@ impl SavedState {
         if let Some(format) = format.filter(|&format| format != FORMAT) {
             return Err(AleError::StateFormat { format, expected: FORMAT });
         }
-        match snapshot::decode::<(u32, Self)>(marked.unwrap_or_default()) {
-            Ok((_, state)) if is_game(&state.compared.game) => Ok(state),
-            _ => Err(AleError::BadState),
+        Self::decode(marked.unwrap_or_default())
+            .filter(|state| is_game(&state.compared.game))
+            .ok_or(AleError::BadState)
+    }
+
+    /// Decodes the bytes behind the mark.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let ((_, mut state), rest): ((u32, Self), _) = postcard::take_from_bytes(bytes).ok()?;
+        if !rest.is_empty() {
+            state.right_paddles = Some(snapshot::decode(rest).ok()?);
         }
+        Some(state)
     }
 
     /// Returns the bytes that distinguish unequal states.
@@ -123,7 +135,7 @@ fn first<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
 }
 
 fn is_game(id: &str) -> bool {
-    games().iter().any(|game| game.id == id)
+    game(id).is_ok()
 }
 
 impl Ale {
@@ -143,7 +155,7 @@ impl Ale {
             frame_number: state.frame_number,
             episode_frame_number: state.episode_frame_number,
         };
-        SavedState { compared, screens }
+        SavedState { compared, screens, right_paddles: self.others.as_ref().map(|others| others.paddles) }
     }
 
     /// Restores a saved state. On an error nothing changes.
@@ -154,8 +166,11 @@ impl Ale {
     pub fn restore_state(&mut self, saved: &SavedState) -> Result<(), AleError> {
         let game = self.game();
         let bad = AleError::BadSnapshot { game: game.id };
-        let SavedState { compared: saved, screens } = saved;
-        if saved.game != game.id || !game.rules.accepts(&saved.variables) {
+        let SavedState { compared: saved, screens, right_paddles } = saved;
+        if saved.game != game.id || !self.play().rules.accepts(&saved.variables) {
+            return Err(bad);
+        }
+        if right_paddles.is_some() != self.others.is_some() {
             return Err(bad);
         }
         let screen = self.settings.color_averaging.then(|| self.state.console.screen().to_vec());
@@ -167,6 +182,9 @@ impl Ale {
         }
         variables.clone_from(&saved.variables);
         *paddles = saved.paddles;
+        if let (Some(others), Some(paddles)) = (&mut self.others, right_paddles) {
+            others.paddles = *paddles;
+        }
         (self.state.mode, self.state.difficulty) = (saved.mode, saved.difficulty);
         self.state.frame_number = saved.frame_number;
         self.state.episode_frame_number = saved.episode_frame_number;

@@ -151,7 +151,8 @@ impl AtariOptions {
         check("max_num_frames_per_episode", limit, limit >= 1, || "at least 1".to_owned())?;
         let threshold = self.continuous_action_threshold;
         check("continuous_action_threshold", threshold, threshold.is_finite(), || "finite".to_owned())?;
-        self.modes.iter().try_for_each(|&mode| game.check_mode(mode))?;
+        game.modes_for(1)?;
+        self.modes.iter().try_for_each(|&mode| game.check_mode(1, mode))?;
         self.difficulties.iter().try_for_each(|&difficulty| game.check_difficulty(difficulty))
     }
 

@@ -2,9 +2,12 @@ use std::sync::Arc;
 
 use vcs::{Cartridge, CartridgeError, ConsoleOptions, Controller, Scheme, TvFormat, Wiring};
 
+use super::multiplayer::Multiplayer;
+use super::play::Play;
 use crate::AleError;
-use crate::mode_select::Operation;
-use crate::rules::Rules;
+
+/// The number of visible lines of a PAL game unless the table has another.
+const DEFAULT_HEIGHT_50_HZ: u16 = 250;
 
 /// A game: its hardware, actions, modes, rewards and the ends of its episodes.
 ///
@@ -31,6 +34,8 @@ pub struct Game {
     pub bankswitch: Scheme,
     /// The television system that the reference detects.
     pub tv: TvFormat,
+    /// True if the television system is known from the table. Otherwise the console detects it.
+    pub(crate) tv_is_fixed: bool,
     /// The first visible scanline.
     pub ystart: u16,
     /// The number of visible scanlines, the height of the screen.
@@ -45,7 +50,7 @@ pub struct Game {
     pub minimal_actions: &'static [u8],
     /// The codes of the actions that the game accepts; others become NOOP.
     pub legal_actions: &'static [u8],
-    /// The game's modes, chosen by the SELECT switch.
+    /// The game's modes for one player, chosen by the SELECT switch. Games for several players only have none.
     pub modes: &'static [u32],
     /// The mode in effect unless another is set.
     pub default_mode: u32,
@@ -68,10 +73,9 @@ pub struct Game {
     pub best_score: Option<f64>,
     /// A remark on unusual rules.
     pub note: Option<&'static str>,
-    /// The actions at the end of every reset, each with its number of frames.
-    pub(crate) starting_actions: Vec<(u8, u32)>,
-    pub(crate) mode_select: Vec<Operation>,
-    pub(crate) rules: Rules,
+    pub(crate) single_player: Play,
+    /// The modes for several players.
+    pub multiplayer: Option<Multiplayer>,
 }
 
 impl Game {
@@ -80,12 +84,44 @@ impl Game {
         self.wiring.left == Controller::Paddles || self.wiring.right == Controller::Paddles
     }
 
-    /// Returns an error unless the game has this mode.
-    pub fn check_mode(&self, mode: u32) -> Result<(), AleError> {
-        if self.modes.contains(&mode) {
+    /// Returns the game's modes for a number of players, or an error if it has none.
+    pub fn modes_for(&self, players: usize) -> Result<&'static [u32], AleError> {
+        let modes = match &self.multiplayer {
+            _ if players == 1 => self.modes,
+            Some(multiplayer) => multiplayer.modes_for(players),
+            None => &[],
+        };
+        if modes.is_empty() {
+            return Err(AleError::Players { game: self.id, players, allowed: self.players() });
+        }
+        Ok(modes)
+    }
+
+    /// Returns the numbers of players for which the game has modes, in ascending order.
+    pub fn players(&self) -> Vec<usize> {
+        let one = (!self.modes.is_empty()).then_some(1);
+        let several = self.multiplayer.iter().flat_map(Multiplayer::players);
+        one.into_iter().chain(several).collect()
+    }
+
+    /// Returns the mode in effect for a number of players unless another is set.
+    pub fn default_mode_for(&self, players: usize) -> Result<u32, AleError> {
+        let modes = self.modes_for(players)?;
+        Ok(if players == 1 { self.default_mode } else { modes[0] })
+    }
+
+    /// Returns an error unless the game has this mode for this number of players.
+    pub fn check_mode(&self, players: usize, mode: u32) -> Result<(), AleError> {
+        let allowed = self.modes_for(players)?;
+        if allowed.contains(&mode) {
             return Ok(());
         }
-        Err(AleError::UnknownMode { game: self.id, mode, allowed: self.modes })
+        Err(AleError::UnknownMode { game: self.id, mode, allowed })
+    }
+
+    /// Returns the resets and the rules of games with a number of players, which must be one that the game has.
+    pub(crate) fn play(&self, players: usize) -> &Play {
+        self.multiplayer.as_ref().filter(|_| players > 1).map_or(&self.single_player, |several| &several.play)
     }
 
     /// Returns an error unless the game supports this setting of the difficulty switches.
@@ -104,13 +140,14 @@ impl Game {
     /// Returns the options of the game's console.
     pub fn console_options(&self) -> ConsoleOptions {
         let default = ConsoleOptions::default();
-        // The console increases the height once it detects a PAL game.
-        let height = if self.tv == TvFormat::Ntsc { self.height } else { default.height };
+        // The console increases the default height once it detects a PAL game.
+        let increased = self.tv != TvFormat::Ntsc && self.height == DEFAULT_HEIGHT_50_HZ;
         ConsoleOptions {
             wiring: self.wiring,
             ystart: self.ystart,
-            height,
+            height: if increased { default.height } else { self.height },
             hmove_blanks: self.hmove_blanks,
+            tv: self.tv_is_fixed.then_some(self.tv),
             ..default
         }
     }

@@ -1,7 +1,9 @@
 //! The games: a table with one row per game.
 
 mod game;
+mod multiplayer;
 mod names;
+mod play;
 mod row;
 mod unknown;
 
@@ -11,7 +13,9 @@ use rl_env::nearest;
 
 use crate::AleError;
 pub use game::Game;
+pub use multiplayer::Multiplayer;
 pub use names::game_named;
+pub(crate) use play::Play;
 
 /// The games whose ROMs ale-py ships.
 static TABLE: &str = include_str!("games.toml");
@@ -25,20 +29,34 @@ pub type GameSet = (&'static str, fn(&Game) -> bool);
 pub const GAME_SETS: [GameSet; 3] =
     [("atari57", |game| game.atari57), ("atari100k", |game| game.atari100k), ("atari5", |game| game.atari5)];
 
-/// Returns all games in the order of the table.
+/// Returns all games that one player can play, in the order of the table.
 pub fn games() -> &'static [Game] {
-    static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| {
-        [TABLE, OPEN_GAME]
-            .into_iter()
-            .flat_map(|table| {
-                row::parse(table).unwrap_or_else(|error| panic!("invalid table of games: {error}"))
-            })
-            .collect()
-    });
-    &GAMES
+    &TABLES.0
 }
 
-/// Returns the game with this id.
+/// Returns all games that several players can play, those for several players only last.
+///
+/// ```
+/// let warlords = ale::multiplayer_games().find(|game| game.id == "warlords");
+/// assert_eq!(warlords.expect("a game for several players").players(), [2, 4]);
+/// ```
+pub fn multiplayer_games() -> impl Iterator<Item = &'static Game> {
+    all_games().filter(|game| game.multiplayer.is_some())
+}
+
+/// The games that one player can play, and those for several players only.
+static TABLES: LazyLock<(Vec<Game>, Vec<Game>)> = LazyLock::new(|| {
+    let rows = [TABLE, OPEN_GAME].into_iter().flat_map(|table| {
+        row::parse(table).unwrap_or_else(|error| panic!("invalid table of games: {error}"))
+    });
+    rows.partition(|game| !game.modes.is_empty())
+});
+
+fn all_games() -> impl Iterator<Item = &'static Game> {
+    TABLES.0.iter().chain(&TABLES.1)
+}
+
+/// Returns the game with this id, which may be one for several players only.
 ///
 /// ```
 /// assert_eq!(ale::game("ms_pacman")?.title, "Ms. Pac-Man");
@@ -48,7 +66,7 @@ pub fn games() -> &'static [Game] {
 /// # Ok::<(), ale::AleError>(())
 /// ```
 pub fn game(id: &str) -> Result<&'static Game, AleError> {
-    games().iter().find(|game| game.id == id).ok_or_else(|| unknown_game(id))
+    all_games().find(|game| game.id == id).ok_or_else(|| unknown_game(id))
 }
 
 fn unknown_game(id: &str) -> AleError {

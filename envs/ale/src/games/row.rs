@@ -4,6 +4,8 @@ use serde::Deserialize;
 use vcs::{ConsoleOptions, Controller, Scheme, TvFormat, Wiring};
 
 use super::game::Game;
+use super::multiplayer::MultiplayerSource;
+use super::play::Play;
 use crate::action::ACTIONS;
 use crate::mode_select::{Operation, OperationSource};
 use crate::rules::{ParseError, Rules, RulesSource};
@@ -25,6 +27,8 @@ pub(super) struct Row {
     bankswitch: Scheme,
     #[serde(default)]
     tv: TvFormat,
+    #[serde(default)]
+    tv_is_fixed: bool,
     #[serde(default = "default_ystart")]
     ystart: u16,
     #[serde(default = "default_height")]
@@ -43,11 +47,14 @@ pub(super) struct Row {
     minimal_actions: Vec<u8>,
     #[serde(default = "all_actions")]
     legal_actions: Vec<u8>,
+    #[serde(default)]
     modes: Vec<u32>,
+    #[serde(default)]
     default_mode: u32,
     difficulties: Vec<u32>,
     #[serde(default)]
     starting_actions: Vec<(u8, u32)>,
+    #[serde(default)]
     start_lives: i32,
     #[serde(default)]
     atari57: bool,
@@ -61,7 +68,9 @@ pub(super) struct Row {
     note: Option<String>,
     #[serde(default)]
     mode_select: Vec<OperationSource>,
+    #[serde(default)]
     rules: RulesSource,
+    multiplayer: Option<MultiplayerSource>,
 }
 
 fn default_ystart() -> u16 {
@@ -113,6 +122,7 @@ impl Row {
             year: self.year,
             bankswitch: self.bankswitch,
             tv: self.tv,
+            tv_is_fixed: self.tv_is_fixed,
             ystart: self.ystart,
             height: self.height,
             wiring: Wiring {
@@ -136,9 +146,8 @@ impl Row {
             human_score: self.human_score,
             best_score: self.best_score,
             note: self.note.map(|text| &*text.leak()),
-            starting_actions: self.starting_actions,
-            mode_select,
-            rules,
+            single_player: Play { starting_actions: self.starting_actions, mode_select, rules },
+            multiplayer: self.multiplayer.map(MultiplayerSource::build).transpose()?,
         })
     }
 }

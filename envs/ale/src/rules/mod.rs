@@ -3,7 +3,8 @@
 //! The rules of a game are a small program over named 32-bit integers. `init` sets values at a reset. `step` is a list
 //! of assignments `name = expression` that run after every emulated frame. `keep` names variables that survive a reset.
 //! A bare name is the current value, `old.name` the value before the step. Three names are outputs: `reward`,
-//! `terminal` and `lives`.
+//! `terminal` and `lives`. The rules for several players have a reward and lives for each of them: `reward_a` and
+//! `lives_a` to `reward_d` and `lives_d`. `mode` is the mode of the episode.
 //!
 //! Expressions have the operators and precedences of Rust (bit operators bind tighter than comparisons), a conditional
 //! `c ? a : b`, truth values 0 and 1, and these forms:

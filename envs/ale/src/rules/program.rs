@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::expression::{Expression, Memory, Scope};
 use super::parser::{ParseError, Symbols};
+use crate::limits::MAX_PLAYERS;
 
 /// Rules as written in the table of games.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RulesSource {
     init: BTreeMap<String, i32>,
@@ -18,7 +19,7 @@ pub(crate) struct RulesSource {
 }
 
 /// Rules whose names are resolved to slots.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
     init: Vec<(usize, i32)>,
     step: Vec<(usize, Expression)>,
@@ -33,24 +34,44 @@ pub(crate) struct Variables {
 }
 
 // The slots of the outputs come first.
-const REWARD: usize = 0;
 const TERMINAL: usize = 1;
-const LIVES: usize = 2;
 /// The target of mode selection.
 const MODE: usize = 3;
+/// The slots of the rewards and of the lives, by player.
+const REWARDS: [usize; MAX_PLAYERS] = [0, 4, 6, 8];
+const LIVES: [usize; MAX_PLAYERS] = [2, 5, 7, 9];
+
+/// The outputs of the rules for one player, by slot.
+const OUTPUTS: &[&str] = &["reward", "terminal", "lives", "mode"];
+/// The outputs of the rules for several players, by slot.
+const PLAYERS_OUTPUTS: &[&str] = &[
+    "reward_a", "terminal", "lives_a", "mode", "reward_b", "lives_b", "reward_c", "lives_c", "reward_d",
+    "lives_d",
+];
 
 impl Rules {
-    /// Compiles rules. The returned symbols also serve to compile the mode selection; then `finish` must follow.
+    /// Compiles rules for one player. The returned symbols also serve to compile the mode selection; then `finish` must
+    /// follow.
     pub(crate) fn compile(source: &RulesSource) -> Result<(Self, Symbols), ParseError> {
+        Self::compile_with(OUTPUTS, source)
+    }
+
+    /// Compiles rules for several players.
+    pub(crate) fn compile_for_players(source: &RulesSource) -> Result<(Self, Symbols), ParseError> {
+        Self::compile_with(PLAYERS_OUTPUTS, source)
+    }
+
+    fn compile_with(outputs: &[&str], source: &RulesSource) -> Result<(Self, Symbols), ParseError> {
         let mut symbols = Symbols::default();
-        for (slot, name) in ["reward", "terminal", "lives", "mode"].into_iter().enumerate() {
+        for (slot, name) in outputs.iter().enumerate() {
             assert_eq!(symbols.slot(name), slot);
         }
         for name in &source.keep {
             symbols.slot(name);
         }
-        // A reset clears reward and terminal unless the rules say otherwise.
-        let mut init = vec![(REWARD, 0), (TERMINAL, 0)];
+        // A reset clears rewards and terminal unless the rules say otherwise.
+        let rewards = REWARDS.into_iter().filter(|&slot| slot < outputs.len());
+        let mut init: Vec<(usize, i32)> = rewards.chain([TERMINAL]).map(|slot| (slot, 0)).collect();
         init.extend(source.init.iter().map(|(name, &value)| (symbols.slot(name), value)));
         let step = source.step.iter().map(|line| symbols.parse_assignment(line)).collect::<Result<_, _>>()?;
         Ok((Self { init, step, slots: 0 }, symbols))
@@ -68,9 +89,9 @@ impl Rules {
         variables
     }
 
-    /// Returns the lives that a reset sets, before the game shows any.
-    pub(crate) fn first_lives(&self) -> i32 {
-        let lives = self.init.iter().find(|(slot, _)| *slot == LIVES);
+    /// Returns the lives of a player that a reset sets, before the game shows any.
+    pub(crate) fn first_lives(&self, player: usize) -> i32 {
+        let lives = self.init.iter().find(|(slot, _)| *slot == LIVES[player]);
         lives.map_or(0, |(_, lives)| *lives)
     }
 
@@ -102,9 +123,14 @@ impl Rules {
 }
 
 impl Variables {
-    /// Returns the reward of the last frame.
+    /// Returns the first player's reward of the last frame.
     pub(crate) fn reward(&self) -> i32 {
-        self.current[REWARD]
+        self.reward_of(0)
+    }
+
+    /// Returns a player's reward of the last frame.
+    pub(crate) fn reward_of(&self, player: usize) -> i32 {
+        self.current[REWARDS[player]]
     }
 
     /// Returns true if the game is over.
@@ -112,9 +138,14 @@ impl Variables {
         self.current[TERMINAL] != 0
     }
 
-    /// Returns the remaining lives.
+    /// Returns the remaining lives of the first player.
     pub(crate) fn lives(&self) -> i32 {
-        self.current[LIVES]
+        self.lives_of(0)
+    }
+
+    /// Returns the remaining lives of a player.
+    pub(crate) fn lives_of(&self, player: usize) -> i32 {
+        self.current[LIVES[player]]
     }
 
     pub(crate) fn set_mode(&mut self, mode: u32) {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ale::{Action, Ale, AleSettings, PoweredGame, game, games, roms};
 use libtest_mimic::{Failed, Trial};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use vcs::{ConsoleOptions, Execution};
 
 /// The settings of a recorded run.
@@ -37,7 +38,7 @@ struct Check {
 const CHECK_BYTES: usize = 4;
 
 /// The execution modes by name. All of them must give the same results.
-const EXECUTIONS: [(&str, Execution); 3] =
+pub(crate) const EXECUTIONS: [(&str, Execution); 3] =
     [("when_hot", Execution::WhenHot), ("eager", Execution::Eager), ("interpreted", Execution::Interpreted)];
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -62,12 +63,12 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// Returns the id of the game of a trace.
-fn game_id(path: &Path) -> String {
+pub(crate) fn game_id(path: &Path) -> String {
     path.file_stem().expect("a name").to_string_lossy().into_owned()
 }
 
 /// Returns the runs of a trace, and the bytes of their checks.
-fn parse(trace: &[u8]) -> Result<(Vec<Run>, &[u8]), Failed> {
+pub(crate) fn parse<R: DeserializeOwned>(trace: &[u8]) -> Result<(Vec<R>, &[u8]), Failed> {
     let header = trace.iter().position(|&byte| byte == b'\n').ok_or("no header")?;
     Ok((serde_json::from_slice(&trace[..header])?, &trace[header + 1..]))
 }
@@ -85,7 +86,7 @@ fn check_coverage(traces: &[PathBuf]) -> Result<(), Failed> {
     for path in traces {
         let game = game(&game_id(path))?;
         let trace = fs::read(path)?;
-        let (runs, _) = parse(&trace)?;
+        let (runs, _) = parse::<Run>(&trace)?;
         let recorded: BTreeSet<Setting> = runs.iter().map(|run| (run.mode, run.difficulty)).collect();
         let settings = game.modes.iter().flat_map(|&mode| {
             game.difficulties.iter().map(move |&difficulty| (Some(mode), Some(difficulty)))
@@ -115,7 +116,7 @@ fn compare(id: &str, path: &Path, execution: Execution) -> Result<(), Failed> {
         .into());
     }
     let trace = fs::read(path)?;
-    let (runs, checks) = parse(&trace)?;
+    let (runs, checks) = parse::<Run>(&trace)?;
     let mut checks = checks.chunks_exact(CHECK_BYTES).map(|bytes| Check {
         state: u16::from_le_bytes([bytes[0], bytes[1]]),
         screen: u16::from_le_bytes([bytes[2], bytes[3]]),

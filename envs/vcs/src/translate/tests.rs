@@ -82,7 +82,7 @@ fn play(console: &mut Console, seed: u64, frames: usize) -> Vec<Frame> {
             let paddle = Paddle { resistance: random.random_range(0..2_000_000), fire: random.random() };
             console.set_inputs(Inputs {
                 joysticks: [stick, Joystick::default()],
-                paddles: [paddle, Paddle::default()],
+                paddles: [paddle, Paddle::default(), Paddle::default(), Paddle::default()],
                 ..Inputs::default()
             });
             if random.random() {
