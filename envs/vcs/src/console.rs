@@ -103,6 +103,7 @@ impl Console {
 
     /// Powers on another console with a copy of the cartridge. Its generator has another seed than that of
     /// [`new`](Self::new). Both share the native code.
+    #[must_use]
     pub fn power_on_with_seed(&self, options: &ConsoleOptions, seed: u32) -> Self {
         Self::power_on(self.machine.cartridge.clone(), self.translation.clone(), options, seed)
     }

@@ -148,13 +148,12 @@ impl Ale {
         state.variables = game.play(players).rules.variables();
         state.last_action = LastAction::NOOP;
         state.frame_number = 0;
-        self.others = multiplayer.map(|modes| Others::new(modes.players_while_loading()));
+        self.others = multiplayer.map(|_| Others::new(players));
         self.sound = self.settings.sound.then(Sound::default);
         self.recorder = self.settings.recording.then(Recorder::default);
         state.mode = multiplayer.map_or(game.default_mode, |modes| modes.load_mode);
         state.difficulty = 0;
         self.reset_game();
-        self.others = multiplayer.map(|_| Others::new(players));
         let default = game.default_mode_for(players).expect("the settings are valid");
         self.state.mode = self.settings.mode.unwrap_or(default);
         self.state.difficulty = self.settings.difficulty.unwrap_or(0);

@@ -63,10 +63,4 @@ impl Multiplayer {
     pub(crate) fn modes_for(&self, players: usize) -> &'static [u32] {
         self.modes.iter().find(|(number, _)| *number == players).map_or(&[], |(_, modes)| modes)
     }
-
-    /// Returns the number of players of the mode in which the game is loaded.
-    pub(crate) fn players_while_loading(&self) -> usize {
-        let mode = self.modes.iter().find(|(_, modes)| modes.contains(&self.load_mode));
-        mode.map_or(1, |&(players, _)| players)
-    }
 }

@@ -5,6 +5,7 @@ mod conformance;
 mod detection;
 mod fuzz;
 mod open_game;
+mod players;
 mod screens;
 mod sound;
 mod synthetic;

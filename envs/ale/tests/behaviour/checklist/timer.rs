@@ -102,7 +102,7 @@ fn paddles_have_zero_resistance_during_detection() {
     let mut console = program.console(&options);
     assert_eq!(console.ram()[0] & 0x80, 0x80);
     let middle = Paddle { resistance: 408823, fire: false };
-    console.set_inputs(Inputs { paddles: [middle; 2], ..Inputs::default() });
+    console.set_inputs(Inputs { paddles: [middle; 4], ..Inputs::default() });
     console.run_frame();
     assert_eq!(console.ram()[0] & 0x80, 0);
 }
@@ -116,7 +116,7 @@ fn a_paddle_charging_since_the_previous_frame_never_reads_full() {
         .frame(262, &[read(101, 8, INPT0, 0x80), read(110, 8, INPT0, 0x81)]);
     let mut console = program.console(&ConsoleOptions { wiring: paddles(), ..ntsc() });
     let middle = Paddle { resistance: 408823, fire: false };
-    console.set_inputs(Inputs { paddles: [middle; 2], ..Inputs::default() });
+    console.set_inputs(Inputs { paddles: [middle; 4], ..Inputs::default() });
     for expected in [[0, 0x80], [0, 0], [0, 0]] {
         console.run_frame();
         assert_eq!([console.ram()[0] & 0x80, console.ram()[1] & 0x80], expected);

@@ -106,6 +106,8 @@ fn game_session(bytes: &mut Bytes<'_>) {
     let game = game(id).expect("a game of the table");
     let image = bytes.image(size);
     let Ok(powered) = PoweredGame::new(game, image.into()) else { return };
+    let players = bytes.one_of(&game.players());
+    let modes = game.modes_for(players).expect("a number of players of the game");
     let settings = AleSettings {
         repeat_action_probability: f32::from(bytes.next()) / 255.0,
         frame_skip: u32::from(bytes.next() % 6),
@@ -116,7 +118,8 @@ fn game_session(bytes: &mut Bytes<'_>) {
         recording: false,
         paddle_min: Some(i32::from(bytes.next()) << 24),
         paddle_max: Some(i32::from(bytes.next()) << 24),
-        mode: Some(bytes.one_of(game.modes)),
+        players,
+        mode: Some(bytes.one_of(modes)),
         difficulty: Some(bytes.one_of(game.difficulties)),
     };
     let Ok(mut ale) = Ale::new(&powered, settings, bytes.next().into()) else { return };
@@ -212,7 +215,7 @@ impl Bytes<'_> {
 
     fn inputs(&mut self) -> Inputs {
         let joysticks = [self.joystick(), self.joystick()];
-        let paddles = [self.paddle(), self.paddle()];
+        let paddles = std::array::from_fn(|_| self.paddle());
         let held = self.next();
         let switches = Switches {
             reset: held & 1 != 0,

@@ -1,0 +1,154 @@
+//! Games with several players: what is refused, snapshots, and the players' controllers.
+
+use ale::{Action, Ale, AleError, AleSettings, AtariEnv, AtariOptions, PoweredGame, game, roms};
+
+/// Returns a game in a mode for several players right after a reset, or `None` without ROMs.
+fn start(id: &str, players: usize, mode: u32) -> Option<Ale> {
+    let rom = roms::for_tests(id)?;
+    let powered = PoweredGame::new(game(id).expect("a game"), rom).expect("its ROM");
+    let settings =
+        AleSettings { repeat_action_probability: 0.25, players, mode: Some(mode), ..AleSettings::default() };
+    let mut ale = Ale::new(&powered, settings, 1).expect("a mode of the game");
+    ale.reset_game();
+    Some(ale)
+}
+
+fn action(code: u32) -> Action {
+    Action::new((code % 18) as u8).expect("a code below 18")
+}
+
+/// Plays the actions that follow from `seed`. Returns everything observable after each act.
+fn play(ale: &mut Ale, seed: u32, acts: u32) -> Vec<impl PartialEq + use<>> {
+    let players = ale.players() as u32;
+    let mut observe = |act: u32| {
+        let actions: Vec<Action> =
+            (0..players).map(|player| action((seed + act / 3) * (2 * player + 1))).collect();
+        let rewards = ale.act_players(&actions).expect("an action for each player");
+        let lives: Vec<_> = (0..5).map(|player| ale.lives_of(player)).collect();
+        (rewards.to_vec(), lives, ale.ram().to_vec(), crc32fast::hash(ale.screen()))
+    };
+    (0..acts).map(&mut observe).collect()
+}
+
+#[test]
+fn a_missing_or_surplus_action_is_refused_and_nothing_is_stepped() {
+    for (players, mode) in [(2, 3), (4, 5)] {
+        let Some(mut ale) = start("pong", players, mode) else { return };
+        let before = ale.snapshot();
+        for given in [0, 1, players - 1, players + 1] {
+            let error = ale.act_players(&vec![Action::FIRE; given]).expect_err("a wrong number of actions");
+            assert_eq!(error, AleError::Actions { game: "pong", players, given });
+        }
+        assert!(ale.snapshot() == before);
+    }
+}
+
+#[test]
+fn games_refuse_other_numbers_of_players_and_their_modes() {
+    let Some(rom) = roms::for_tests("tennis") else { return };
+    let powered = PoweredGame::new(game("tennis").unwrap(), rom).unwrap();
+    let error = |players, mode| {
+        let settings = AleSettings { players, mode, ..AleSettings::default() };
+        Ale::new(&powered, settings, 1).expect_err("no such mode").to_string()
+    };
+    let players = "tennis cannot be played by 3 players; the numbers of its players are [1, 2]";
+    assert_eq!(error(3, None), players);
+    assert_eq!(error(0, None), players.replace('3', "0"));
+    assert_eq!(error(2, Some(0)), "tennis has no mode 0; its modes are [2, 4]");
+    assert_eq!(error(1, Some(4)), "tennis has no mode 4; its modes are [0, 2]");
+}
+
+#[test]
+fn a_game_for_several_players_only_is_refused_to_one() {
+    let combat = game("combat").unwrap();
+    assert_eq!(combat.players(), [2]);
+    assert!(ale::games().iter().all(|game| game.id != "combat"));
+    let Some(rom) = roms::for_tests("combat") else { return };
+    let powered = PoweredGame::new(combat, rom).unwrap();
+    let expected = AleError::Players { game: "combat", players: 1, allowed: vec![2] };
+    assert_eq!(Ale::new(&powered, AleSettings::default(), 1).expect_err("two players"), expected);
+    assert_eq!(AtariEnv::new(&powered, AtariOptions::default(), 1).expect_err("two players"), expected);
+}
+
+#[test]
+fn the_default_mode_is_the_first_one_for_the_number_of_players() {
+    let Some(rom) = roms::for_tests("pong") else { return };
+    let powered = PoweredGame::new(game("pong").unwrap(), rom).unwrap();
+    for (players, mode) in [(1, 0), (2, 3), (4, 5)] {
+        let settings = AleSettings { players, ..AleSettings::default() };
+        let mut ale = Ale::new(&powered, settings, 1).unwrap();
+        assert_eq!((ale.players(), ale.mode()), (players, mode));
+        ale.reset_game();
+        assert_eq!(ale.ram()[0x16], if players == 1 { 0 } else { mode as u8 - 1 }, "the game's variation");
+        assert_eq!(ale.lives_of(players), None);
+    }
+}
+
+#[test]
+fn snapshots_hold_all_players() {
+    for (id, players, mode) in
+        [("pong", 4, 5), ("warlords", 2, 3), ("joust", 2, 1), ("video_checkers", 2, 10)]
+    {
+        let Some(mut ale) = start(id, players, mode) else { return };
+        play(&mut ale, 1, 90);
+        let (snapshot, saved) = (ale.snapshot(), ale.save_state(true));
+        let expected = play(&mut ale, 2, 60);
+        let after = ale.snapshot();
+        let mut other = start(id, players, mode).expect("ROMs");
+        play(&mut other, 5, 30);
+        for returning in [&mut ale, &mut other] {
+            returning.restore(&snapshot).unwrap();
+            assert!(returning.snapshot() == snapshot, "{id}");
+            assert!(play(returning, 2, 60) == expected, "{id}: a restored game continues differently");
+            assert!(returning.snapshot() == after, "{id}");
+            let read = ale::SavedState::from_bytes(&saved.to_bytes()).unwrap();
+            returning.restore_state(&read).unwrap();
+            assert_eq!(returning.save_state(true).to_bytes(), saved.to_bytes(), "{id}");
+        }
+    }
+}
+
+/// Pong's scores and paddles have the same variables for two and for four players.
+#[test]
+fn snapshots_of_other_numbers_of_players_are_refused() {
+    let Some(mut two) = start("pong", 2, 3) else { return };
+    let mut four = start("pong", 4, 5).expect("ROMs");
+    let rom = roms::for_tests("pong").expect("ROMs");
+    let powered = PoweredGame::new(game("pong").unwrap(), rom).unwrap();
+    let mut one = Ale::new(&powered, AleSettings::default(), 1).unwrap();
+    let snapshots = [one.snapshot(), two.snapshot(), four.snapshot()];
+    for (number, ale) in [&mut one, &mut two, &mut four].into_iter().enumerate() {
+        for (other, snapshot) in snapshots.iter().enumerate() {
+            assert_eq!(ale.restore(snapshot).is_ok(), number == other, "{number} from {other}");
+        }
+        assert!(ale.snapshot() == snapshots[number]);
+    }
+}
+
+#[test]
+fn each_of_four_players_moves_another_paddle() {
+    let Some(ale) = start("pong", 4, 5) else { return };
+    let right = Action::new(3).expect("RIGHT");
+    let ram_after = |actions: [Action; 4]| {
+        let mut ale = ale.clone();
+        for _ in 0..30 {
+            ale.act_players(&actions).expect("an action for each player");
+        }
+        *ale.ram()
+    };
+    let still = ram_after([Action::NOOP; 4]);
+    let mut moved: Vec<Vec<usize>> = Vec::new();
+    for player in 0..4 {
+        let mut actions = [Action::NOOP; 4];
+        actions[player] = right;
+        let ram = ram_after(actions);
+        moved.push((0..ram.len()).filter(|&byte| ram[byte] != still[byte]).collect());
+    }
+    for (player, bytes) in moved.iter().enumerate() {
+        assert!(!bytes.is_empty(), "player {player} moves nothing");
+        assert!(
+            !moved[..player].contains(bytes),
+            "player {player} moves the paddle of another one: {bytes:?}"
+        );
+    }
+}
