@@ -40,9 +40,7 @@ pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> R
     let agent = TrainedAgent::open(&args.checkpoint, &printer)?;
     set_threads(agent.experiment.num_threads())?;
     let agent = agent.with_games(&args.games)?;
-    if agent.scores.is_none() {
-        printer.say("the agent has no scores: only the end of a training evaluates it");
-    }
+    let has_scores = agent.scores.is_some();
     let exported = agent.exported()?;
     let metadata = metadata(&agent.experiment, &exported.spec);
     let parameters: usize = exported.network.weights.iter().map(|weights| weights.values.len()).sum();
@@ -67,6 +65,9 @@ pub(crate) fn run(args: &ExportArgs, global: &Global, out: &mut impl Write) -> R
             directory
         }
     };
+    if !has_scores {
+        printer.say("the agent has no scores: only the end of a training evaluates it");
+    }
     writeln!(out, "{parameters} parameters in {}", path.display())?;
     Ok(())
 }
