@@ -59,14 +59,11 @@ impl Flavour {
 
     /// Returns the name without the limit.
     pub(super) fn variant(&self) -> String {
-        let Self { game, modes, difficulties, .. } = self;
-        match self.single_mode() {
-            Some(mode) => mode.id(),
-            None => {
-                let [modes, difficulties] = [modes, difficulties].map(|drawn| drawn.joined(", "));
-                format!("{} (mode {modes}; difficulty {difficulties})", game.id)
-            }
+        if let Some(mode) = self.single_mode() {
+            return mode.id();
         }
+        let [modes, difficulties] = [&self.modes, &self.difficulties].map(|drawn| drawn.joined(", "));
+        format!("{} (mode {modes}; difficulty {difficulties})", self.game.id)
     }
 
     /// Returns the mode and the difficulty, if they are the same in all episodes.

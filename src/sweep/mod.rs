@@ -363,16 +363,14 @@ fn train_run(
     }
     // If this process was asked to stop, the exit status is ignored: the signal may have arrived before the run handled
     // signals.
-    match interrupt.signal().or_else(|| status.code().and_then(Signal::from_exit_status)) {
-        Some(signal) => Err(stopped(signal)),
-        // The run has already reported its error, unless the system ended it.
-        None => {
-            if status.code().is_none() {
-                notice(format_args!("{} was ended: {status}", run_dir.display()));
-            }
-            Ok(false)
-        }
+    if let Some(signal) = interrupt.signal().or_else(|| status.code().and_then(Signal::from_exit_status)) {
+        return Err(stopped(signal));
     }
+    // The run has already reported its error, unless the system ended it.
+    if status.code().is_none() {
+        notice(format_args!("{} was ended: {status}", run_dir.display()));
+    }
+    Ok(false)
 }
 
 /// Returns the name of the program that starts the runs.
