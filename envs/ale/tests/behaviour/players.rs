@@ -1,14 +1,15 @@
 //! Games with several players: what is refused, snapshots, and the players' controllers.
 
 use ale::{
-    Action, Ale, AleError, AleSettings, AtariEnv, AtariOptions, AtariPlayersEnv, PoweredGame, game, roms,
+    Action, Ale, AleError, AleSettings, AtariEnv, AtariOptions, AtariPlayersEnv, PoweredGame, game,
+    multiplayer_game, roms,
 };
 use rl_env::{Action as EnvAction, Env, Step};
 
 /// Returns a game in a mode for several players right after a reset, or `None` without ROMs.
 fn start(id: &str, players: usize, mode: u32) -> Option<Ale> {
     let rom = roms::for_tests(id)?;
-    let powered = PoweredGame::new(game(id).expect("a game"), rom).expect("its ROM");
+    let powered = PoweredGame::new(multiplayer_game(id).expect("a game"), rom).expect("its ROM");
     let settings =
         AleSettings { repeat_action_probability: 0.25, players, mode: Some(mode), ..AleSettings::default() };
     let mut ale = Ale::new(&powered, settings, 1).expect("a mode of the game");
@@ -63,7 +64,8 @@ fn games_refuse_other_numbers_of_players_and_their_modes() {
 
 #[test]
 fn a_game_for_several_players_only_is_refused_to_one() {
-    let combat = game("combat").unwrap();
+    let combat = multiplayer_game("combat").unwrap();
+    assert!(game("combat").is_err());
     assert_eq!(combat.players(), [2]);
     assert!(ale::games().iter().all(|game| game.id != "combat"));
     let Some(rom) = roms::for_tests("combat") else { return };
@@ -158,7 +160,8 @@ fn each_of_four_players_moves_another_paddle() {
 
 /// Returns an environment of a game with several players, or `None` without ROMs.
 fn environment(id: &str, players: usize, options: AtariOptions) -> Option<AtariPlayersEnv> {
-    let powered = PoweredGame::new(game(id).expect("a game"), roms::for_tests(id)?).expect("its ROM");
+    let powered =
+        PoweredGame::new(multiplayer_game(id).expect("a game"), roms::for_tests(id)?).expect("its ROM");
     Some(AtariPlayersEnv::new(&powered, players, options, 1).expect("valid options"))
 }
 
