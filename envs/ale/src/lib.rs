@@ -22,9 +22,11 @@ mod settings;
 
 pub use action::{ACTION_FACTORS, ACTION_NAMES, ACTIONS, Action, CHOICES};
 pub use ale::{Ale, RecordedFrame, SOUND_RATE, SOUND_SAMPLES, SavedState};
-pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, EpisodeRules};
+pub use atari_env::{AtariEnv, AtariInfo, AtariOptions, AtariPlayersEnv, EpisodeRules};
 pub use error::AleError;
-pub use games::{GAME_SETS, Game, GameSet, Multiplayer, game, game_named, games, multiplayer_games};
+pub use games::{
+    GAME_SETS, Game, GameSet, Multiplayer, game, game_named, games, multiplayer_game, multiplayer_games,
+};
 pub use ids::{gymnasium_id, register};
 pub use limits::{MAX_FRAME_SKIP, MAX_NOOP_MAX, MAX_PLAYERS, MAX_SIDE, MAX_STACK_NUM};
 pub use palette::Palette;

@@ -142,6 +142,9 @@ impl Ale {
     /// Returns the state of the controllers and switches during an action.
     pub(super) fn inputs(&self, action: Action) -> Inputs {
         let State { paddles, difficulty, .. } = self.state;
-        input::inputs(self.game(), action, paddles, self.others.as_ref(), difficulty)
+        let (held, right) =
+            self.others.as_ref().map_or_else(Default::default, |others| (others.held(), others.paddles));
+        let [second, third, fourth] = held;
+        input::inputs(self.game(), [action, second, third, fourth], [paddles, right], difficulty)
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vcs::{Inputs, Paddle, Switches};
 
-use super::players::Others;
+use crate::limits::MAX_PLAYERS;
 use crate::{Action, Game};
 
 /// Ohms that a paddle turns in one frame.
@@ -46,26 +46,25 @@ impl Paddles {
     }
 }
 
-/// Returns the state of the controllers and switches while player A performs `action`, and the others theirs.
+/// Returns the state of the controllers and switches during the players' actions. Only the first player's may be the
+/// RESET switch. `paddles` are those of the two ports.
 pub(super) fn inputs(
     game: &Game,
-    action: Action,
-    paddles: Paddles,
-    others: Option<&Others>,
+    actions: [Action; MAX_PLAYERS],
+    paddles: [Paddles; 2],
     difficulty: u32,
 ) -> Inputs {
+    let [first, second, third, fourth] = actions;
     let switches = Switches {
-        reset: action == Action::RESET,
+        reset: first == Action::RESET,
         select: false,
         left_difficulty_a: difficulty & 1 != 0,
         right_difficulty_a: difficulty & 2 != 0,
     };
-    let [second, third, fourth] = others.map_or([Action::NOOP; 3], Others::held);
     if game.has_paddles() {
-        let right = others.map_or([Paddle::default(); 2], |others| others.paddles.held([third, fourth]));
-        let [first, second] = paddles.held([action, second]);
-        Inputs { paddles: [first, second, right[0], right[1]], switches, ..Inputs::default() }
+        let [left, right] = [paddles[0].held([first, second]), paddles[1].held([third, fourth])];
+        Inputs { paddles: [left[0], left[1], right[0], right[1]], switches, ..Inputs::default() }
     } else {
-        Inputs { joysticks: [action.joystick(), second.joystick()], switches, ..Inputs::default() }
+        Inputs { joysticks: [first.joystick(), second.joystick()], switches, ..Inputs::default() }
     }
 }

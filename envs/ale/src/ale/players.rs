@@ -66,8 +66,8 @@ impl Ale {
     /// Performs one action of each player for [`frame_skip`](crate::AleSettings::frame_skip) frames and returns the
     /// sums of their rewards, by player. Players who do not exist receive 0.
     ///
-    /// Every frame draws one random number for each player, even without sticky actions and after the end of the
-    /// episode. An [interruption](rl_env::interrupt) skips the remaining frames.
+    /// Every frame draws one random number for each player, but at least two, even without sticky actions and after the
+    /// end of the episode. An [interruption](rl_env::interrupt) skips the remaining frames.
     ///
     /// Returns an error and emulates nothing unless there is exactly one action for each player.
     ///
@@ -105,6 +105,15 @@ impl Ale {
         Ok(self.act_all(all))
     }
 
+    /// Lets all players press FIRE for an act. The screen is not drawn.
+    pub(crate) fn fire_undrawn(&mut self) {
+        if self.others.is_some() {
+            self.act_all([Action::FIRE; MAX_PLAYERS]);
+        } else {
+            self.act_undrawn(Action::FIRE, 1.0);
+        }
+    }
+
     /// Performs the actions of all players, of whom those who do not exist are ignored.
     pub(super) fn act_all(&mut self, actions: [Action; MAX_PLAYERS]) -> [i32; MAX_PLAYERS] {
         let mut rewards = [0_i32; MAX_PLAYERS];
@@ -130,7 +139,11 @@ impl Ale {
         if random.next_f64() >= p {
             self.state.last_action = LastAction { code: first.code(), strength: 1.0 };
         }
-        let Some(state) = &mut self.others else { return };
+        let Some(state) = &mut self.others else {
+            // The draw of player B, who does nothing.
+            random.next_f64();
+            return;
+        };
         for (last, action) in state.last_actions.iter_mut().zip(others).take(state.players - 1) {
             if random.next_f64() >= p {
                 *last = action.code();

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use vcs::{Console, Mt19937, SavedScreens};
 
 use super::{Ale, Paddles, State};
+use crate::AleError;
+use crate::games::is_game;
 use crate::rules::Variables;
-use crate::{AleError, game};
 
 /// The first bytes of a serialized state, which its format follows.
 const MARK: &[u8] = b"ALEState";
@@ -132,10 +133,6 @@ fn unmarked_format(bytes: &[u8]) -> Option<u32> {
 /// Decodes the first value.
 fn first<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Option<T> {
     postcard::take_from_bytes(bytes).ok().map(|(value, _)| value)
-}
-
-fn is_game(id: &str) -> bool {
-    game(id).is_ok()
 }
 
 impl Ale {

@@ -2,6 +2,7 @@
 
 mod analogue;
 mod options;
+mod players;
 mod uniform;
 mod view;
 
@@ -12,6 +13,7 @@ use vcs::Mt19937;
 use crate::ale::is_interrupted_at;
 use crate::{Action, Ale, AleError, Game, PoweredGame};
 pub use options::{AtariOptions, EpisodeRules};
+pub use players::AtariPlayersEnv;
 use uniform::Uniform;
 use view::{View, ViewState};
 
@@ -85,6 +87,17 @@ pub struct AtariEnv {
     sound: Vec<u8>,
 }
 
+/// The state of the game after the last frame of a step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outcome {
+    /// True if the game is over.
+    over: bool,
+    /// True if the first player has lost a life and has others left.
+    life_lost: bool,
+    /// True if the episode ends.
+    ends: bool,
+}
+
 /// The state that changes. The emulator serializes its own state.
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -99,8 +112,17 @@ struct State {
 impl AtariEnv {
     /// Creates an environment of a game. Its random generators start from `seed` until a reset gives another one.
     pub fn new(powered: &PoweredGame, options: AtariOptions, seed: u64) -> Result<Self, AleError> {
+        Self::with_players(powered, 1, options, seed)
+    }
+
+    fn with_players(
+        powered: &PoweredGame,
+        players: usize,
+        options: AtariOptions,
+        seed: u64,
+    ) -> Result<Self, AleError> {
         let game = powered.game();
-        options.check(game)?;
+        options.check(game, players)?;
         let action_codes = options.action_codes(game);
         let action_space =
             if options.continuous { analogue::space() } else { Space::discrete(action_codes.len()) };
@@ -108,7 +130,7 @@ impl AtariEnv {
             observation_space: options.observation_space(),
             action_space,
             action_codes,
-            ale: Ale::new(powered, options.emulator(), 0)?,
+            ale: Ale::new(powered, options.emulator(players), 0)?,
             view: View::new(powered, &options),
             random: Mt19937::new(0),
             variants: Mt19937::new(0),
@@ -123,7 +145,7 @@ impl AtariEnv {
 
     /// Returns the bytes of memory that an environment of a game with these options needs at least.
     pub fn memory(game: &'static Game, options: &AtariOptions) -> Result<usize, AleError> {
-        options.check(game)?;
+        options.check(game, 1)?;
         Ok(size_of::<Self>() + options.view_bytes())
     }
 
@@ -214,7 +236,7 @@ impl AtariEnv {
         let fire = self.options.use_fire_reset && self.has_fire();
         let fires_last = self.options.rules == EpisodeRules::EnvPool;
         if fire && !fires_last {
-            self.ale.act_undrawn(Action::FIRE, 1.0);
+            self.ale.fire_undrawn();
         }
         let drawn = self.options.noop_draw().draw(&mut self.random);
         for noop in 0..(drawn + u32::from(fires_last)).saturating_sub(u32::from(fire)) {
@@ -228,7 +250,7 @@ impl AtariEnv {
             }
         }
         if fire && fires_last {
-            self.ale.act_undrawn(Action::FIRE, 1.0);
+            self.ale.fire_undrawn();
         }
         self.ale.show();
         if is_reset {
@@ -245,23 +267,47 @@ impl AtariEnv {
     }
 
     /// Emulates the frames of one step and adds the newest frame to the observation.
+    fn play(&mut self, action: Action, strength: f32) -> Step {
+        let mut reward = 0_i32;
+        let Outcome { over, life_lost, ends } = self.play_frames(|ale, seen| {
+            let act = if seen { Ale::act } else { Ale::act_undrawn };
+            reward = reward.wrapping_add(act(ale, action, strength));
+        });
+        let reports_lives = self.options.episodic_life || self.options.life_loss_info;
+        let terminated = over || reports_lives && life_lost;
+        Step { terminated, continues: terminated && !ends, ..self.step_with(reward, terminated) }
+    }
+
+    /// Returns a step with a reward, which is truncated at the limit of the episode unless it terminates.
+    fn step_with(&self, reward: i32, terminated: bool) -> Step {
+        let clipped = if self.options.reward_clipping { reward.clamp(-1, 1) } else { reward };
+        Step {
+            reward: clipped as f32,
+            raw_reward: reward as f32,
+            truncated: self.limit_reached() && !terminated,
+            ..Step::default()
+        }
+    }
+
+    /// Emulates the frames of one step and adds the newest frame to the observation. `act` emulates a frame and draws it
+    /// if its second argument is true.
     ///
     /// As in ale-py, a step that ends the episode ignores its last frame, so that its observation shows older ones.
     /// With `EnvPool`'s rules, the observation shows whichever of the step's last two frames were emulated.
-    fn play(&mut self, action: Action, strength: f32) -> Step {
-        let (mut reward, mut over, mut life_lost, mut ends) = (0_i32, false, false, false);
+    fn play_frames(&mut self, mut act: impl FnMut(&mut Ale, bool)) -> Outcome {
+        let mut outcome = Outcome::default();
         let (mut has_previous, mut has_last) = (false, true);
         let ignores_last = self.options.rules == EpisodeRules::AlePy;
         for remaining in (0..self.options.frameskip).rev() {
             let seen = remaining == 0 || remaining == 1 && self.options.maxpool;
-            let act = if seen { Ale::act } else { Ale::act_undrawn };
-            reward = reward.wrapping_add(act(&mut self.ale, action, strength));
+            act(&mut self.ale, seen);
             self.sound.extend(self.ale.sound().into_iter().flatten());
             self.elapsed = self.elapsed.saturating_add(1);
-            over = self.ale.game_over();
+            let over = self.ale.game_over();
             // A game may report zero lives before it is over; that does not count as the loss of a life.
-            life_lost = (1..self.lives).contains(&self.ale.lives());
-            ends = over || self.limit_reached() || self.options.episodic_life && life_lost;
+            let life_lost = (1..self.lives).contains(&self.ale.lives());
+            let ends = over || self.limit_reached() || self.options.episodic_life && life_lost;
+            outcome = Outcome { over, life_lost, ends };
             let is_interrupted = is_interrupted_at(remaining);
             if ends && ignores_last || over && remaining > 0 || is_interrupted {
                 self.ale.show();
@@ -276,16 +322,7 @@ impl AtariEnv {
         self.view.finish_step(&self.ale, has_last, has_previous);
         self.ale.release_screens();
         self.lives = self.ale.lives();
-        let reports_lives = self.options.episodic_life || self.options.life_loss_info;
-        let terminated = over || reports_lives && life_lost;
-        let clipped = if self.options.reward_clipping { reward.clamp(-1, 1) } else { reward };
-        Step {
-            reward: clipped as f32,
-            raw_reward: reward as f32,
-            terminated,
-            truncated: self.limit_reached() && !terminated,
-            continues: terminated && !ends,
-        }
+        outcome
     }
 
     /// Plays the steps after a lost life, which the agent does not see, and merges them into the step that lost it.

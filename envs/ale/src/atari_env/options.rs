@@ -141,7 +141,7 @@ impl Default for AtariOptions {
 
 impl AtariOptions {
     /// Checks the options that the emulator does not check.
-    pub(super) fn check(&self, game: &'static Game) -> Result<(), AleError> {
+    pub(super) fn check(&self, game: &'static Game, players: usize) -> Result<(), AleError> {
         check_range("img_height", self.img_height, 1..=MAX_SIDE)?;
         check_range("img_width", self.img_width, 1..=MAX_SIDE)?;
         check_range("stack_num", self.stack_num, 1..=MAX_STACK_NUM)?;
@@ -151,8 +151,8 @@ impl AtariOptions {
         check("max_num_frames_per_episode", limit, limit >= 1, || "at least 1".to_owned())?;
         let threshold = self.continuous_action_threshold;
         check("continuous_action_threshold", threshold, threshold.is_finite(), || "finite".to_owned())?;
-        game.modes_for(1)?;
-        self.modes.iter().try_for_each(|&mode| game.check_mode(1, mode))?;
+        game.modes_for(players)?;
+        self.modes.iter().try_for_each(|&mode| game.check_mode(players, mode))?;
         self.difficulties.iter().try_for_each(|&difficulty| game.check_difficulty(difficulty))
     }
 
@@ -176,11 +176,24 @@ impl AtariOptions {
         self.observation_space().byte_len() + pooled
     }
 
+    /// Returns an error if an option is on that exists for one player only.
+    pub(super) fn check_for_players(&self) -> Result<(), AleError> {
+        let options = [
+            ("continuous", self.continuous),
+            ("episodic_life", self.episodic_life),
+            ("life_loss_info", self.life_loss_info),
+            ("fire_after_lost_life", self.fire_after_lost_life),
+        ];
+        let allowed = || "false with several players".to_owned();
+        options.into_iter().try_for_each(|(name, value)| check(name, value, !value, allowed))
+    }
+
     /// Returns the settings of the emulator. It runs frame by frame; the environment handles frame skip and limit.
-    pub(super) fn emulator(&self) -> AleSettings {
+    pub(super) fn emulator(&self, players: usize) -> AleSettings {
         AleSettings {
             repeat_action_probability: self.repeat_action_probability,
             frame_skip: 1,
+            players,
             mode: self.modes.first().copied(),
             difficulty: self.difficulties.first().copied(),
             ..AleSettings::default()

@@ -56,7 +56,7 @@ fn all_games() -> impl Iterator<Item = &'static Game> {
     TABLES.0.iter().chain(&TABLES.1)
 }
 
-/// Returns the game with this id, which may be one for several players only.
+/// Returns the game with this id that one player can play.
 ///
 /// ```
 /// assert_eq!(ale::game("ms_pacman")?.title, "Ms. Pac-Man");
@@ -66,7 +66,29 @@ fn all_games() -> impl Iterator<Item = &'static Game> {
 /// # Ok::<(), ale::AleError>(())
 /// ```
 pub fn game(id: &str) -> Result<&'static Game, AleError> {
-    all_games().find(|game| game.id == id).ok_or_else(|| unknown_game(id))
+    games().iter().find(|game| game.id == id).ok_or_else(|| unknown_game(id))
+}
+
+/// Returns the game with this id that several players can play.
+///
+/// ```
+/// assert_eq!(ale::multiplayer_game("combat")?.players(), [2]);
+///
+/// let error = ale::multiplayer_game("breakout").unwrap_err();
+/// assert_eq!(error.to_string(), "breakout cannot be played by 2 players; the numbers of its players are [1]");
+/// # Ok::<(), ale::AleError>(())
+/// ```
+pub fn multiplayer_game(id: &str) -> Result<&'static Game, AleError> {
+    let game = all_games().find(|game| game.id == id).ok_or_else(|| unknown_game(id))?;
+    if game.multiplayer.is_none() {
+        return Err(AleError::Players { game: game.id, players: 2, allowed: game.players() });
+    }
+    Ok(game)
+}
+
+/// Returns true if a game has this id.
+pub(crate) fn is_game(id: &str) -> bool {
+    all_games().any(|game| game.id == id)
 }
 
 fn unknown_game(id: &str) -> AleError {

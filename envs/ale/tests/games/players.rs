@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ale::{Action, Ale, AleSettings, PoweredGame, game, multiplayer_games, roms};
+use ale::{Action, Ale, AleSettings, PoweredGame, multiplayer_game, multiplayer_games, roms};
 use libtest_mimic::{Failed, Trial};
 use serde::Deserialize;
 use vcs::{ConsoleOptions, Execution};
@@ -85,7 +85,7 @@ fn compare(id: &str, path: &Path, execution: Execution) -> Result<(), Failed> {
     let Some(rom) = roms::for_tests(id) else {
         return Ok(());
     };
-    let game = game(id)?;
+    let game = multiplayer_game(id)?;
     let options = ConsoleOptions { execution, ..game.console_options() };
     let powered = PoweredGame::with_options(game, rom, &options)?;
     if powered.tv() != game.tv || powered.height() != usize::from(game.height) {
