@@ -344,7 +344,7 @@ mod tests {
         let numbers: Vec<&str> = pong.rsplitn(9, ',').collect();
         assert_eq!(numbers[..2], ["14.6", "-20.7"], "human and random: {pong}");
         // Half of the difference of two runs.
-        assert!((numbers[5].parse::<f64>().unwrap() - (14.6 + 20.7) / 2.0).abs() < 1e-9, "{pong}");
+        assert!((numbers[5].parse::<f64>().unwrap() - f64::midpoint(14.6, 20.7)).abs() < 1e-9, "{pong}");
         assert_eq!(numbers[7], "0", "unfinished: {pong}");
         assert!((numbers[6].parse::<f64>().unwrap() - (14.6 - 20.7) / 2.0).abs() < 1e-9, "{pong}");
         assert_eq!(

@@ -94,8 +94,8 @@ struct State {
 }
 
 /// The optional parts of a snapshot: the former screens after [`restore_state`](Ale::restore_state), and the sound if
-/// the setting `sound` is on. Most snapshots of games with one player have neither and end before. With several players,
-/// [`Others`] follow.
+/// the setting `sound` is on. Most snapshots of games with one player have neither and end before. With several
+/// players, [`Others`] follow.
 type Extras = (Option<FormerScreens>, Option<(SoundRegisters, Sound)>);
 
 impl Ale {

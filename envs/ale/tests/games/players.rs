@@ -1,5 +1,6 @@
-//! Games with several players compared with traces recorded from multi-agent-ale-py (see `tests/players/record_players.py`), one
-//! test per game and execution mode, and a test that they cover all games and modes.
+//! Games with several players compared with traces recorded from multi-agent-ale-py (see
+//! `tests/players/record_players.py`), one test per game and execution mode, and a test that they cover all games and
+//! modes.
 //!
 //! A failure names the run, the first block of acts that differs, and the checksums of state and screen.
 

@@ -203,6 +203,7 @@ impl Settings {
             recording: !self.recording_paths().concat().is_empty(),
             paddle_min: self.limit("paddle_min"),
             paddle_max: self.limit("paddle_max"),
+            players: 1,
             mode: None,
             difficulty: None,
         }
