@@ -131,7 +131,7 @@ pub(super) fn newest_first(run_dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(keyed.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Returns a remark about the runs in a directory, or the run around it, to which a command may have been meant to apply.
+/// Returns a remark about the runs in a directory, or about the run around it, which a command may have been meant for.
 fn runs_near(directory: &Path) -> String {
     let is_run = |path: &PathBuf| !path.as_os_str().is_empty() && path.join(CONFIG).is_file();
     if let Some(run) = directory.ancestors().skip(1).map(Path::to_path_buf).find(is_run) {

@@ -102,8 +102,8 @@ settings! {
         /// The maximum number of emulated frames that the game is trained on, over all its environments: at least one
         /// step of each. After that, their episodes are truncated and they rest while the other games continue.
         pub(crate) total_frames: Option<u64> = None; fixed "the number of steps of each game so far depends on it",
-        /// The game mode (`ale-train games --json` lists them), or a list of modes, of which each episode draws one; the
-        /// default of the game if absent.
+        /// The game mode (`ale-train games --json` lists them), or a list of modes, of which each episode draws one;
+        /// the default of the game if absent.
         pub(crate) mode: Option<Drawn> = None; fixed "the environments in the checkpoint have another mode",
         /// The position of the difficulty switches (`ale-train games --json` lists them), or a list of positions, of
         /// which each episode draws one; the default of the game if absent.

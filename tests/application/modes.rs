@@ -39,7 +39,7 @@ fn modes_of_a_game_are_trained_as_tasks_of_their_own() {
     let [whole, parts] = ["whole", "parts"].map(|name| directory.path().join(name));
     let games = "pong,Pong@1,pong@1.2";
     small(&whole, games, 2304).succeed();
-    let tags: String = curves(&whole).iter().map(|record| record.to_string()).collect();
+    let tags: String = curves(&whole).iter().map(ToString::to_string).collect();
     for task in ["pong", "pong@1", "pong@1.2"] {
         assert!(tags.contains(&format!("\"charts/episodic_return/{task}\"")), "{task}: {tags}");
     }

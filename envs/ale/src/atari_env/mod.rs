@@ -289,8 +289,8 @@ impl AtariEnv {
         }
     }
 
-    /// Emulates the frames of one step and adds the newest frame to the observation. `act` emulates a frame and draws it
-    /// if its second argument is true.
+    /// Emulates the frames of one step and adds the newest frame to the observation. `act` emulates a frame, and draws
+    /// it if its second argument is true.
     ///
     /// As in ale-py, a step that ends the episode ignores its last frame, so that its observation shows older ones.
     /// With `EnvPool`'s rules, the observation shows whichever of the step's last two frames were emulated.

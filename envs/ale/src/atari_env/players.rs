@@ -7,8 +7,8 @@ use crate::limits::MAX_PLAYERS;
 use crate::{Action, Ale, AleError, PoweredGame};
 
 /// One Atari game of several players with the preprocessing of [`AtariEnv`]. Each player is a row of the batch: it
-/// chooses an action, and it has an observation, a reward and an end. The players see the same screen, so their rows are
-/// equal.
+/// chooses an action, and it has an observation, a reward and an end. The players see the same screen, so their
+/// observations are equal.
 ///
 /// The game ends for all players at the same time. A player with less than no lives left is out of the game before: as
 /// in `PettingZoo`, that step terminates his row, and the episode [continues](Step::continues) without rewards for him.
