@@ -74,24 +74,20 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
-    printer.say(&protocol(&trained, args.episodes, agent.greedy, builder.evaluation_repeat_probability()));
+    printer.say(&protocol(&trained, &builder, args.episodes, agent.greedy));
     print_table(&scores, None, builder.games(), out)
 }
 
 /// Returns the way in which an agent was evaluated, in a line.
-fn protocol(agent: &TrainedAgent, episodes: usize, greedy: bool, repeat_probability: f32) -> String {
+fn protocol(agent: &TrainedAgent, builder: &Builder, episodes: usize, greedy: bool) -> String {
     let actions = if greedy { "best actions" } else { "sampled actions" };
-    let sticky = if repeat_probability > 0.0 {
-        format!("actions repeated with probability {repeat_probability}")
-    } else {
-        "no sticky actions".to_owned()
+    let sticky = match (builder.games(), builder.evaluation_repeat_probability()) {
+        (Games::Tasks(_), _) => String::new(),
+        (Games::Atari(_), 0.0) => ", no sticky actions".to_owned(),
+        (Games::Atari(_), probability) => format!(", actions repeated with probability {probability}"),
     };
-    let frames = quantity::count(agent.frames);
-    format!(
-        "{} after {frames} frames: {}, {actions}, {sticky}",
-        agent.origin.display(),
-        counted(episodes, "episode")
-    )
+    let (origin, frames) = (agent.origin.display(), quantity::count(agent.frames));
+    format!("{origin} after {frames} frames: {}, {actions}{sticky}", counted(episodes, "episode"))
 }
 
 /// The output of `--json`.
