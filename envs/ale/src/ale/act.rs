@@ -142,9 +142,10 @@ impl Ale {
     /// Returns the state of the controllers and switches during an action.
     pub(super) fn inputs(&self, action: Action) -> Inputs {
         let State { paddles, difficulty, .. } = self.state;
-        let (held, right) =
-            self.others.as_ref().map_or_else(Default::default, |others| (others.held(), others.paddles));
-        let [second, third, fourth] = held;
-        input::inputs(self.game(), [action, second, third, fourth], [paddles, right], difficulty)
+        let mut inputs = input::inputs(self.game(), action, paddles, difficulty);
+        if let Some(others) = &self.others {
+            input::add_others(&mut inputs, self.game(), others.held(), others.paddles);
+        }
+        inputs
     }
 }

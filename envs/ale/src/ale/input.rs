@@ -1,7 +1,7 @@
 //! The controllers and switches of the console during an action.
 
 use serde::{Deserialize, Serialize};
-use vcs::{Inputs, Paddle, Switches};
+use vcs::{Inputs, Joystick, Paddle, Switches};
 
 use crate::limits::MAX_PLAYERS;
 use crate::{Action, Game};
@@ -37,34 +37,45 @@ impl Paddles {
         // `clamp` would panic if settings make the range empty; here the upper end wins.
         *paddle = (*paddle).max(low).min(high);
     }
-
-    /// Returns both paddles, whose buttons the players' actions press.
-    pub(super) fn held(self, actions: [Action; 2]) -> [Paddle; 2] {
-        let Self([first, second]) = self;
-        let paddle = |resistance, action: Action| Paddle { resistance, fire: action.joystick().fire };
-        [paddle(first, actions[0]), paddle(second, actions[1])]
-    }
 }
 
-/// Returns the state of the controllers and switches during the players' actions. Only the first player's may be the
-/// RESET switch. `paddles` are those of the two ports.
-pub(super) fn inputs(
-    game: &Game,
-    actions: [Action; MAX_PLAYERS],
-    paddles: [Paddles; 2],
-    difficulty: u32,
-) -> Inputs {
-    let [first, second, third, fourth] = actions;
+/// Returns the state of the controllers and switches while player A performs `action` and nobody else does anything.
+pub(super) fn inputs(game: &Game, action: Action, paddles: Paddles, difficulty: u32) -> Inputs {
     let switches = Switches {
-        reset: first == Action::RESET,
+        reset: action == Action::RESET,
         select: false,
         left_difficulty_a: difficulty & 1 != 0,
         right_difficulty_a: difficulty & 2 != 0,
     };
+    let stick = action.joystick();
     if game.has_paddles() {
-        let [left, right] = [paddles[0].held([first, second]), paddles[1].held([third, fourth])];
-        Inputs { paddles: [left[0], left[1], right[0], right[1]], switches, ..Inputs::default() }
+        let Paddles([first, second]) = paddles;
+        let first = Paddle { resistance: first, fire: stick.fire };
+        let second = Paddle { resistance: second, fire: false };
+        Inputs {
+            paddles: [first, second, Paddle::default(), Paddle::default()],
+            switches,
+            ..Inputs::default()
+        }
     } else {
-        Inputs { joysticks: [first.joystick(), second.joystick()], switches, ..Inputs::default() }
+        Inputs { joysticks: [stick, Joystick::default()], switches, ..Inputs::default() }
+    }
+}
+
+/// Adds what the players but the first do. `right` are the paddles in the right port.
+pub(super) fn add_others(
+    inputs: &mut Inputs,
+    game: &Game,
+    actions: [Action; MAX_PLAYERS - 1],
+    right: Paddles,
+) {
+    let [second, third, fourth] = actions.map(Action::joystick);
+    if game.has_paddles() {
+        let Paddles([left, right]) = right;
+        inputs.paddles[1].fire = second.fire;
+        inputs.paddles[2] = Paddle { resistance: left, fire: third.fire };
+        inputs.paddles[3] = Paddle { resistance: right, fire: fourth.fire };
+    } else {
+        inputs.joysticks[1] = second;
     }
 }

@@ -14,7 +14,7 @@ use vcs::{Console, FormerScreens, Mt19937, RAM, SoundRegisters, TvFormat};
 
 use crate::games::Play;
 use crate::palette::{Palette, paint};
-use crate::rules::{Rules, Variables};
+use crate::rules::Variables;
 use crate::screen::SCREEN_WIDTH;
 use crate::{Action, AleError, AleSettings, Game, PoweredGame};
 pub(crate) use act::is_interrupted_at;
@@ -259,16 +259,17 @@ impl Ale {
     /// Returns true if the episode has reached its frame limit, or if a life was lost and
     /// [`truncate_on_loss_of_life`](AleSettings::truncate_on_loss_of_life) is set. As in ale-py, a life is lost when
     /// fewer are left than the rules set at a reset, even if a mode starts with fewer.
+    #[inline]
     pub fn truncated(&self) -> bool {
         let limit = self.settings.max_num_frames_per_episode;
-        let rules = &self.play().rules;
-        let life_lost = || (0..self.players()).any(|player| self.lost_a_life(rules, player));
         limit > 0 && self.state.episode_frame_number >= limit
-            || self.settings.truncate_on_loss_of_life && life_lost()
+            || self.settings.truncate_on_loss_of_life && self.is_life_lost()
     }
 
-    fn lost_a_life(&self, rules: &Rules, player: usize) -> bool {
-        self.state.variables.lives_of(player) < rules.first_lives(player)
+    /// Returns true if a player has lost a life.
+    fn is_life_lost(&self) -> bool {
+        let rules = &self.play().rules;
+        (0..self.players()).any(|player| self.state.variables.lives_of(player) < rules.first_lives(player))
     }
 
     /// Returns the lowest and the highest resistance of a paddle in ohms, or `None` for a game without paddles.

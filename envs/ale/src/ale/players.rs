@@ -153,8 +153,9 @@ impl Ale {
 
     /// Lets the players but the first hold their last actions for one frame, unless they are illegal.
     pub(super) fn hold_last_actions(&mut self) {
-        let legal = self.game().legal_actions;
+        let game = self.game();
         if let Some(others) = &mut self.others {
+            let legal = game.legal_actions;
             others.held = others
                 .last_actions
                 .map(|code| Action::new(code).filter(|_| legal.contains(&code)).unwrap_or(Action::NOOP));

@@ -31,6 +31,7 @@ impl Ale {
     }
 
     /// Emulates a frame of an act, and records it if frames are recorded. Returns its reward.
+    #[inline]
     pub(super) fn record_frame(&mut self, rendering: Rendering) -> i32 {
         let Some(mut recorder) = self.recorder.take() else {
             return self.frame(rendering);

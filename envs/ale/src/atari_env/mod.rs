@@ -301,7 +301,7 @@ impl AtariEnv {
         for remaining in (0..self.options.frameskip).rev() {
             let seen = remaining == 0 || remaining == 1 && self.options.maxpool;
             act(&mut self.ale, seen);
-            self.sound.extend(self.ale.sound().into_iter().flatten());
+            self.sound.extend_from_slice(self.ale.sound().map_or(&[], |samples| samples));
             self.elapsed = self.elapsed.saturating_add(1);
             let over = self.ale.game_over();
             // A game may report zero lives before it is over; that does not count as the loss of a life.

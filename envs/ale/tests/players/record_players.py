@@ -29,13 +29,13 @@ for package, expected in {"ale_py": "0.12.1", "multi_agent_ale_py": "0.1.12"}.it
 multi_agent_ale_py.ALEInterface.setLoggerMode("error")
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "golden"))
-from record import actions  # noqa: E402 (the path is set above)
+from record import actions
 
 DIRECTORY = pathlib.Path(__file__).parent
-GAMES = (
-    "boxing combat double_dunk entombed flag_capture ice_hockey joust mario_bros maze_craze othello pong"
-    " space_invaders surround tennis video_checkers warlords wizard_of_wor"
-).split()
+GAMES = [
+    *("boxing", "combat", "double_dunk", "entombed", "flag_capture", "ice_hockey", "joust", "mario_bros", "maze_craze"),
+    *("othello", "pong", "space_invaders", "surround", "tennis", "video_checkers", "warlords", "wizard_of_wor"),
+]
 BLOCK = 20
 LONG_ACTS = 2000
 STICKY_ACTS = 500
