@@ -6,6 +6,7 @@ mod cards;
 mod cli;
 mod divergence;
 mod export;
+#[cfg(unix)]
 mod modes;
 mod pictures;
 mod plan;

@@ -6,12 +6,12 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::program::{Line, curves, outcome, run, train};
+use crate::program::{Line, checkpoints, curves, outcome, run, signal, train, wait_for};
 
 /// Returns a small training run of the tasks.
-fn small(run: &Path, games: &str, total_frames: u64) -> Line {
-    let line = train(run, "ppo --quiet --num-threads 1 --num-envs 2").args(["--games", games]);
-    let line = line.args(["--total-frames", &total_frames.to_string()]);
+fn small(run: &Path, games: &str) -> Line {
+    let line =
+        train(run, "ppo --quiet --num-threads 1 --num-envs 2 --total-frames 2304").args(["--games", games]);
     line.settings(&[
         "ppo.num_steps=16",
         "ppo.num_minibatches=2",
@@ -38,7 +38,7 @@ fn modes_of_a_game_are_trained_as_tasks_of_their_own() {
     let directory = TempDir::new().expect("a directory");
     let [whole, parts] = ["whole", "parts"].map(|name| directory.path().join(name));
     let games = "pong,Pong@1,pong@1.2";
-    small(&whole, games, 2304).succeed();
+    small(&whole, games).succeed();
     let tags: String = curves(&whole).iter().map(ToString::to_string).collect();
     for task in ["pong", "pong@1", "pong@1.2"] {
         assert!(tags.contains(&format!("\"charts/episodic_return/{task}\"")), "{task}: {tags}");
@@ -47,8 +47,11 @@ fn modes_of_a_game_are_trained_as_tasks_of_their_own() {
     assert_eq!(evaluated(&whole, ""), expected);
     assert_eq!(evaluated(&whole, "--games pong@1.2 --mode 0"), json!([["pong@1.2", 0, 2]]));
 
-    small(&parts, games, 1152).succeed();
-    run("resume").arg(&parts).words("--total-frames 2304 --quiet").succeed();
+    let mut killed = small(&parts, games).set("checkpoints.interval_frames", 384).start();
+    wait_for(&mut killed, "checkpoint", || !checkpoints(&parts).is_empty());
+    signal(killed.id(), "-KILL");
+    killed.wait().expect("the run ends");
+    run("resume").arg(&parts).words("--quiet").succeed();
     let [(expected, ..), (learner, ..)] = [&whole, &parts].map(|run| outcome(run));
     assert!(learner == expected, "the learners differ");
 
@@ -67,7 +70,7 @@ fn each_episode_draws_one_of_several_modes() {
     }
     let directory = TempDir::new().expect("a directory");
     let agent = directory.path().join("run");
-    let output = small(&agent, "pong", 2304).set("environments.game.pong.mode", "[0, 1]").stdout();
+    let output = small(&agent, "pong").set("environments.game.pong.mode", "[0, 1]").stdout();
     assert!(output.contains("pong (mode 0, 1; difficulty 0)"), "{output}");
     assert_eq!(evaluated(&agent, ""), json!([["pong", [0, 1], 0]]));
     assert_eq!(evaluated(&agent, "--mode 1"), json!([["pong", 1, 0]]));
