@@ -1,4 +1,4 @@
-//! What a resumed run continues: the episodes where their state can be saved, new ones elsewhere.
+//! A resumed run continues its episodes if their state can be saved. Otherwise it starts new ones.
 
 use std::fs;
 
