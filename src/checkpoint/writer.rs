@@ -1,4 +1,3 @@
-use std::cmp::Reverse;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -103,6 +102,15 @@ impl CheckpointWriter {
         self.timer.is_due(experience)
     }
 
+    /// Returns true if a checkpoint with this score of an evaluation would be kept as the best one.
+    pub(crate) fn is_best(&self, score: f64) -> Result<bool> {
+        if !self.settings.keep_best {
+            return Ok(false);
+        }
+        let checkpoints = run_directory::newest_first(&self.run_dir)?;
+        Ok(rated(&checkpoints).all(|rated| score > rated.score))
+    }
+
     /// Returns true if `ale-train checkpoint` requests a checkpoint.
     pub(crate) fn is_requested(&mut self) -> bool {
         self.requests.is_pending()
@@ -173,19 +181,27 @@ fn best(run_dir: &Path) -> Result<PathBuf> {
 /// Returns the checkpoint with the highest score. If several share the score of one evaluation, returns the first one
 /// written after that evaluation; of other equal scores, the newest.
 fn best_of(newest_first: &[PathBuf]) -> Option<&PathBuf> {
-    let rated = newest_first.iter().rev().filter_map(|directory| {
-        let progress = store::read(directory, PROGRESS).ok()?;
-        let progress = Progress::parse(&progress).ok()?;
-        let age = progress
-            .evaluation
-            .as_ref()
-            .map_or(0, |evaluation| progress.moment.frames.saturating_sub(evaluation.frames));
-        Some((progress.score?, Reverse(age), directory))
-    });
     // The last of equals.
-    rated
-        .max_by(|(left, age, _), (right, other, _)| left.total_cmp(right).then(age.cmp(other)))
-        .map(|(_, _, directory)| directory)
+    let best = rated(newest_first).max_by(|a, b| a.score.total_cmp(&b.score).then(b.age.cmp(&a.age)));
+    best.map(|rated| rated.directory)
+}
+
+/// A checkpoint with a score.
+struct Rated<'a> {
+    directory: &'a PathBuf,
+    score: f64,
+    /// The number of frames since the evaluation; 0 for a score of training.
+    age: u64,
+}
+
+/// Returns the checkpoints that have a score, the oldest first.
+fn rated(newest_first: &[PathBuf]) -> impl Iterator<Item = Rated<'_>> {
+    newest_first.iter().rev().filter_map(|directory| {
+        let progress = Progress::parse(&store::read(directory, PROGRESS).ok()?).ok()?;
+        let evaluated = progress.evaluation.as_ref().map(|evaluation| evaluation.frames);
+        let age = evaluated.map_or(0, |frames| progress.moment.frames.saturating_sub(frames));
+        Some(Rated { directory, score: progress.score?, age })
+    })
 }
 
 #[cfg(test)]
@@ -264,6 +280,21 @@ mod tests {
         assert!(best_of_run.ends_with("update-00000002"));
         let error = best(&best_of_run).unwrap_err().to_string();
         assert!(error.ends_with("update-00000002 is a checkpoint"), "{error}");
+    }
+
+    #[test]
+    fn a_score_above_those_of_all_checkpoints_is_the_best() {
+        let run = TempDir::new().unwrap();
+        let lock = lock::acquire(run.path()).unwrap();
+        let settings = CheckpointSettings::default();
+        let mut writer = CheckpointWriter::new(run.path(), lock, &settings, Moment::default(), None).unwrap();
+        assert!(writer.is_best(-21.0).unwrap());
+        for (updates, score) in [(1, None), (2, Some(-20.5)), (3, Some(-21.0))] {
+            writer.write(&checkpoint(updates, score)).unwrap();
+        }
+        assert_eq!([-20.6, -20.5, -20.4].map(|score| writer.is_best(score).unwrap()), [false, false, true]);
+        writer.settings.keep_best = false;
+        assert!(!writer.is_best(0.0).unwrap());
     }
 
     #[test]

@@ -27,6 +27,20 @@ pub(crate) struct AgentArgs {
     pub(crate) greedy: bool,
 }
 
+/// How Atari games are emulated for an agent.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct EmulationArgs {
+    /// Probability that a frame repeats the previous action [default: as in the run's evaluations]
+    #[arg(long, value_name = "P", value_parser = number::probability)]
+    pub(crate) sticky: Option<f32>,
+    /// Mode of every game [default: as in training]
+    #[arg(long, value_name = "M", value_parser = number::at_least::<u32>(0))]
+    pub(crate) mode: Option<u32>,
+    /// Position of the difficulty switches in every game [default: as in training]
+    #[arg(long, value_name = "D", value_parser = number::at_least::<u32>(0))]
+    pub(crate) difficulty: Option<u32>,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Scores are sums of unclipped rewards over full episodes.
@@ -49,15 +63,8 @@ pub(crate) struct EvalArgs {
     /// Seed of the episodes
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = number::at_least::<u64>(0))]
     pub(crate) seed: u64,
-    /// Probability that a frame repeats the previous action [default: as in the run's evaluations]
-    #[arg(long, value_name = "P", value_parser = number::probability)]
-    pub(crate) sticky: Option<f32>,
-    /// Mode of every game [default: as in training]
-    #[arg(long, value_name = "M", value_parser = number::at_least::<u32>(0))]
-    pub(crate) mode: Option<u32>,
-    /// Position of the difficulty switches in every game [default: as in training]
-    #[arg(long, value_name = "D", value_parser = number::at_least::<u32>(0))]
-    pub(crate) difficulty: Option<u32>,
+    #[command(flatten)]
+    pub(crate) emulation: EmulationArgs,
     /// Number of threads for emulation and the network; 0 means one per core [default: as in the experiment]
     #[arg(long, value_name = "T", value_parser = number::threads)]
     pub(crate) num_threads: Option<usize>,
@@ -132,6 +139,8 @@ pub(crate) struct RecordArgs {
     /// Seed of the episode
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = number::at_least::<u64>(0))]
     pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) emulation: EmulationArgs,
     /// Number of threads for emulation and the network; 0 means one per core [default: as in the experiment]
     #[arg(long, value_name = "T", value_parser = number::threads)]
     pub(crate) num_threads: Option<usize>,

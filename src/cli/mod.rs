@@ -31,7 +31,9 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use agent::{AgentArgs, CheckpointArgs, EvalArgs, ExportArgs, PlayArgs, RecordArgs};
+pub(crate) use agent::{
+    AgentArgs, CheckpointArgs, EmulationArgs, EvalArgs, ExportArgs, PlayArgs, RecordArgs,
+};
 pub(crate) use bench::{
     BenchArgs, BenchClusterArgs, BenchCommand, BenchEmulatorArgs, BenchEnvArgs, BenchLearnerArgs, BenchSize,
     BenchSubject,

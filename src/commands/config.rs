@@ -10,13 +10,16 @@ use crate::telemetry::Printer;
 
 /// Prints the experiment or the reference.
 pub(crate) fn run(args: &ConfigArgs, out: &mut impl Write) -> Result<()> {
-    let text = if args.reference {
-        config::reference()?
-    } else {
-        let experiment = config::from_layers(&args.experiment.layers(), None)?.resolve()?;
-        experiment.warnings().iter().for_each(|line| Printer::Plain.warn(line));
-        experiment.to_toml()?
-    };
-    write!(out, "{text}")?;
+    if args.reference {
+        return Ok(out.write_all(config::reference()?.as_bytes())?);
+    }
+    let config = config::from_layers(&args.experiment.layers(), None)?;
+    if let Some(chosen) = &config.preset {
+        writeln!(out, "# {}\n", chosen.sentence())?;
+    }
+    let experiment = config.resolve()?;
+    experiment.warnings().iter().for_each(|line| Printer::Plain.warn(line));
+    let absent = experiment.absent_keys()?.join(", ");
+    write!(out, "{}\n# Keys without a value: {absent}\n", experiment.to_toml()?)?;
     Ok(())
 }

@@ -5,10 +5,12 @@ use algorithms::ValueScale;
 use algorithms::networks::{PolicyConfig, Precision};
 use anyhow::{Context, Result, bail, ensure};
 use settings::Settings;
+use toml::Table;
 
 use super::budgets::Budgets;
 use super::experiment_games::{Games, check_override};
 use super::key_path::quoted;
+use super::schema;
 use super::sections::{
     CheckpointSettings, DistributedSettings, EnvironmentSettings, EvaluationSettings, GameSettings,
     RunSettings,
@@ -106,6 +108,15 @@ impl Experiment {
 
     /// Returns the experiment as TOML, with every key that it uses. Reading it gives the same experiment.
     pub(crate) fn to_toml(&self) -> Result<String> {
+        Ok(self.table()?.to_string())
+    }
+
+    /// Returns the optional keys without a value, except for those of single games.
+    pub(crate) fn absent_keys(&self) -> Result<Vec<String>> {
+        Ok(schema::absent_keys(&self.table()?, self.run.algorithm))
+    }
+
+    fn table(&self) -> Result<Table> {
         let sections = Sections {
             run: self.run.clone(),
             environments: self.environments.clone(),
@@ -114,7 +125,7 @@ impl Experiment {
             checkpoints: self.checkpoints.clone(),
             distributed: self.distributed.clone(),
         };
-        Ok(table_of(&sections, self.algorithm.as_ref())?.to_string())
+        table_of(&sections, self.algorithm.as_ref())
     }
 
     /// Returns the number of emulated frames of training, over all environments.

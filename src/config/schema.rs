@@ -25,6 +25,8 @@ pub(super) const PRESET: &str = "preset";
 const OF_GAME: &str = "environments.game.";
 /// The id that stands for any game in the names of keys.
 const ANY_GAME: &str = "NAME";
+/// The largest number of wrong keys that an error names.
+const NAMED_ERRORS: usize = 10;
 
 /// Returns the top-level sections of an experiment.
 pub(super) fn sections() -> Vec<Section> {
@@ -154,7 +156,7 @@ pub(crate) fn key_of_flag(
     Some(KeyOfFlag { key: key.to_owned(), is_switch, has_same_values })
 }
 
-/// Returns a layer of an experiment with normalised values. Fails at the first unknown key, and at the first value of
+/// Returns a layer of an experiment with normalised values. Fails if there are unknown keys, and at the first value of
 /// the wrong kind.
 pub(super) fn read(mut layer: Table) -> Result<Table> {
     check_keys(&layer)?;
@@ -196,6 +198,19 @@ pub(super) fn without_absent(experiment: &Table) -> Table {
     present
 }
 
+/// Returns the keys that an experiment could have but does not set, without those of single games.
+pub(super) fn absent_keys(experiment: &Table, algorithm: Algorithm) -> Vec<String> {
+    let present = leaf_keys(experiment);
+    let is_absent = |key: &String| {
+        let keys_within = format!("{key}.");
+        !present.iter().any(|present| present == key || present.starts_with(&keys_within))
+    };
+    let sections = keys()
+        .into_iter()
+        .filter(|keys| !keys.section.starts_with(OF_GAME) && !is_unused(&keys.section, algorithm));
+    sections.flat_map(|keys| names(&keys)).filter(is_absent).collect()
+}
+
 /// Returns the value of a key such as `ppo.gamma`.
 pub(super) fn value_of_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     match key_path::split_first(key) {
@@ -204,11 +219,19 @@ pub(super) fn value_of_mut<'a>(table: &'a mut Table, key: &str) -> Option<&'a mu
     }
 }
 
-/// Fails at the first unknown key.
+/// Fails if there are unknown keys, and names the first few.
 fn check_keys(layer: &Table) -> Result<()> {
     check_quotes(layer, "")?;
     let known: Vec<String> = keys().iter().flat_map(names).collect();
-    leaves(layer).into_iter().try_for_each(|(key, value)| check_key(&key, value, &known))
+    let leaves = leaves(layer);
+    let mut errors = leaves.iter().filter_map(|(key, value)| check_key(key, value, &known).err());
+    let Some(first) = errors.next() else { return Ok(()) };
+    let others: Vec<String> = errors.take(NAMED_ERRORS - 1).map(|error| format!("\n  {error}")).collect();
+    if others.is_empty() {
+        Err(first)
+    } else {
+        bail!("several keys are wrong:\n  {first}{}", others.concat())
+    }
 }
 
 /// Fails if a key is unknown, or has a value although it is a section.

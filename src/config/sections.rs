@@ -146,8 +146,8 @@ settings! {
         pub(crate) interval_minutes: f64 = 10.0 => at_least(0.0),
         /// The number of recent checkpoints to keep.
         pub(crate) keep_last: usize = 3 => at_least(1.0),
-        /// True if the best checkpoint is kept too: the first one after the evaluation with the highest score or,
-        /// without evaluations during training, the one with the highest recent return.
+        /// True if the best checkpoint is kept too: that of the evaluation with the highest score, after which one is
+        /// written, or, without evaluations during training, the one with the highest recent return.
         pub(crate) keep_best: bool = true,
     }
 }

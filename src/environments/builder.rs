@@ -13,6 +13,7 @@ use super::padded::padded_length;
 use super::roms::{GameWithRom, with_roms};
 use super::share::Share;
 use super::{Environments, Purpose, provided};
+use crate::cli::EmulationArgs;
 use crate::config::{EnvironmentSettings, Experiment, Flavour, Games};
 use crate::global::Global;
 use crate::mujoco_tasks;
@@ -34,6 +35,12 @@ pub(crate) struct CommandOverrides {
 }
 
 impl CommandOverrides {
+    /// Returns the overrides of the flags that change the emulation.
+    pub(crate) fn of_emulation(args: &EmulationArgs) -> Self {
+        let &EmulationArgs { sticky, mode, difficulty } = args;
+        Self { evaluation_repeat_probability: sticky, mode, difficulty, ..Self::default() }
+    }
+
     /// Fails if an override of the emulation applies to tasks that are not Atari games.
     fn check(&self, games: &Games) -> Result<()> {
         if matches!(games, Games::Atari(_)) {

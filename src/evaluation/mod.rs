@@ -41,10 +41,8 @@ pub(crate) fn run(args: &EvalArgs, global: &Global, out: &mut impl Write) -> Res
     let trained = TrainedAgent::open(&args.agent.checkpoint, &printer)?;
     let overrides = CommandOverrides {
         games: Some(trained.games(&args.games)?),
-        evaluation_repeat_probability: args.sticky,
-        mode: args.mode,
-        difficulty: args.difficulty,
         num_threads: args.num_threads,
+        ..CommandOverrides::of_emulation(&args.emulation)
     };
     set_threads(args.num_threads.unwrap_or_else(|| trained.experiment.num_threads()))?;
     let builder = Builder::new(&trained.experiment, &overrides, global)?;

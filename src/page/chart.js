@@ -52,6 +52,12 @@ function nearestPoint(plot, series, index) {
   return index - before <= after - index ? before : after;
 }
 
+// Returns the first and the last frame of curves, which all charts of a page show.
+function extentOf(curves) {
+  const ends = curves.flatMap(({ frames }) => [frames[0], frames[frames.length - 1]]);
+  return [Math.min(...ends), Math.max(...ends)];
+}
+
 // A chart of curves: `{ name, colour, frames, values, low, high }`, where `colour` is a variable of the style sheet and
 // the band from `low` to `high` is optional.
 class Chart {
@@ -64,8 +70,8 @@ class Chart {
     this.shown = "";
   }
 
-  // Shows curves, and a note below them. The element must be in the document.
-  draw(curves, smoothing, note) {
+  // Shows curves over the frames of `extent`, and a note below them. The element must be in the document.
+  draw(curves, extent, smoothing, note) {
     this.note.textContent = note;
     this.note.hidden = note === "";
     const shown = JSON.stringify(curves.map(({ name, colour, low }) => [name, colour, low !== undefined]));
@@ -90,7 +96,12 @@ class Chart {
       this.plot.setData(data, !isZoomed);
       if (isZoomed) {
         this.plot.redraw();
+        return;
       }
+    }
+    const [min, max] = extent;
+    if (min < max) {
+      this.plot.setScale("x", { min, max });
     }
   }
 

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
@@ -26,16 +28,28 @@ fn colour(group: usize) -> RGBColor {
 
 /// Curves of a metric: the mean of each group within a band from its lowest to its highest run.
 pub(super) struct Chart<'a> {
-    pub(super) title: &'a str,
+    pub(super) title: Cow<'a, str>,
+    /// The game, if the curves are those of one.
+    pub(super) game: Option<&'a str>,
     /// A curve for each group, empty if the group has none.
     pub(super) curves: Vec<Vec<Band>>,
 }
 
 /// Returns the chart of the learning curves of each game.
 pub(super) fn returns(groups: &[Group]) -> Vec<Chart<'_>> {
-    let of_game =
-        |game| Chart { title: game, curves: groups.iter().map(|group| group.returns(game)).collect() };
-    games(groups).into_iter().map(of_game).collect()
+    let of_game = |game: &'_ str| groups.iter().map(|group| group.returns(game)).collect();
+    let charts = games(groups).into_iter();
+    charts.map(|game| Chart { title: game.into(), game: Some(game), curves: of_game(game) }).collect()
+}
+
+/// Returns the charts of the evaluations of each game in which an agent was evaluated more than once.
+pub(super) fn evaluations(groups: &[Group]) -> Vec<Chart<'_>> {
+    let of_game = |game: &'_ str| groups.iter().map(|group| group.evaluations(game)).collect();
+    let charts = games(groups).into_iter().map(|game| {
+        let title = format!("{game}: evaluations").into();
+        Chart { title, game: Some(game), curves: of_game(game) }
+    });
+    charts.filter(Chart::has_curves).collect()
 }
 
 /// Returns the charts of a section that have curves.
@@ -43,7 +57,8 @@ pub(super) fn diagnostics(groups: &[Group], section: Section) -> Vec<Chart<'_>> 
     let of_section = DIAGNOSTICS.iter().filter(|diagnostic| diagnostic.section == section);
     let charts = of_section.map(|diagnostic| {
         let tag = diagnostic.metric.tag(None);
-        Chart { title: diagnostic.title, curves: groups.iter().map(|group| group.diagnostic(&tag)).collect() }
+        let curves = groups.iter().map(|group| group.diagnostic(&tag)).collect();
+        Chart { title: diagnostic.title.into(), game: None, curves }
     });
     charts.filter(Chart::has_curves).collect()
 }
@@ -59,7 +74,7 @@ impl Chart<'_> {
         let values = Axis::around(bands().flat_map(|band| [band.low, band.high]), LABELS);
         let mut chart = ChartBuilder::on(area)
             .margin(10 * unit)
-            .caption(self.title, ("sans-serif", 19 * unit))
+            .caption(&self.title, ("sans-serif", 19 * unit))
             .x_label_area_size(40 * unit)
             .y_label_area_size(66 * unit)
             .build_cartesian_2d(frames, values)?;

@@ -22,6 +22,11 @@ impl Curve {
         self.0.push((frames, value));
     }
 
+    /// Returns true if there are at least two values, between which a line can be drawn.
+    pub(super) fn is_line(&self) -> bool {
+        self.0.len() > 1
+    }
+
     /// Returns the last value.
     pub(super) fn last(&self) -> Option<f64> {
         self.0.last().map(|&(_, value)| value)

@@ -28,6 +28,12 @@ impl Group {
         self.runs.iter().any(|run| run.games.contains_key(game))
     }
 
+    /// Returns true if some run plays a game, and none has finished an episode of it.
+    pub(super) fn waits_for_episode(&self, game: &str) -> bool {
+        let mut histories = self.runs.iter().filter_map(|run| run.games.get(game));
+        self.plays(game) && histories.all(|history| history.curve.last().is_none())
+    }
+
     /// Returns the scores in a game of all runs that have one.
     pub(super) fn scores(&self, game: &str) -> Vec<f64> {
         self.runs.iter().filter_map(|run| run.games.get(game)?.score()).collect()
@@ -44,6 +50,12 @@ impl Group {
     /// Returns the learning curve of a game over the runs.
     pub(super) fn returns(&self, game: &str) -> Vec<Band> {
         curve::band(self.runs.iter().filter_map(|run| Some(&run.games.get(game)?.curve)))
+    }
+
+    /// Returns the curve of the evaluations in a game over the runs that were evaluated more than once.
+    pub(super) fn evaluations(&self, game: &str) -> Vec<Band> {
+        let curves = self.runs.iter().filter_map(|run| Some(&run.games.get(game)?.evaluations));
+        curve::band(curves.filter(|curve| curve.is_line()))
     }
 
     /// Returns the curve of a tag of all games together, over the runs.

@@ -1,7 +1,9 @@
 //! The runs that the arguments of `report` name: directories of runs, directories that contain runs, and patterns, each
 //! after a name for the page if the user gives one.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::iter::zip;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -113,11 +115,32 @@ fn expand(pattern: &Path) -> Result<Vec<PathBuf>> {
     if paths.is_empty() { Err(anyhow!("nothing matches {shown}")) } else { Ok(paths) }
 }
 
-/// Returns the directory if it is that of a run, or else the runs in it, by name.
+/// Returns the directory if it is that of a run, or else the runs in it, by name. Numbers in a name, such as those of a
+/// sweep, are compared by value.
 fn below(directory: &Path) -> Vec<PathBuf> {
     let mut runs = runs_below(directory);
-    runs.sort();
+    runs.sort_by(|a, b| by_parts(&a.to_string_lossy(), &b.to_string_lossy()));
     runs
+}
+
+/// Compares names such as `num_steps=16__seed=2` by their parts.
+fn by_parts(a: &str, b: &str) -> Ordering {
+    let unequal = zip(parts(a), parts(b)).map(|(a, b)| by_value(a, b)).find(|order| order.is_ne());
+    unequal.unwrap_or_else(|| a.cmp(b))
+}
+
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    name.split(['=', '/']).flat_map(|part| part.split("__"))
+}
+
+/// Compares numbers by value and other texts by their characters. Numbers precede other texts.
+fn by_value(a: &str, b: &str) -> Ordering {
+    match (a.parse::<f64>(), b.parse::<f64>()) {
+        (Ok(a), Ok(b)) => a.total_cmp(&b),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
+    }
 }
 
 #[cfg(test)]
@@ -176,6 +199,21 @@ mod tests {
         let (runs, notes) =
             read_relative(&temp, &["sweep/settings", "sweep/seed=1", "sweep/seed=2"]).unwrap();
         assert_eq!((runs.len(), notes.len()), (2, 1));
+    }
+
+    #[test]
+    fn runs_are_sorted_by_the_numbers_in_their_names() {
+        let sorted = [
+            "rate=1e-5__seed=2",
+            "rate=1e-5__seed=10",
+            "rate=0.0001__seed=1",
+            "rate=0.01__seed=1",
+            "rate=auto",
+        ];
+        let mut names = sorted;
+        names.reverse();
+        names.sort_by(|a, b| by_parts(a, b));
+        assert_eq!(names, sorted);
     }
 
     #[test]

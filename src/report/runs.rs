@@ -52,6 +52,8 @@ pub(super) struct GameHistory {
     pub(super) id: &'static str,
     /// The emulated frames of all games, and the mean return of the last hundred episodes.
     pub(super) curve: Curve,
+    /// The mean return of each evaluation.
+    pub(super) evaluations: Curve,
     /// The mean return of the final evaluation.
     pub(super) evaluation: Option<f64>,
 }
@@ -104,7 +106,8 @@ impl RunHistory {
 
     /// Returns a run without curves.
     pub(super) fn new(name: String, experiment: Experiment) -> Result<Self> {
-        let history = |id| GameHistory { id, curve: Curve::default(), evaluation: None };
+        let history =
+            |id| GameHistory { id, curve: Curve::default(), evaluations: Curve::default(), evaluation: None };
         let names = experiment.games.names().into_iter();
         Ok(Self {
             name,
@@ -142,7 +145,10 @@ impl RunHistory {
             if let Some(value) = value(&Metric::RecentReturn.tag(task)) {
                 history.curve.push(frames, value);
             }
-            history.evaluation = value(&Metric::EvaluationReturn.tag(task)).or(history.evaluation);
+            if let Some(value) = value(&Metric::EvaluationReturn.tag(task)) {
+                history.evaluations.push(frames, value);
+                history.evaluation = Some(value);
+            }
         }
         for tag in DIAGNOSTICS.iter().map(|diagnostic| diagnostic.metric.tag(None)) {
             if let Some(value) = value(&tag) {

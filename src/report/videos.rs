@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::group::{Group, games};
 use super::runs::RunHistory;
 use crate::agent::TrainedAgent;
-use crate::cli::{AgentArgs, CheckpointArgs, Global, RecordArgs};
+use crate::cli::{AgentArgs, CheckpointArgs, EmulationArgs, Global, RecordArgs};
 use crate::failure::sentence;
 use crate::record;
 use crate::telemetry::Printer;
@@ -70,6 +70,7 @@ fn of_run(run: &RunHistory, game: &str, group: usize, global: &Global) -> Result
         mosaic: false,
         out: "video.gif".into(),
         seed: 0,
+        emulation: EmulationArgs::default(),
         num_threads: None,
         max_steps: MOST_STEPS,
         scale: Some(1),

@@ -11,6 +11,10 @@ use crate::output::one_line;
 use crate::table;
 
 const HEADINGS: [&str; 9] = ["run", "alg", "games", "state", "frames", "done", "score", "size", "age"];
+/// The index of the column of scores.
+const SCORE: usize = 6;
+/// Marks the scores of evaluations.
+const EVALUATED: &str = "*";
 /// The width to which the game of a run is cut if the table would be too wide.
 const GAMES_WIDTH: usize = 8;
 /// The minimum width of the name of a run, which is cut if the table would be too wide.
@@ -61,6 +65,12 @@ pub(super) fn print_table(
         shorten(&mut rows, width);
     }
     table::print(&HEADINGS, &rows, out)?;
+    if rows.iter().any(|row| row[SCORE].contains(EVALUATED)) {
+        writeln!(
+            out,
+            "{EVALUATED} of the newest evaluation; other scores are of the last episodes of training"
+        )?;
+    }
     for run in runs {
         if let State::Damaged(problem) = &run.state {
             writeln!(out, "{}: {}", name(run, directory), one_line(problem))?;
@@ -102,7 +112,7 @@ fn games(labels: &[String]) -> String {
 
 /// Formats a score, with the number of games if some have no part in it: `-20.9`, `43%*`, `43%* of 5`.
 fn score(Score { value, origin, human_normalised, games }: Score, training: &Training) -> String {
-    let star = if origin == Origin::Evaluation { "*" } else { "" };
+    let star = if origin == Origin::Evaluation { EVALUATED } else { "" };
     let value =
         if human_normalised { format!("{:.0}%", 100.0 * value) } else { return_in_six_characters(value) };
     let has_all_games = games == training.experiment.games.names().len();
@@ -218,6 +228,7 @@ mod tests {
              pong__ppo__1  ppo      pong  running     40M   99%  -20.9  1.2G   2h\n\
              sweep/many    ppo  57 games  stopped     40M   99%   43%*  1.2G   2h\n\
              odd             -         -  damaged       -     -      -  1.2G   2h\n\
+             * of the newest evaluation; other scores are of the last episodes of training\n\
              odd: no config\n"
         );
     }

@@ -4,6 +4,7 @@
 //! continues an interrupted sweep.
 
 mod game_table;
+mod pace;
 mod ranking;
 mod varied_settings;
 
@@ -28,12 +29,14 @@ use crate::interrupt::Interrupt;
 use crate::learner::Algorithm;
 use crate::output::notice;
 use crate::program;
+use crate::quantity::clock;
 use crate::report::RunHistory;
 use crate::selection;
 use crate::signal::Signal;
 use crate::telemetry::Printer;
 use crate::threads::cores;
 
+use pace::Pace;
 use varied_settings::{Setting, settings};
 
 /// The subdirectory of a sweep with the experiment of each setting.
@@ -76,6 +79,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
         .iter()
         .filter(|(_, (variant, seed))| !variant.run_dir(&args.run_dir, *seed).join(COMPLETE).exists());
     let total = numbered.len();
+    let pace = Pace::new(missing.clone().count());
     let interrupt = Interrupt::on_first_signal(Printer::new(global.quiet), STOPPING);
     let failed = Mutex::new(Vec::new());
     run_parallel(args.jobs, missing, |&(index, (variant, seed))| {
@@ -83,11 +87,13 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
             return Err(stopped(signal));
         }
         if !global.quiet {
-            notice(format_args!("run {index} of {total}: {}", variant.run_name(seed)));
+            let left = pace.left().map_or_else(String::new, |left| format!(", about {} left", clock(left)));
+            notice(format_args!("run {index} of {total}: {}{left}", variant.run_name(seed)));
         }
         if !train_run(args, variant, seed, global, &interrupt)? {
             failed.lock().expect("no thread panics while it holds the lock").push(variant.run_name(seed));
         }
+        pace.advance();
         Ok(())
     })?;
     print(args, &variants, out)?;

@@ -158,8 +158,8 @@ impl Metric {
             Self::EvaluationReturn => ("evaluation/return", "evaluation"),
             Self::EvaluationLength => ("evaluation/episodic_length", ""),
             Self::EvaluationHumanNormalised => ("evaluation/human_normalised", ""),
-            Self::EvaluationMedian => ("evaluation/human_normalised_median", "median"),
-            Self::EvaluationIqm => ("evaluation/human_normalised_iqm", "IQM"),
+            Self::EvaluationMedian => ("evaluation/human_normalised_median", "evaluation median"),
+            Self::EvaluationIqm => ("evaluation/human_normalised_iqm", "evaluation IQM"),
             Self::EvaluationTime => ("time/evaluation", ""),
         }
     }

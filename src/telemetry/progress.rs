@@ -149,7 +149,7 @@ impl Progress {
         self.games.iter().find(|row| row.game.id == task).map_or(task, |row| &row.game.label)
     }
 
-    /// Returns the line, for example `4.1M of 57M frames, 1:42:00 left, median 0.013 of 41/57 games, SPS 1934`.
+    /// Returns the line, for example `4.1M of 57M frames, 1:42:00 left, human median 0.013 of 41/57 games, SPS 1934`.
     pub(super) fn line(&self) -> String {
         self.parts().join(", ")
     }
@@ -232,7 +232,7 @@ impl Progress {
         let mut scores = Vec::new();
         if !normalised.is_empty() {
             let count = normalised.len();
-            scores.push(format!("median {:.3} of {count}/{total} games", median(normalised)));
+            scores.push(format!("human median {:.3} of {count}/{total} games", median(normalised)));
         } else if self.games.iter().all(|row| row.game.human_normalised(0.0).is_none()) {
             let count = returns.len();
             scores.push(format!("mean return {} of {count}/{total} games", short(mean(returns))));
@@ -308,7 +308,7 @@ mod tests {
         let samples = vec![recent("pong", pong.random_score.unwrap()), recent("breakout", 7.0), speed];
         progress.record(&Record { moment: moment(1, 4_000_000, 60.0), samples });
         let line = progress.line();
-        assert!(line.starts_with("4M of 8M frames, 1:00 left, median 0."), "{line}");
+        assert!(line.starts_with("4M of 8M frames, 1:00 left, human median 0."), "{line}");
         assert!(line.contains(" of 2/2 games, pong -20.7, breakout 7.0, SPS 1234"), "{line}");
         assert_eq!(progress.line_within(30), "4M of 8M frames, 1:00 left");
         assert_eq!(progress.line_within(3), "4M of 8M frames");
@@ -323,7 +323,7 @@ mod tests {
         let human = |id: &str| recent(id, ale::game(id).unwrap().human_score.unwrap());
         let samples = names[..3].iter().map(|id| human(id)).collect();
         progress.record(&Record { moment: moment(1, 4000, 1.0), samples });
-        let expected = format!("median 1.000 of 3/{} games", names.len());
+        let expected = format!("human median 1.000 of 3/{} games", names.len());
         assert!(progress.line().contains(&expected), "{}", progress.line());
     }
 
@@ -339,7 +339,10 @@ mod tests {
         samples.push(Sample::of_task(Metric::EvaluationReturn, "breakout", 9.0));
         progress.record(&Record { moment: moment(1, 4000, 1.0), samples });
         let line = progress.line();
-        assert!(line.contains(&format!("median 1.000 of 1/2 games, pong 14.6, {other} 7.0, ")), "{line}");
+        assert!(
+            line.contains(&format!("human median 1.000 of 1/2 games, pong 14.6, {other} 7.0, ")),
+            "{line}"
+        );
         assert!(line.contains(&format!("evaluation {other} 9.0")), "{line}");
         let table = progress.table(80, 9);
         assert!(table.lines().nth(2).unwrap().starts_with(other), "{table}");

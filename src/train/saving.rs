@@ -27,6 +27,15 @@ impl Run {
             || was_lost)
     }
 
+    /// Returns true if the newest evaluation has a higher score than every checkpoint, so that a checkpoint of the
+    /// evaluated agent would be the best one.
+    pub(super) fn is_best(&self, services: &Services<'_>) -> Result<bool> {
+        self.progress
+            .evaluation
+            .as_ref()
+            .map_or(Ok(false), |evaluation| services.writer.is_best(evaluation.score))
+    }
+
     /// Writes a checkpoint during training, which continues if that fails.
     pub(super) fn save_if_possible(&mut self, training: &mut Training<'_>) -> Result<()> {
         self.show_weights(&training.clock.moment, training.services.telemetry)?;

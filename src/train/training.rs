@@ -115,16 +115,17 @@ impl Run {
             has_updated = true;
         }
         // Before the checkpoint, which stores its score; also after resuming from an interrupted evaluation.
-        let mut lacks_score = false;
+        let mut is_score_unsaved = false;
         if self.learner.is_idle() && !training.is_stopping() {
             let Training { evaluations, clock, services, .. } = training;
             let has_evaluated =
                 self.evaluate_if_due(evaluations, clock, services.telemetry, services.local_interrupt)?;
             // If a signal interrupted this evaluation before, the checkpoint of this moment lacks its score.
-            lacks_score = has_evaluated && services.writer.has(&clock.moment);
+            let lacks_score = has_evaluated && services.writer.has(&clock.moment);
             if lacks_score {
                 services.writer.forget_saved();
             }
+            is_score_unsaved = lacks_score || (has_evaluated && self.is_best(services)?);
         }
         // The leader alone decides when a team stops. It stops here, so that a resumed run repeats an evaluation that
         // the signal interrupted with the same agent.
@@ -135,7 +136,7 @@ impl Run {
         let is_over = self.learner.is_complete() || is_stopped;
         let may_save = !is_over && (is_sync_point || training.team.is_alone());
         // An agent with non-finite outputs fails in its next step, with a more detailed error.
-        let is_due = may_save && (self.is_checkpoint_due(training, has_updated)? || lacks_score);
+        let is_due = may_save && (self.is_checkpoint_due(training, has_updated)? || is_score_unsaved);
         let saves = is_due && self.check_agent().is_ok();
         if is_sync_point {
             let saves = saves || (is_over && !training.services.writer.has(&training.clock.moment));

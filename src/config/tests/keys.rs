@@ -83,6 +83,21 @@ fn unknown_keys_suggest_keys_of_their_section_or_with_their_meaning() {
 }
 
 #[test]
+fn an_error_names_several_wrong_keys() {
+    let error =
+        from_toml("[ppo]\nlr = 1e-4\nn_epochs = 3\n[environments]\nnum_envs = 8\n").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "several keys are wrong:\n  unknown key 'ppo.lr'; did you mean 'ppo.learning_rate'?\n  \
+         unknown key 'ppo.n_epochs'; did you mean 'ppo.update_epochs'?"
+    );
+    let many: String = (0..100_000).map(|index| format!("x{index} = 1\n")).collect();
+    let started = std::time::Instant::now();
+    assert_eq!(from_toml(&format!("[ppo]\n{many}")).unwrap_err().to_string().lines().count(), 11);
+    assert!(started.elapsed().as_secs() < 60, "only the named keys are compared with all others");
+}
+
+#[test]
 fn unknown_sections_suggest_a_section() {
     let error = |text| from_toml(text).unwrap_err().to_string();
     assert_eq!(error("[ppoo]\n"), "unknown section [ppoo]; did you mean [ppo]?");

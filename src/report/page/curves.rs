@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::super::chart::{self, Chart};
@@ -20,7 +22,7 @@ pub(super) struct PartCurves<'a> {
 #[derive(Serialize)]
 struct ChartData<'a> {
     section: Section,
-    title: &'a str,
+    title: Cow<'a, str>,
     /// The game, if the curves are those of one.
     game: Option<&'a str>,
     curves: Vec<CurveData>,
@@ -42,34 +44,32 @@ struct CurveData {
 
 impl<'a> PartCurves<'a> {
     pub(super) fn of(groups: &'a [Group]) -> Self {
-        let of_all = |section| {
-            let charts = chart::diagnostics(groups, section).into_iter();
-            charts.map(move |chart| ChartData::new(section, None, &chart, groups))
-        };
-        let returns = chart::returns(groups).into_iter();
-        let of_games =
-            returns.map(|chart| ChartData::new(Section::Scores, Some(chart.title), &chart, groups));
-        let charts = of_all(Section::Scores).chain(of_games).chain(of_all(Section::Losses));
+        let charts =
+            |section| chart::diagnostics(groups, section).into_iter().map(move |chart| (section, chart));
+        let of_games = chart::returns(groups).into_iter().chain(chart::evaluations(groups));
+        let scores = charts(Section::Scores).chain(of_games.map(|chart| (Section::Scores, chart)));
+        let charts = scores.chain(charts(Section::Losses)).chain(charts(Section::Speed));
         Self {
             names: groups.iter().map(|group| group.label.as_str()).collect(),
-            charts: charts.chain(of_all(Section::Speed)).collect(),
+            charts: charts.map(|(section, chart)| ChartData::new(section, chart, groups)).collect(),
         }
     }
 }
 
 impl<'a> ChartData<'a> {
-    fn new(section: Section, game: Option<&'a str>, chart: &Chart<'a>, groups: &[Group]) -> Self {
+    fn new(section: Section, chart: Chart<'a>, groups: &[Group]) -> Self {
         let curves = chart.curves.iter().enumerate().filter(|(_, band)| !band.is_empty());
         let curves = curves.map(|(group, band)| CurveData::new(group, band, groups[group].runs.len() > 1));
         let is_waiting = |group: &usize| {
-            chart.curves[*group].is_empty() && game.is_some_and(|game| groups[*group].plays(game))
+            chart.curves[*group].is_empty()
+                && chart.game.is_some_and(|game| groups[*group].waits_for_episode(game))
         };
         Self {
             section,
-            title: chart.title,
-            game,
             curves: curves.collect(),
             waiting: (0..groups.len()).filter(is_waiting).collect(),
+            title: chart.title,
+            game: chart.game,
         }
     }
 }
@@ -103,7 +103,13 @@ pub(super) fn sections(part: usize, groups: &[Group]) -> String {
     };
     let frames = if games(groups).len() > 1 { " Frames are summed over all games." } else { "" };
     let places = [
-        ("Learning curves", Section::Scores, format!("Mean return of the last 100 episodes{bands}.{frames}")),
+        (
+            "Learning curves",
+            Section::Scores,
+            format!(
+                "Mean return of the last 100 episodes{bands}, and of evaluations during training.{frames}"
+            ),
+        ),
         (
             "Losses",
             Section::Losses,

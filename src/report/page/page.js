@@ -17,13 +17,14 @@ function showPart(section, { names, charts }) {
 
   function draw() {
     const shownGame = game?.value ?? "";
+    const isShown = ({ section, game }) => section !== "scores" || shownGame === "" || shownGame === game;
+    const toggled = ({ curves }) => curves.filter(({ group }) => toggles[group]?.checked ?? true);
+    const extent = extentOf(charts.filter(isShown).flatMap(toggled));
     for (const { data, chart } of drawn) {
-      const isShown = data.section !== "scores" || shownGame === "" || shownGame === data.game;
-      chart.element.hidden = !isShown;
-      if (isShown) {
-        const curves = data.curves.filter(({ group }) => toggles[group]?.checked ?? true);
-        const named = curves.map((curve) => ({ ...curve, name: names[curve.group], colour: `--curve-${curve.group}` }));
-        chart.draw(named, Number(smoothing.value), note(data.waiting, data.curves, names));
+      chart.element.hidden = !isShown(data);
+      if (isShown(data)) {
+        const named = toggled(data).map((curve) => ({ ...curve, name: names[curve.group], colour: `--curve-${curve.group}` }));
+        chart.draw(named, extent, Number(smoothing.value), note(data.waiting, data.curves, names));
       }
     }
   }

@@ -158,7 +158,8 @@ function draw() {
   if (elements.length !== shown.length || elements.some((element, index) => element !== shown[index])) {
     container().replaceChildren(...elements);
   }
-  found.forEach(({ title, curves, note }) => charts.get(title).draw(curves, smoothing(), note));
+  const extent = extentOf(found.flatMap(({ curves }) => curves));
+  found.forEach(({ title, curves, note }) => charts.get(title).draw(curves, extent, smoothing(), note));
 }
 
 addEventListener("resize", () => charts.forEach((chart) => chart.resize()));

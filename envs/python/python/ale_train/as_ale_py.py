@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -45,8 +46,8 @@ def install_as_ale_py() -> None:
         "AtariVectorEnv": vector_env.AtariVectorEnv,
     }
     registering = {
-        "register_v0_v4_envs": registration.register_v0_v4_envs,
-        "register_v5_envs": registration.register_v5_envs,
+        "register_v0_v4_envs": partial(registration.register_v0_v4_envs, package="ale_py"),
+        "register_v5_envs": partial(registration.register_v5_envs, package="ale_py"),
     }
     package = _module("ale_py", {**native, **environments, **registering})
     package.__path__ = []
@@ -62,7 +63,7 @@ def install_as_ale_py() -> None:
         setattr(package, name, _module(f"ale_py.{name}", contents))
     if _STAND_IN not in sys.path:
         sys.path.insert(0, _STAND_IN)
-    registration.register_envs()
+    registration.register_envs(package="ale_py")
 
 
 def _module(name: str, contents: dict[str, Any]) -> ModuleType:

@@ -11,6 +11,12 @@ from ale_train.names import camel_case
 
 __all__ = ["register_envs", "register_missing_envs", "register_tasks", "register_v0_v4_envs", "register_v5_envs"]
 
+#: This package, whose name begins the entry points of its environments.
+_OWN = "ale_train"
+
+#: The game that ale-py does not have.
+_OWN_GAME = "harvest"
+
 #: The games of Gym, which have the versions 0 and 4.
 _GAMES_OF_GYM = [
     "adventure", "air_raid", "alien", "amidar", "assault", "asterix", "asteroids", "atlantis", "bank_heist",
@@ -32,7 +38,7 @@ _VERSIONS_OF_GYM: tuple[tuple[int, str, int | tuple[int, int], float], ...] = (
 )
 
 
-def register_envs(namespace: str = "ALE") -> None:
+def register_envs(namespace: str = "ALE", package: str = _OWN) -> None:
     """Registers every game as ``NAMESPACE/Name-v5``, and ale-py's older ids, with the same options as ale-py.
 
     With the default namespace, ``gymnasium.make("ALE/Pong-v5")``, ``gymnasium.make("PongNoFrameskip-v4")`` and
@@ -44,9 +50,10 @@ def register_envs(namespace: str = "ALE") -> None:
 
     Args:
         namespace: The part of the ids before the slash.
+        package: The package that the entry points name: this one, or ``ale_py`` where this one is in its place.
     """
-    register_v5_envs(namespace)
-    register_v0_v4_envs("" if namespace == "ALE" else namespace)
+    register_v5_envs(namespace, package)
+    register_v0_v4_envs("" if namespace == "ALE" else namespace, package)
 
 
 def register_missing_envs() -> None:
@@ -59,18 +66,19 @@ def register_missing_envs() -> None:
     gymnasium.registry.update(taken)
 
 
-def register_v5_envs(namespace: str = "ALE") -> None:
+def register_v5_envs(namespace: str = "ALE", package: str = _OWN) -> None:
     """Registers every game as ``NAMESPACE/Name-v5``."""
     for game in _native.games():
-        _register(namespace, f"{camel_case(game)}-v5", game, 4, 0.25, "ale_train.vector_env:AtariVectorEnv")
+        source = _OWN if game == _OWN_GAME else package
+        _register(source, namespace, f"{camel_case(game)}-v5", game, 4, 0.25, f"{source}.vector_env:AtariVectorEnv")
 
 
-def register_v0_v4_envs(namespace: str = "") -> None:
+def register_v0_v4_envs(namespace: str = "", package: str = _OWN) -> None:
     """Registers the games of Gym, such as ``Pong-v0`` and ``PongNoFrameskip-v4``."""
     for version, suffix, frameskip, repeat_action_probability in _VERSIONS_OF_GYM:
         for game in _GAMES_OF_GYM:
             name = f"{camel_case(game)}{suffix}-v{version}"
-            _register(namespace, name, game, frameskip, repeat_action_probability)
+            _register(package, namespace, name, game, frameskip, repeat_action_probability)
 
 
 def register_tasks() -> None:
@@ -92,6 +100,7 @@ def register_tasks() -> None:
 
 
 def _register(
+    package: str,
     namespace: str,
     name: str,
     game: str,
@@ -110,5 +119,5 @@ def _register(
     }
     gymnasium.registry.pop(id, None)
     gymnasium.register(
-        id=id, entry_point="ale_train.env:AtariEnv", vector_entry_point=vector_entry_point, kwargs=kwargs
+        id=id, entry_point=f"{package}.env:AtariEnv", vector_entry_point=vector_entry_point, kwargs=kwargs
     )

@@ -85,7 +85,10 @@ impl View {
     /// Writes to an array of the caller.
     pub(super) fn fill(self, ale: &Ale, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
         let Ok(array) = buffer.cast::<PyArrayDyn<u8>>() else {
-            return Err(PyTypeError::new_err("the buffer must be an array of uint8"));
+            // Begins like ale-py's message.
+            return Err(PyTypeError::new_err(
+                "incompatible function arguments. The following argument types are supported: an array of uint8",
+            ));
         };
         if !array.is_c_contiguous() {
             return Err(PyTypeError::new_err("the buffer must be contiguous in C order"));
