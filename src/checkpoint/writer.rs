@@ -103,12 +103,10 @@ impl CheckpointWriter {
     }
 
     /// Returns true if a checkpoint with this score of an evaluation would be kept as the best one.
-    pub(crate) fn is_best(&self, score: f64) -> Result<bool> {
-        if !self.settings.keep_best {
-            return Ok(false);
-        }
-        let checkpoints = run_directory::newest_first(&self.run_dir)?;
-        Ok(rated(&checkpoints).all(|rated| score > rated.score))
+    pub(crate) fn is_best(&self, score: f64) -> bool {
+        // Before the first checkpoint there is no directory of checkpoints.
+        let checkpoints = || run_directory::newest_first(&self.run_dir).unwrap_or_default();
+        self.settings.keep_best && rated(&checkpoints()).all(|rated| score > rated.score)
     }
 
     /// Returns true if `ale-train checkpoint` requests a checkpoint.
@@ -288,13 +286,13 @@ mod tests {
         let lock = lock::acquire(run.path()).unwrap();
         let settings = CheckpointSettings::default();
         let mut writer = CheckpointWriter::new(run.path(), lock, &settings, Moment::default(), None).unwrap();
-        assert!(writer.is_best(-21.0).unwrap());
+        assert!(writer.is_best(-21.0));
         for (updates, score) in [(1, None), (2, Some(-20.5)), (3, Some(-21.0))] {
             writer.write(&checkpoint(updates, score)).unwrap();
         }
-        assert_eq!([-20.6, -20.5, -20.4].map(|score| writer.is_best(score).unwrap()), [false, false, true]);
+        assert_eq!([-20.6, -20.5, -20.4].map(|score| writer.is_best(score)), [false, false, true]);
         writer.settings.keep_best = false;
-        assert!(!writer.is_best(0.0).unwrap());
+        assert!(!writer.is_best(0.0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::run::Run;
 use super::services::Services;
 use super::team::SharedState;
 use super::training::Training;
-use crate::checkpoint::{Checkpoint, Presence, Progress};
+use crate::checkpoint::{Checkpoint, CheckpointWriter, Presence, Progress};
 use crate::failure::sentence;
 use crate::telemetry::{Media, Moment, Telemetry};
 
@@ -29,11 +29,8 @@ impl Run {
 
     /// Returns true if the newest evaluation has a higher score than every checkpoint, so that a checkpoint of the
     /// evaluated agent would be the best one.
-    pub(super) fn is_best(&self, services: &Services<'_>) -> Result<bool> {
-        self.progress
-            .evaluation
-            .as_ref()
-            .map_or(Ok(false), |evaluation| services.writer.is_best(evaluation.score))
+    pub(super) fn is_best(&self, writer: &CheckpointWriter) -> bool {
+        self.progress.evaluation.as_ref().is_some_and(|evaluation| writer.is_best(evaluation.score))
     }
 
     /// Writes a checkpoint during training, which continues if that fails.

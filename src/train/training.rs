@@ -125,7 +125,7 @@ impl Run {
             if lacks_score {
                 services.writer.forget_saved();
             }
-            is_score_unsaved = lacks_score || (has_evaluated && self.is_best(services)?);
+            is_score_unsaved = lacks_score || (has_evaluated && self.is_best(services.writer));
         }
         // The leader alone decides when a team stops. It stops here, so that a resumed run repeats an evaluation that
         // the signal interrupted with the same agent.
