@@ -49,10 +49,10 @@ CONTINUOUS = {
     "mountaincar-continuous-sac": None,
 }
 # The runs of one network on several tasks, and the preset of the runs on each task alone.
-IN_PYTHON = ["box2d-ppo", "minigrid-ppo"]
-# One run of a million steps on LunarLander-v2, with the standard deviation over its episodes:
+IN_PYTHON = ["box2d-ppo", "bipedal-walker-ppo", "minigrid-ppo"]
+# One run of PPO with as many steps, with the standard deviation over its episodes:
 # github.com/DLR-RM/rl-baselines3-zoo 0088472, benchmark.md.
-RL_ZOO = {"gymnasium:LunarLander-v3": "242.1 ± 31.8, on v2"}
+RL_ZOO = {"gymnasium:LunarLander-v3": "242.1 ± 31.8, on v2", "gymnasium:BipedalWalker-v3": "213.3 ± 129.5"}
 TOGETHER = "mujoco-ppo-three-tasks-s*"
 ALONE = "mujoco-ppo"
 # The arguments with which toy texts were trained, and the names of the runs.

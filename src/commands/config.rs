@@ -14,12 +14,10 @@ pub(crate) fn run(args: &ConfigArgs, out: &mut impl Write) -> Result<()> {
         return Ok(out.write_all(config::reference()?.as_bytes())?);
     }
     let config = config::from_layers(&args.experiment.layers(), None)?;
-    if let Some(chosen) = &config.preset {
-        writeln!(out, "# {}\n", chosen.sentence())?;
-    }
+    let preset =
+        config.preset.as_ref().map_or_else(String::new, |chosen| format!("# {}\n\n", chosen.sentence()));
     let experiment = config.resolve()?;
     experiment.warnings().iter().for_each(|line| Printer::Plain.warn(line));
     let absent = experiment.absent_keys()?.join(", ");
-    write!(out, "{}\n# Keys without a value: {absent}\n", experiment.to_toml()?)?;
-    Ok(())
+    Ok(write!(out, "{preset}{}\n# Keys without a value: {absent}\n", experiment.to_toml()?)?)
 }

@@ -11,14 +11,14 @@ use crate::program::{checkpoints, outcome, signal, wait_for};
 fn a_killed_run_in_python_continues_bit_for_bit_with_another_number_of_workers() {
     let Some(modules) = Modules::new() else { return };
     for settings in [
-        "ppo --env gymnasium:CartPole-v1 --total-frames 20000",
-        "ppo --env gymnasium:CartPole-v1 --total-frames 20000 --set environments.halves=true",
-        "ppo --games gym:MountainCar-v0,CartPole-v1,python:corridor:Corridor --total-frames 20000",
-        "dqn --env python:corridor:Corridor --total-frames 20000 --set dqn.learning_starts=100",
+        "ppo --env gymnasium:CartPole-v1 --total-frames 8000",
+        "ppo --env gymnasium:CartPole-v1 --total-frames 8000 --set environments.halves=true",
+        "ppo --games gym:MountainCar-v0,CartPole-v1,python:corridor:Corridor --total-frames 8000",
+        "dqn --env python:corridor:Corridor --total-frames 8000 --set dqn.learning_starts=100",
         "sac --env gym:Pendulum-v1 --total-frames 4000 --set sac.learning_starts=100 --set sac.train_ratio=0.1",
-        "ppo --env python:envs:Doors --total-frames 20000 --set environments.gymnasium.action_masks=true",
-        "pqn --env python:envs:Doors --total-frames 20000 --set environments.gymnasium.action_masks=true",
-        "dqn --env python:envs:Doors --total-frames 20000 --set environments.gymnasium.action_masks=true \
+        "ppo --env python:envs:Doors --total-frames 8000 --set environments.gymnasium.action_masks=true",
+        "pqn --env python:envs:Doors --total-frames 8000 --set environments.gymnasium.action_masks=true",
+        "dqn --env python:envs:Doors --total-frames 8000 --set environments.gymnasium.action_masks=true \
          --set environments.gymnasium.kwargs.keys=3 --set dqn.learning_starts=100",
     ] {
         let [whole, parts] = ["whole", "parts"].map(|name| modules.run(name));
