@@ -86,7 +86,9 @@ fn runs_lists_the_state_of_every_run() {
     let table = program::run("runs").arg(temp.path()).stdout();
     running.kill().expect("a running process");
     running.wait().expect("the run ends");
-    assert_eq!(table.lines().count(), 1 + states.len() + 1, "{table}");
+    assert_eq!(table.lines().count(), 1 + states.len() + 2, "{table}");
+    let marked = "\n* of the newest evaluation; other scores are of the last episodes of training\n";
+    assert!(table.contains(marked), "{table}");
     assert!(table.lines().last().expect("a line").starts_with("damaged: the checkpoint "), "{table}");
 }
 
