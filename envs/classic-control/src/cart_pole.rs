@@ -165,6 +165,21 @@ mod tests {
     }
 
     #[test]
+    fn in_the_book_only_the_fall_is_rewarded() {
+        let mut env = Control::new(CartPole { sutton_barto_reward: true });
+        let mut bytes = [0; 16];
+        env.reset(Some(7), &mut bytes);
+        let mut rewards: Vec<(f64, bool)> = Vec::new();
+        while rewards.last().is_none_or(|&(_, terminated)| !terminated) {
+            let step = env.step(Action::Discrete(&[1]), &mut bytes).unwrap();
+            rewards.push((env.info().reward, step.terminated));
+        }
+        let (fall, before) = rewards.split_last().unwrap();
+        assert_eq!(*fall, (-1.0, true));
+        assert!(before.len() > 5 && before.iter().all(|step| *step == (0.0, false)));
+    }
+
+    #[test]
     fn seeds_determine_all_episodes() {
         let (mut left, mut right) = (Control::new(CartPole::default()), Control::new(CartPole::default()));
         let (mut left_row, mut right_row) = ([0; 16], [0; 16]);

@@ -61,6 +61,7 @@ impl Start {
     }
 
     /// The same with another largest magnitude of a value.
+    #[must_use]
     pub const fn limited(self, limit: f64) -> Self {
         Self { limit, ..self }
     }
