@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn make_envs(count: usize) -> Result<Envs, Box<dyn Error>> {
-    let env = || TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS);
+    let env = || TimeLimit::new(Control::new(CartPole::default()), CartPole::MAX_STEPS);
     let envs = (0..count).map(|_| ("CartPole".to_owned(), env())).collect();
     let autoreset_mode = AutoresetMode::NextStep;
     Ok(PoolVectorEnv::new(envs, PoolOptions { num_threads: 1, autoreset_mode, ..PoolOptions::default() })?)

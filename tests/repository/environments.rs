@@ -7,11 +7,24 @@ use mujoco::Installation;
 use rl_env::{ActionKind, EnvSpec, Registry};
 
 const PAGE: &str = "docs/src/reference/environments.md";
+/// Everything that names versions of MuJoCo.
+const NAMING: [&str; 6] = [
+    PAGE,
+    "README.md",
+    "docs/src/explanation/exactness.md",
+    "docs/src/python/environments.md",
+    "docs/src/python/index.md",
+    ".ci/run",
+];
 const HEADING: &str = "| task | actions | steps | solved at | best return |";
+
+fn read(file: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("a document")
+}
 
 /// Returns the rows of the tables of tasks.
 fn written() -> Vec<String> {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE)).expect("a document");
+    let page = read(PAGE);
     let tables = page.split(HEADING).skip(1);
     // The first line is the end of the heading, the second is the separator.
     let rows = tables.flat_map(|table| table.lines().skip(2).take_while(|line| line.starts_with('|')));
@@ -45,4 +58,14 @@ fn the_book_lists_every_task_with_its_properties() {
     let missing: Vec<String> = expected.filter(|row| !written.contains(row)).collect();
     assert!(missing.is_empty(), "{PAGE} lacks these rows:\n{}", missing.join("\n"));
     assert_eq!(written.len(), registry.ids().count(), "{PAGE} has rows of other tasks");
+}
+
+#[test]
+fn every_supported_version_of_mujoco_is_named() {
+    for file in NAMING {
+        let text = read(file);
+        for version in mujoco::supported_versions() {
+            assert!(text.contains(&version), "{file} does not name MuJoCo {version}");
+        }
+    }
 }

@@ -206,7 +206,7 @@ fn ppo_balances_a_pole_on_a_device() {
         ..PpoConfig::default()
     };
     let scores = on_devices(|device| {
-        let env = || TimeLimit::new(Control::new(CartPole), CartPole::MAX_STEPS);
+        let env = || TimeLimit::new(Control::new(CartPole::default()), CartPole::MAX_STEPS);
         let envs = (0..8).map(|_| ("pole".to_owned(), env())).collect();
         let pool =
             PoolOptions { num_threads: 1, autoreset_mode: AutoresetMode::SameStep, ..PoolOptions::default() };

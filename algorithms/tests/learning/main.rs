@@ -118,7 +118,7 @@ fn solve_factored_actions<P: FnMut(&Batch) -> Vec<i32>>(
 }
 
 fn cart_pole() -> TimeLimit<Control<CartPole>> {
-    limited("CartPole-v1", CartPole)
+    limited("CartPole-v1", CartPole::default())
 }
 
 fn acrobot() -> TimeLimit<Control<Acrobot>> {

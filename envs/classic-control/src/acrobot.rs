@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arithmetic::square;
 use crate::control::{Dynamics, Judgement, write_floats};
+use crate::start::Start;
 
 // Both links have a length of 1 m, a mass of 1 kg, the centre of mass in the middle and a moment of inertia of 1 kg
 // m^2.
@@ -89,9 +90,12 @@ impl AcrobotState {
 impl Dynamics for Acrobot {
     type State = AcrobotState;
 
+    /// No first state is faster than the first link may be.
+    const START: Start = Start::between(-0.1, 0.1).limited(MAX_VELOCITIES[0]);
+
     /// Wrapping a huge angle would take for ever.
     fn accepts(&self, state: &AcrobotState) -> bool {
-        state.angles.iter().all(|angle| angle.abs() <= PI)
+        state.angles.iter().all(|angle| angle.abs() <= MAX_VELOCITIES[0])
             && state.velocities.iter().zip(MAX_VELOCITIES).all(|(velocity, max)| velocity.abs() <= max)
     }
 
@@ -105,8 +109,8 @@ impl Dynamics for Acrobot {
         Space::discrete(3)
     }
 
-    fn start(&self, generator: &mut Pcg64) -> AcrobotState {
-        let mut draw = || f64::from(generator.uniform(-0.1, 0.1) as f32);
+    fn start(&self, [(low, high), _]: [(f64, f64); 2], generator: &mut Pcg64) -> AcrobotState {
+        let mut draw = || f64::from(generator.uniform(low, high) as f32);
         AcrobotState { angles: [draw(), draw()], velocities: [draw(), draw()] }
     }
 

@@ -2,6 +2,7 @@ use rl_env::{Action, EnvError, Pcg64, Space};
 use serde::{Deserialize, Serialize};
 
 use crate::control::{Dynamics, Judgement, write_floats};
+use crate::start::Start;
 
 // Lengths in metres, masses in kilograms, times in seconds, forces in newtons, angles in radians.
 const GRAVITY: f64 = 9.8;
@@ -15,7 +16,6 @@ const FORCE: f64 = 10.0;
 const TAU: f64 = 0.02;
 const MAX_POSITION: f64 = 2.4;
 const MAX_ANGLE: f64 = 12.0 * 2.0 * std::f64::consts::PI / 360.0;
-const START_RANGE: f64 = 0.05;
 
 /// A pole on a cart that is pushed left (0) or right (1): Gymnasium's `CartPole-v1`.
 ///
@@ -26,7 +26,10 @@ const START_RANGE: f64 = 0.05;
 /// learning control problems", as corrected by Florian (2007). They are integrated with Euler's method in `f64` and in
 /// Gymnasium's order of operations.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CartPole;
+pub struct CartPole {
+    /// True if only the step that terminates the episode is rewarded, with -1, as in Sutton and Barto's book.
+    pub sutton_barto_reward: bool,
+}
 
 /// Positions and velocities of cart and pole, in metres, radians and seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -64,6 +67,8 @@ impl CartPoleState {
 impl Dynamics for CartPole {
     type State = CartPoleState;
 
+    const START: Start = Start::between(-0.05, 0.05);
+
     fn observation_space(&self) -> Space {
         // Twice the limits of termination, so that the last observation lies inside.
         let [position, angle] = [MAX_POSITION, MAX_ANGLE].map(|bound| 2.0 * bound as f32);
@@ -75,8 +80,8 @@ impl Dynamics for CartPole {
         Space::discrete(2)
     }
 
-    fn start(&self, generator: &mut Pcg64) -> CartPoleState {
-        let mut draw = || generator.uniform(-START_RANGE, START_RANGE);
+    fn start(&self, [(low, high), _]: [(f64, f64); 2], generator: &mut Pcg64) -> CartPoleState {
+        let mut draw = || generator.uniform(low, high);
         CartPoleState { position: draw(), velocity: draw(), angle: draw(), angular_velocity: draw() }
     }
 
@@ -88,7 +93,13 @@ impl Dynamics for CartPole {
     ) -> Result<Judgement, EnvError> {
         let push_right = action.to_index(action_space)? == 1;
         state.integrate(if push_right { FORCE } else { -FORCE });
-        Ok(Judgement { reward: 1.0, terminated: state.has_failed() })
+        let terminated = state.has_failed();
+        let reward = match (self.sutton_barto_reward, terminated) {
+            (false, _) => 1.0,
+            (true, false) => 0.0,
+            (true, true) => -1.0,
+        };
+        Ok(Judgement { reward, terminated })
     }
 
     fn observe(&self, state: &CartPoleState, observation: &mut [u8]) {
@@ -123,7 +134,7 @@ mod tests {
 
     #[test]
     fn dynamics_equal_gymnasium() {
-        let mut env = Control::new(CartPole);
+        let mut env = Control::new(CartPole::default());
         let mut bytes = [0; 16];
         let mut terminations = 0;
         for (line, text) in TRACE.lines().enumerate() {
@@ -154,8 +165,23 @@ mod tests {
     }
 
     #[test]
+    fn in_the_book_only_the_fall_is_rewarded() {
+        let mut env = Control::new(CartPole { sutton_barto_reward: true });
+        let mut bytes = [0; 16];
+        env.reset(Some(7), &mut bytes);
+        let mut rewards: Vec<(f64, bool)> = Vec::new();
+        while rewards.last().is_none_or(|&(_, terminated)| !terminated) {
+            let step = env.step(Action::Discrete(&[1]), &mut bytes).unwrap();
+            rewards.push((env.info().reward, step.terminated));
+        }
+        let (fall, before) = rewards.split_last().unwrap();
+        assert_eq!(*fall, (-1.0, true));
+        assert!(before.len() > 5 && before.iter().all(|step| *step == (0.0, false)));
+    }
+
+    #[test]
     fn seeds_determine_all_episodes() {
-        let (mut left, mut right) = (Control::new(CartPole), Control::new(CartPole));
+        let (mut left, mut right) = (Control::new(CartPole::default()), Control::new(CartPole::default()));
         let (mut left_row, mut right_row) = ([0; 16], [0; 16]);
         left.reset(Some(7), &mut left_row);
         right.reset(Some(1), &mut right_row);
@@ -173,11 +199,11 @@ mod tests {
 
     #[test]
     fn restored_snapshots_continue_equally() {
-        let mut env = Control::new(CartPole);
+        let mut env = Control::new(CartPole::default());
         let mut bytes = [0; 16];
         env.reset(Some(5), &mut bytes);
         env.step(Action::Discrete(&[1]), &mut bytes).unwrap();
-        let mut copy = Control::new(CartPole);
+        let mut copy = Control::new(CartPole::default());
         copy.restore(&env.snapshot()).unwrap();
         let mut copied = [0; 16];
         copy.observe(&mut copied);
@@ -194,7 +220,7 @@ mod tests {
 
     #[test]
     fn rejects_damaged_snapshots_and_invalid_actions() {
-        let mut env = Control::new(CartPole);
+        let mut env = Control::new(CartPole::default());
         let mut bytes = [0; 16];
         env.reset(Some(5), &mut bytes);
         let snapshot = env.snapshot();

@@ -1,11 +1,18 @@
+use std::mem;
+
 use rl_env::{Action, Env, EnvError, Pcg64, Space, Step, snapshot};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::start::{Start, StartError};
 
 /// The spaces and equations of motion of a classic control task.
 pub trait Dynamics: Send + 'static {
     /// The physical state, without the random number generator.
     type State: Clone + Default + Serialize + DeserializeOwned + Send;
+
+    /// The bounds of first states.
+    const START: Start;
 
     /// Returns the observation space, a vector of floats.
     fn observation_space(&self) -> Space;
@@ -13,8 +20,8 @@ pub trait Dynamics: Send + 'static {
     /// Returns the action space.
     fn action_space(&self) -> Space;
 
-    /// Draws the first state of an episode.
-    fn start(&self, generator: &mut Pcg64) -> Self::State;
+    /// Draws the first state of an episode from the ranges of its first and second random number.
+    fn start(&self, ranges: [(f64, f64); 2], generator: &mut Pcg64) -> Self::State;
 
     /// Advances `state` by one step with an action of `action_space`.
     fn step(
@@ -57,6 +64,8 @@ pub struct Control<D: Dynamics> {
     observation_space: Space,
     action_space: Space,
     generator: Pcg64,
+    /// The bounds of the first state of the next episode.
+    start: Start,
     pub(crate) state: D::State,
     info: ControlInfo,
 }
@@ -69,9 +78,29 @@ impl<D: Dynamics> Control<D> {
             action_space: dynamics.action_space(),
             dynamics,
             generator: Pcg64::new(0),
+            start: D::START,
             state: D::State::default(),
             info: ControlInfo::default(),
         }
+    }
+
+    /// Replaces bounds of the first state in the next reset, as the options of Gymnasium's `reset` do: `low` and `high`,
+    /// or for a pendulum `x_init` and `y_init`. Later resets have the defaults again, as for no options.
+    ///
+    /// ```
+    /// # use classic_control::{CartPole, Control};
+    /// # use rl_env::Env;
+    /// let mut env = Control::new(CartPole::default());
+    /// env.start_within(&[("low", 0.1), ("high", 0.2)])?;
+    /// let mut observation = [0; 16];
+    /// env.reset(Some(1), &mut observation);
+    /// let position = f32::from_ne_bytes(observation[..4].try_into()?);
+    /// assert!((0.1..0.2).contains(&position));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start_within(&mut self, options: &[(&str, f64)]) -> Result<(), StartError> {
+        self.start = D::START.with(options)?;
+        Ok(())
     }
 }
 
@@ -90,7 +119,8 @@ impl<D: Dynamics> Env for Control<D> {
         if let Some(seed) = seed {
             self.generator = Pcg64::new(seed);
         }
-        self.state = self.dynamics.start(&mut self.generator);
+        let start = mem::replace(&mut self.start, D::START);
+        self.state = self.dynamics.start(start.ranges(), &mut self.generator);
         self.info = ControlInfo::default();
         self.observe(observation);
     }

@@ -30,7 +30,7 @@ fn table() -> [(&'static str, Task, EnvSpec); 6] {
     [
         (
             "CartPole-v0",
-            Task::CartPole(CartPole),
+            Task::CartPole(CartPole::default()),
             EnvSpec {
                 max_episode_steps: Some(200),
                 reward_threshold: Some(195.0),
@@ -40,7 +40,7 @@ fn table() -> [(&'static str, Task, EnvSpec); 6] {
         ),
         (
             "CartPole-v1",
-            Task::CartPole(CartPole),
+            Task::CartPole(CartPole::default()),
             EnvSpec {
                 max_episode_steps: Some(CartPole::MAX_STEPS),
                 reward_threshold: Some(475.0),

@@ -12,6 +12,7 @@ mod mountain_car;
 mod mountain_car_continuous;
 mod pendulum;
 mod probe;
+mod start;
 
 pub use acrobot::{Acrobot, AcrobotState};
 pub use cart_pole::{CartPole, CartPoleState};
@@ -21,3 +22,4 @@ pub use mountain_car::{MountainCar, MountainCarState};
 pub use mountain_car_continuous::{MountainCarContinuous, MountainCarContinuousState};
 pub use pendulum::{Pendulum, PendulumState};
 pub use probe::{Probe, ProbeKind};
+pub use start::{Start, StartError};

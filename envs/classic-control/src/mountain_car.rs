@@ -2,6 +2,7 @@ use rl_env::{Action, EnvError, Pcg64, Space};
 use serde::{Deserialize, Serialize};
 
 use crate::control::{Dynamics, Judgement, write_floats};
+use crate::start::Start;
 
 const MIN_POSITION: f64 = -1.2;
 const MAX_POSITION: f64 = 0.6;
@@ -22,6 +23,9 @@ pub struct MountainCar {
     pub goal_velocity: f64,
 }
 
+/// Cars start at rest, at random positions.
+pub(crate) const START: Start = Start::between(-0.6, -0.4);
+
 /// Position and velocity of the car.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct MountainCarState {
@@ -37,6 +41,8 @@ pub(crate) fn observation_space() -> Space {
 impl Dynamics for MountainCar {
     type State = MountainCarState;
 
+    const START: Start = START;
+
     fn observation_space(&self) -> Space {
         observation_space()
     }
@@ -45,8 +51,8 @@ impl Dynamics for MountainCar {
         Space::discrete(3)
     }
 
-    fn start(&self, generator: &mut Pcg64) -> MountainCarState {
-        MountainCarState { position: generator.uniform(-0.6, -0.4), velocity: 0.0 }
+    fn start(&self, [(low, high), _]: [(f64, f64); 2], generator: &mut Pcg64) -> MountainCarState {
+        MountainCarState { position: generator.uniform(low, high), velocity: 0.0 }
     }
 
     fn step(

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::{Dynamics, Judgement, write_floats};
 use crate::mountain_car;
+use crate::start::Start;
 
 const MIN_POSITION: f32 = -1.2;
 const MAX_POSITION: f32 = 0.6;
@@ -67,6 +68,8 @@ fn acceleration(action: f32, slope_angle: f64) -> f64 {
 impl Dynamics for MountainCarContinuous {
     type State = MountainCarContinuousState;
 
+    const START: Start = mountain_car::START;
+
     fn observation_space(&self) -> Space {
         mountain_car::observation_space()
     }
@@ -75,8 +78,8 @@ impl Dynamics for MountainCarContinuous {
         Space::floats(1, -1.0, 1.0)
     }
 
-    fn start(&self, generator: &mut Pcg64) -> MountainCarContinuousState {
-        let position = generator.uniform(-0.6, -0.4);
+    fn start(&self, [(low, high), _]: [(f64, f64); 2], generator: &mut Pcg64) -> MountainCarContinuousState {
+        let position = generator.uniform(low, high);
         MountainCarContinuousState {
             position: position as f32,
             velocity: 0.0,

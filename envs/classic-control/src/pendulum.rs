@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arithmetic::square;
 use crate::control::{Dynamics, Judgement, write_floats};
+use crate::start::Start;
 
 const MAX_SPEED: f64 = 8.0;
 const MAX_TORQUE: f32 = 2.0;
@@ -44,6 +45,8 @@ fn normalized(angle: f64) -> f64 {
 impl Dynamics for Pendulum {
     type State = PendulumState;
 
+    const START: Start = Start::within(PI, 1.0);
+
     fn observation_space(&self) -> Space {
         Space::float_ranges(&[(-1.0, 1.0), (-1.0, 1.0), (-MAX_SPEED as f32, MAX_SPEED as f32)])
     }
@@ -52,8 +55,9 @@ impl Dynamics for Pendulum {
         Space::floats(1, -MAX_TORQUE, MAX_TORQUE)
     }
 
-    fn start(&self, generator: &mut Pcg64) -> PendulumState {
-        PendulumState { angle: generator.uniform(-PI, PI), angular_velocity: generator.uniform(-1.0, 1.0) }
+    fn start(&self, ranges: [(f64, f64); 2], generator: &mut Pcg64) -> PendulumState {
+        let [angle, angular_velocity] = ranges.map(|(low, high)| generator.uniform(low, high));
+        PendulumState { angle, angular_velocity }
     }
 
     fn step(

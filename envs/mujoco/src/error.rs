@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use downloads::PipError;
 use thiserror::Error;
 
-use crate::packages::PACKAGES;
+use crate::versions::PACKAGES;
 
 /// An error in creating an environment from the id of a task. Each message is one sentence.
 #[derive(Debug, Error)]
@@ -59,7 +59,7 @@ pub enum MujocoError {
         reason: String,
     },
     /// The version of the library is not supported.
-    #[error("{} is MuJoCo {found}, but only {supported} is supported", path.display())]
+    #[error("{} is MuJoCo {found}; the supported versions are {supported}", path.display())]
     UnsupportedVersion {
         /// The file.
         path: PathBuf,

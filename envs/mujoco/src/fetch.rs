@@ -7,8 +7,8 @@ use downloads::{Pip, PipError, data_directory};
 
 use crate::error::MujocoError;
 use crate::files::{KnownFile, MODELS};
-use crate::installation::{Installation, library_file};
-use crate::packages::PACKAGES;
+use crate::installation::Installation;
+use crate::versions::PACKAGES;
 
 /// Options to install the wheels of a different version of Python, if there are none for the user's. Their library and
 /// models are the same.
@@ -46,15 +46,12 @@ impl Installation {
     }
 
     /// Downloads missing files with the user's pip. Does nothing if there are none. Waits while another process
-    /// downloads into the same directory.
+    /// downloads into the same directory. If there is no library, that of MuJoCo 3.17.0 is downloaded.
     ///
     /// Never replaces a file, since a model may have been edited: a file with other contents is an error when a task
     /// needs it. Never writes into a directory in which a package manager has installed Python packages.
     pub fn fetch(&self, pip: &Pip) -> Result<(), MujocoError> {
-        let files: Vec<&KnownFile> = std::iter::once(library_file()?).chain(&MODELS).collect();
-        let is_missing = |file: &&KnownFile| matches!(self.checked(file), Err(MujocoError::Missing { .. }));
-        let missing = || -> Vec<&KnownFile> { files.iter().copied().filter(is_missing).collect() };
-        let Some(first) = missing().first().copied() else {
+        let Some(first) = self.missing()?.first().copied() else {
             return Ok(());
         };
         if self.holds_python_packages() {
@@ -72,7 +69,7 @@ impl Installation {
             // atomically.
             Err(_) => {}
         }
-        let missing = missing();
+        let missing = self.missing()?;
         if missing.is_empty() {
             return Ok(());
         }
@@ -81,10 +78,17 @@ impl Installation {
         install(pip, download.path())?;
         let downloaded = Self::new(download.path());
         for file in missing {
-            let from = downloaded.checked(file)?;
-            self.adopt(&from, file).map_err(unwritable)?;
+            let from = downloaded.checked(&file)?;
+            self.adopt(&from, &file).map_err(unwritable)?;
         }
         Ok(())
+    }
+
+    /// Returns the files that do not exist.
+    fn missing(&self) -> Result<Vec<KnownFile>, MujocoError> {
+        let files = std::iter::once(self.library_file()?).chain(MODELS);
+        let is_missing = |file: &KnownFile| matches!(self.checked(file), Err(MujocoError::Missing { .. }));
+        Ok(files.filter(is_missing).collect())
     }
 
     /// Returns true if a package manager has recorded a package in the directory.

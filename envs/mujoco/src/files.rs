@@ -1,32 +1,12 @@
 //! The files of an installation: their paths in the wheels, and the hashes of their contents.
 
 /// A file in a wheel.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownFile {
     /// The path in its wheel, and in an installation.
     pub(crate) path: &'static str,
     pub(crate) sha256: &'static str,
 }
-
-/// The libraries of MuJoCo, with operating system and processor.
-pub(crate) const LIBRARIES: [(&str, &str, KnownFile); 2] = [
-    (
-        "linux",
-        "x86_64",
-        KnownFile {
-            path: "mujoco/libmujoco.so.3.17.0",
-            sha256: "23496b023ee80fb61ab71167e94bc649f9941710fde96b18bb8204fb332523ad",
-        },
-    ),
-    (
-        "linux",
-        "aarch64",
-        KnownFile {
-            path: "mujoco/libmujoco.so.3.17.0",
-            sha256: "e2edd0204fb9229f75f332a4fcd1a32345bb9f90651dc0fddfa20ec0670db789",
-        },
-    ),
-];
 
 /// The models of Gymnasium's tasks.
 pub(crate) const MODELS: [KnownFile; 12] = [

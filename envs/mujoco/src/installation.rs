@@ -1,4 +1,3 @@
-use std::env::consts::{ARCH, OS};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,14 +6,16 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest, Sha256};
 
 use crate::error::MujocoError;
-use crate::files::{KnownFile, LIBRARIES, MODELS};
+use crate::files::{KnownFile, MODELS};
 use crate::library::Library;
+use crate::versions::VERSIONS;
 
 /// A directory with MuJoCo's library and Gymnasium's models, arranged as in a directory of Python packages.
 ///
 /// [`fetch`](Self::fetch) makes one, and so does
-/// `pip install --no-deps --target DIRECTORY mujoco==3.17.0 gymnasium==1.4.0`. The contents of a file are checked
-/// before it is used.
+/// `pip install --no-deps --target DIRECTORY mujoco==3.17.0 gymnasium==1.4.0`. A directory with MuJoCo 4.0.0, as
+/// `pip install mujoco==4.0.0 gymnasium==1.4.0` makes it, is one too. If it has both versions, 3.17.0 is used. The
+/// contents of a file are checked before it is used.
 #[derive(Clone, Debug)]
 pub struct Installation(Arc<Inner>);
 
@@ -46,7 +47,7 @@ impl Installation {
         if let Some(library) = self.0.library.get() {
             return Ok(library.clone());
         }
-        let file = self.checked(library_file()?)?;
+        let file = self.checked(&self.library_file()?)?;
         // SAFETY: the SHA-256 of the file is that of MuJoCo's library.
         #[allow(unsafe_code)]
         let library = unsafe { Library::load(&file)? };
@@ -57,6 +58,14 @@ impl Installation {
     pub fn check(&self) -> Result<(), MujocoError> {
         self.library()?;
         MODELS.iter().try_for_each(|file| self.checked(file).map(drop))
+    }
+
+    /// Returns the first library that exists, or the one that is to be downloaded.
+    pub(crate) fn library_file(&self) -> Result<KnownFile, MujocoError> {
+        let [downloaded, ..] = &VERSIONS;
+        let exists = |file: &KnownFile| self.directory().join(file.path).exists();
+        let found = VERSIONS.iter().filter_map(|version| version.library().ok()).find(exists);
+        found.map_or_else(|| downloaded.library(), Ok)
     }
 
     /// Returns the path of one of Gymnasium's models, or `None` if Gymnasium has no model with this name.
@@ -78,10 +87,4 @@ impl Installation {
         }
         Err(MujocoError::Damaged { path, found: sha256, expected: file.sha256 })
     }
-}
-
-/// Returns the library for this computer.
-pub(crate) fn library_file() -> Result<&'static KnownFile, MujocoError> {
-    let library = LIBRARIES.iter().find(|(system, processor, _)| (*system, *processor) == (OS, ARCH));
-    library.map(|(_, _, file)| file).ok_or(MujocoError::UnknownPlatform { system: OS, processor: ARCH })
 }

@@ -66,7 +66,7 @@ impl Library {
             let offsets = Offsets::for_version(version).ok_or_else(|| MujocoError::UnsupportedVersion {
                 path: path.to_owned(),
                 found: version_name(version),
-                supported: Offsets::supported(),
+                supported: Offsets::supported().collect::<Vec<_>>().join(" and "),
             })?;
             let on_warning: *mut Option<unsafe extern "C" fn(*const c_char)> =
                 symbols.find(c"mju_user_warning")?;

@@ -72,10 +72,9 @@ impl Offsets {
         table::TABLE.iter().find(|offsets| offsets.version == version)
     }
 
-    /// Returns the names of the supported versions.
-    pub(crate) fn supported() -> String {
-        let names: Vec<String> = table::TABLE.iter().map(|offsets| version_name(offsets.version)).collect();
-        names.join(", ")
+    /// Iterates over the names of the supported versions.
+    pub(crate) fn supported() -> impl Iterator<Item = String> {
+        table::TABLE.iter().map(|offsets| version_name(offsets.version))
     }
 }
 

@@ -67,7 +67,7 @@ def test_actions_that_are_not_finite_are_errors(id, bad):
 @pytest.mark.parametrize(
     ("id", "arguments", "error", "message"),
     [
-        ("CartPole-v1", {"g": 1}, TypeError, 'CartPole-v1 has no argument "g"; it takes no arguments'),
+        ("Acrobot-v1", {"g": 1}, TypeError, 'Acrobot-v1 has no argument "g"; it takes no arguments'),
         ("Pendulum-v1", {"gravity": 1}, TypeError, "its arguments are g"),
         ("Pendulum-v1", {"g": "low"}, TypeError, "g of Pendulum-v1 must be a finite number"),
         ("Pendulum-v1", {"g": {1}}, TypeError, "g of Pendulum-v1 must be .* not set"),
@@ -96,7 +96,10 @@ def test_bad_options_are_errors(id, arguments, error, message):
         ({"seed": -1}, ValueError, "seeds must be between 0"),
         ({"seed": "1"}, TypeError, "seed must be an int"),
         ({"seed": [1.5, 2]}, TypeError, "a list with float"),
-        ({"options": {"low": 0}}, ValueError, "reset has no option 'low'"),
+        ({"options": {"x_init": 0}}, ValueError, "no option 'x_init'; it has 'low', 'high', 'reset_mask'"),
+        ({"options": {"low": 0.1}}, ValueError, "lower bound 0.1 of the first state exceeds the upper bound 0.05"),
+        ({"options": {"high": np.inf}}, ValueError, "high is inf, but must be between"),
+        ({"options": {"high": [1]}}, ValueError, "high must be a number, got"),
         ({"options": {"reset_mask": [True, True]}}, TypeError, "boolean numpy array"),
         ({"options": {"reset_mask": np.array([True])}}, ValueError, r"shape \(2,\)"),
         ({"options": {"reset_mask": np.zeros(2, bool)}}, ValueError, "selects no environment"),
@@ -114,7 +117,7 @@ def test_bad_resets_are_errors(options, error, message):
         ({"seed": -1}, gymnasium.error.Error, "Seed must be"),
         ({"seed": 1.5}, gymnasium.error.Error, "Seed must be"),
         ({"seed": 2**64}, ValueError, "seeds must be between 0"),
-        ({"options": {"low": 0}}, ValueError, "reset has no option 'low'"),
+        ({"options": {"x_init": 0}}, ValueError, "reset has no option 'x_init'"),
     ],
 )
 def test_bad_resets_of_single_environments_are_errors(options, error, message):

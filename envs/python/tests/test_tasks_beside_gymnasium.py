@@ -22,13 +22,29 @@ MUJOCO = [id for id in ale_train.tasks() if "mujoco" in str(gymnasium.spec(id).e
 OTHERS = [id for id in ale_train.tasks() if id not in MUJOCO]
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
 
+#: Options of ``reset`` that change the first states.
+BOUNDS = [
+    ("CartPole-v1", {"low": -0.2, "high": 0.1}),
+    ("CartPole-v1", {"high": 3}),
+    ("MountainCar-v0", {"low": -1.3, "high": 0.7}),
+    ("MountainCarContinuous-v0", {"low": -1.3, "high": 0.7}),
+    ("MountainCarContinuous-v0", {"low": -0.5}),
+    ("Acrobot-v1", {"low": -4.0, "high": 4.0}),
+    ("Pendulum-v1", {"x_init": 8.0, "y_init": 9.0}),
+    ("Pendulum-v1", {"y_init": "0.5"}),
+]
+
 #: Arguments of Gymnasium's that change the dynamics, the observations or the infos.
 ARGUMENTS = [
+    ("CartPole-v1", {"sutton_barto_reward": True}),
+    ("CartPole-v0", {"sutton_barto_reward": False}),
     ("Pendulum-v1", {"g": 9.81}),
     ("MountainCar-v0", {"goal_velocity": 0.01}),
     ("MountainCarContinuous-v0", {"goal_velocity": 0.01}),
     ("FrozenLake-v1", {"map_name": "8x8", "is_slippery": False, "desc": None}),
     ("FrozenLake-v1", {"desc": ["SFF", "FHF", "FFG"], "success_rate": 0.5, "map_name": None}),
+    ("FrozenLake-v1", {"reward_schedule": (0.7, -0.3, -0.01)}),
+    ("FrozenLake8x8-v1", {"reward_schedule": [10, -5, -1], "is_slippery": False}),
     ("CliffWalking-v1", {"is_slippery": True}),
     ("Taxi-v4", {"is_rainy": True, "fickle_passenger": True}),
     ("Blackjack-v1", {"natural": True, "sab": False}),
@@ -92,6 +108,37 @@ def test_mujoco_is_reset_in_the_same_step(id):
 @pytest.mark.parametrize(("id", "arguments"), ARGUMENTS)
 def test_arguments_have_the_same_effect(id, arguments):
     compare(*pair(id, 3, AutoresetMode.SAME_STEP, **arguments), 300)
+
+
+@pytest.mark.parametrize(("id", "bounds"), BOUNDS)
+def test_bounds_of_first_states_have_the_same_effect(id, bounds):
+    ulps = 1 if id == "Acrobot-v1" else 0
+    ours, theirs = pair(id, 3, AutoresetMode.NEXT_STEP, max_episode_steps=12)
+    generator = np.random.default_rng(1)
+    for seed in range(20):
+        mask = np.array([True, seed % 2 == 0, True])
+        resets = ({**bounds, **({"reset_mask": mask.copy()} if seed else {})} for _ in range(2))
+        assert_same(ours.reset(seed=seed, options=next(resets)), theirs.reset(seed=seed, options=next(resets)), ulps)
+        # The next episodes have the defaults again.
+        for _ in range(20):
+            actions = random_actions(theirs.action_space, generator)
+            assert_same(ours.step(actions), theirs.step(actions), ulps)
+
+
+@pytest.mark.parametrize(("id", "bounds"), BOUNDS)
+def test_single_environments_have_the_same_bounds(id, bounds):
+    ours, theirs = gymnasium.make(f"ale_train/{id}"), gymnasium.make(id)
+    ulps = 1 if id == "Acrobot-v1" else 0
+    for options in (bounds, None, {}):
+        (one, _), (other, _) = (env.reset(seed=4, options=options) for env in (ours, theirs))
+        assert_same(one, other, ulps)
+
+
+def test_a_failed_reset_leaves_no_bounds():
+    ours, theirs = pair("CartPole-v1", 2, AutoresetMode.NEXT_STEP)
+    with pytest.raises(RuntimeError, match="first reset"):
+        ours.reset(options={"high": 0.5, "reset_mask": np.array([True, False])})
+    assert_same(ours.reset(seed=3), theirs.reset(seed=3))
 
 
 @pytest.mark.parametrize("id", ale_train.tasks())
@@ -263,9 +310,12 @@ def test_a_step_that_reaches_the_limit_may_also_terminate():
     assert both > 0
 
 
-@pytest.mark.parametrize("id", [id for id in ale_train.tasks() if id not in MUJOCO] + ["Hopper-v4", "Hopper-v5"])
-def test_single_environments_continue_after_the_end_of_an_episode(id):
-    ours, theirs = gymnasium.make(f"ale_train/{id}"), gymnasium.make(id)
+CONTINUED = [*((id, {}) for id in [*OTHERS, "Hopper-v4", "Hopper-v5"]), ("CartPole-v1", {"sutton_barto_reward": True})]
+
+
+@pytest.mark.parametrize(("id", "arguments"), CONTINUED)
+def test_single_environments_continue_after_the_end_of_an_episode(id, arguments):
+    ours, theirs = gymnasium.make(f"ale_train/{id}", **arguments), gymnasium.make(id, **arguments)
     ends = 0
     for seed in range(3):
         assert_same(ours.reset(seed=seed)[0], theirs.reset(seed=seed)[0])

@@ -23,7 +23,7 @@ pub struct FrozenLakeOptions<'a> {
     /// The probability of moving in the chosen direction on slippery ice.
     pub success_rate: f64,
     /// The rewards of entering the goal, a hole and ice.
-    pub reward_schedule: [f32; 3],
+    pub reward_schedule: [f64; 3],
 }
 
 impl Default for FrozenLakeOptions<'_> {
@@ -101,7 +101,7 @@ fn outcomes(
 }
 
 /// Returns the reward for a step onto a cell, and true if it ends the episode.
-fn entered(cell: char, [goal, hole, ice]: [f32; 3]) -> (f32, bool) {
+fn entered(cell: char, [goal, hole, ice]: [f64; 3]) -> (f64, bool) {
     match cell {
         'G' => (goal, true),
         'H' => (hole, true),

@@ -31,7 +31,7 @@ impl Tabular {
 fn action_value(outcomes: &[Outcome], values: &[f64]) -> f64 {
     let terms = outcomes.iter().map(|outcome| {
         let next_value = if outcome.terminated { 0.0 } else { values[outcome.next] };
-        outcome.probability * (f64::from(outcome.reward) + next_value)
+        outcome.probability * (outcome.reward + next_value)
     });
     terms.sum()
 }

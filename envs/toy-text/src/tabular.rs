@@ -11,7 +11,7 @@ pub struct Outcome {
     /// The next state.
     pub next: usize,
     /// The reward.
-    pub reward: f32,
+    pub reward: f64,
     /// True if the episode terminates.
     pub terminated: bool,
 }
@@ -21,6 +21,9 @@ pub struct Outcome {
 pub struct TabularInfo {
     /// The probability of the last outcome (Gymnasium's `prob`); 1 after a reset.
     pub probability: f64,
+    /// The reward of the last step in Gymnasium's precision; 0 after a reset or a restored snapshot.
+    #[serde(skip)]
+    pub reward: f64,
 }
 
 /// A finite Markov decision process given by a table. Observations are the indices of states.
@@ -136,7 +139,7 @@ impl Env for Tabular {
             state.generator = Pcg64::new(seed);
         }
         state.index = state.generator.categorical(&self.table.start);
-        state.info = TabularInfo { probability: 1.0 };
+        state.info = TabularInfo { probability: 1.0, reward: 0.0 };
         self.observe(observation);
     }
 
@@ -146,9 +149,9 @@ impl Env for Tabular {
         let choice = &self.table.choices[state.index * self.table.num_actions + action];
         let outcome = choice.outcomes[state.generator.categorical(&choice.cumulative)];
         state.index = outcome.next;
-        state.info = TabularInfo { probability: outcome.probability };
+        state.info = TabularInfo { probability: outcome.probability, reward: outcome.reward };
         self.observe(observation);
-        Ok(Step { terminated: outcome.terminated, ..Step::reward(outcome.reward) })
+        Ok(Step { terminated: outcome.terminated, ..Step::reward(outcome.reward as f32) })
     }
 
     fn info(&self) -> TabularInfo {

@@ -115,7 +115,7 @@ impl TaxiRide {
     }
 
     /// Picks up (4) or drops off (5) the passenger. Returns the next state, the reward and true on arrival.
-    fn serve(self, action: usize) -> (Self, f32, bool) {
+    fn serve(self, action: usize) -> (Self, f64, bool) {
         let stand = TAXI_STANDS.iter().position(|&stand| stand == self.cell());
         match (stand, action == PICK_UP) {
             (Some(stand), true) if stand == self.passenger => {

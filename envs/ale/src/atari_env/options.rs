@@ -103,7 +103,7 @@ pub enum EpisodeRules {
     /// resets the game.
     #[default]
     AlePy,
-    /// Those of `EnvPool` 1.2.5. A reset plays the drawn number of NOOPs, then FIRE; in games without FIRE, one NOOP
+    /// Those of `EnvPool` 1.2.7. A reset plays the drawn number of NOOPs, then FIRE; in games without FIRE, one NOOP
     /// more. A step ends early only when the game is over, and shows the last frames that it reached. With
     /// `episodic_life`, a lost life ends the episode, but the next one continues the game and keeps the stack of
     /// frames.

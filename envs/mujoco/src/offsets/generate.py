@@ -1,11 +1,10 @@
 """Writes table.rs: where each version of MuJoCo keeps the fields of its structures, from the headers in its wheels.
 
-Needs a C compiler, and one directory for each version:
-
-    pip install --no-deps --target DIRECTORY mujoco==VERSION
-    python generate.py DIRECTORY...
+Needs a C compiler and pip, which installs the packages that ../versions.rs names into temporary directories. Then run
+`cargo fmt`.
 """
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -65,9 +64,11 @@ def program():
     return PROGRAM % {"checks": "\n  ".join(checks), "prints": "\n  ".join(prints)}
 
 
-def entry(directory):
-    with tempfile.TemporaryDirectory() as build:
-        source, binary = Path(build, "offsets.c"), Path(build, "offsets")
+def entry(package):
+    with tempfile.TemporaryDirectory() as directory:
+        install = ["install", "--quiet", "--no-deps", "--only-binary=:all:", "--target", directory, package]
+        subprocess.run([sys.executable, "-m", "pip", *install], check=True)
+        source, binary = Path(directory, "offsets.c"), Path(directory, "offsets")
         source.write_text(program())
         include = Path(directory, "mujoco", "include")
         subprocess.run(["cc", "-std=c11", "-I", include, "-o", binary, source], check=True)
@@ -75,7 +76,8 @@ def entry(directory):
 
 
 def main():
-    entries = [entry(directory) for directory in sys.argv[1:]]
+    versions = Path(__file__).parent.with_name("versions.rs").read_text()
+    entries = [entry(package) for package in re.findall(r'package: "(.+)"', versions)]
     text = "//! Written by `generate.py` from the headers of MuJoCo.\n\nuse super::Offsets;\n\n"
     text += f"pub(super) const TABLE: [Offsets; {len(entries)}] = [\n{''.join(entries)}];\n"
     Path(__file__).with_name("table.rs").write_text(text)

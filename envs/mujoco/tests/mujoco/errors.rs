@@ -9,6 +9,7 @@ use tempfile::{TempDir, tempdir};
 
 use crate::installation;
 
+/// The library that is downloaded.
 const LIBRARY: &str = "mujoco/libmujoco.so.3.17.0";
 const ANT: &str = "gymnasium/envs/mujoco/assets/ant.xml";
 
@@ -51,8 +52,9 @@ fn missing_files_are_named() {
 
 #[test]
 fn damaged_files_are_not_used() {
-    for damaged in [LIBRARY, ANT] {
-        let directory = copy(&[LIBRARY, ANT]);
+    let library = format!("mujoco/libmujoco.so.{}", installation().library().unwrap().version());
+    for damaged in [&library, ANT] {
+        let directory = copy(&[&library, ANT]);
         let path = directory.path().join(damaged);
         let mut bytes = fs::read(&path).unwrap();
         bytes.truncate(bytes.len() / 2);
@@ -79,7 +81,7 @@ fn other_libraries_are_refused() {
     assert!(message(&foreign).contains("mj_version"), "{}", message(&foreign));
     let old = tempdir().unwrap();
     let old = build(old.path(), "int mj_version(void) { return 3006000; }");
-    let refused = format!("{} is MuJoCo 3.6.0, but only 3.17.0 is supported", old.display());
+    let refused = format!("{} is MuJoCo 3.6.0; the supported versions are 3.17.0 and 4.0.0", old.display());
     assert_eq!(message(&old), refused);
 }
 

@@ -77,6 +77,26 @@ fn files_are_never_replaced_and_incomplete_downloads_are_deleted() {
 }
 
 #[test]
+fn a_library_of_another_version_is_kept_and_completed() {
+    let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
+    let [newer, downloaded] =
+        ["4.0.0", "3.17.0"].map(|version| directory.path().join(format!("mujoco/libmujoco.so.{version}")));
+    fs::create_dir(directory.path().join("mujoco")).unwrap();
+    fs::write(&newer, "damaged").unwrap();
+    let online = pip(scripts.path(), &installs(), |_| ());
+    Installation::new(directory.path()).fetch(&online).unwrap();
+    assert!(directory.path().join(ANT).exists() && !downloaded.exists());
+    let unusable = Installation::new(directory.path()).check().unwrap_err();
+    assert!(matches!(&unusable, MujocoError::Damaged { path, .. } if *path == newer), "{unusable}");
+
+    // Of two versions, 3.17.0 is used.
+    fs::remove_file(&newer).unwrap();
+    Installation::new(directory.path()).fetch(&online).unwrap();
+    fs::write(&newer, "damaged").unwrap();
+    Task::load(&Installation::new(directory.path()), "Ant-v5", &[]).unwrap();
+}
+
+#[test]
 fn nothing_is_written_into_a_directory_of_python_packages() {
     let [scripts, directory] = [tempdir().unwrap(), tempdir().unwrap()];
     let record = directory.path().join("mujoco-4.0.0.dist-info");

@@ -1,6 +1,6 @@
 """The EnvPool interface: ``async_reset``, ``recv``, ``send(action, env_id)``.
 
-Names, defaults and meanings are those of EnvPool 1.2.5, so that ``import ale_train.envpool as envpool`` takes the place
+Names, defaults and meanings are those of EnvPool 1.2.7, so that ``import ale_train.envpool as envpool`` takes the place
 of ``import envpool`` in programs for Atari. The book lists the differences. Classic control, toy text and MuJoCo have
 the same interface, and the behaviour of Gymnasium's environments.
 """

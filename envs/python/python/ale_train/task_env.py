@@ -60,14 +60,15 @@ class TaskEnv(gymnasium.Env[Any, Any]):
 
         Args:
             seed: The seed; None continues the random number generator.
-            options: None or empty.
+            options: Bounds of the random numbers of the first state in classic control: ``low`` and ``high``, or
+                ``x_init`` and ``y_init`` in Pendulum.
 
         Returns:
             An observation of ``observation_space``, and info.
 
         Raises:
             gymnasium.error.Error: The seed is negative or not an int.
-            ValueError: The seed is larger than 2**64 - 1, or an option is given.
+            ValueError: The seed is larger than 2**64 - 1, or an option is unknown or out of range.
         """
         super().reset(seed=seed)
         observations, infos = self._envs.reset(seed=seed, options=options)

@@ -36,8 +36,8 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
     There are some differences. The first observation of an episode of Acrobot may differ in its last bit, because
     NumPy computes its sines in single precision. So may distances in Reacher, Pusher and other MuJoCo tasks, because
     NumPy computes norms in a different order on some processors. Actions are rounded to float32, the type of the action
-    space. Invalid actions, including NaN, raise ActionError or ValueError. The only option of ``reset`` is
-    ``reset_mask``. Nothing is rendered.
+    space. Invalid actions, including NaN, raise ActionError or ValueError. Unknown options of ``reset`` are errors.
+    Nothing is rendered.
 
     Results do not depend on the number of threads. All calls release the GIL while they wait. The caller owns every
     returned array, as in ``AtariVectorEnv``.
@@ -126,7 +126,8 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             seed: ``s`` for the seeds ``s, s + 1, ...``, or a list with a seed for each environment. None continues
                 the random number generator of the environment.
             options: ``{"reset_mask": array}`` resets only the environments selected by a boolean array of shape
-                ``(num_envs,)``. The others are reported again, without entries in info.
+                ``(num_envs,)``. The others are reported again, without entries in info. In classic control, ``low``
+                and ``high`` bound the random numbers of the first states (``x_init`` and ``y_init`` in Pendulum).
 
         Returns:
             Observations, of shape ``(batch_size, *single_observation_space.shape)`` and the type of the space, or a
@@ -134,15 +135,16 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
 
         Raises:
             TypeError: The seed or mask has the wrong type.
-            ValueError: The seed or mask has the wrong length, a seed is negative, or an option is unknown.
+            ValueError: The seed or mask has the wrong length, a seed is negative, or an option is unknown or out of
+                range.
             RuntimeError: The first reset does not include every environment, or a batch does not hold all of them.
         """
         seeds = self._seeds(seed)
-        mask = self._mask(options)
+        mask, bounds = self._mask(options), self._bounds(options)
         pool = self._open_pool()
         if mask is not None:
             seeds = [seed for seed, selected in zip(seeds, mask) if selected]
-        return pool.reset(seeds, mask)
+        return pool.reset(seeds, mask, bounds)
 
     def step(self, actions: Any) -> StepBatch:
         """Performs one action in each environment of the last batch: ``send``, then ``recv``.
@@ -279,13 +281,20 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         return seeds
 
     def _mask(self, options: dict[str, Any] | None) -> np.ndarray | None:
-        unknown = set(options or ()) - {"reset_mask"}
-        if unknown:
-            raise ValueError(f"reset has no option {min(unknown)!r}; its only option is 'reset_mask'")
         mask = arguments.reset_mask(options, self.num_envs)
         if mask is not None and not mask.any():
             raise ValueError("`reset_mask` selects no environment, but must select at least one")
         return mask
+
+    def _bounds(self, options: dict[str, Any] | None) -> list[tuple[str, float]]:
+        """Returns the bounds of the first states among the options."""
+        names = self._open_pool().bounds
+        known = [*names, "reset_mask"]
+        unknown = [name for name in options or () if name not in known]
+        if unknown:
+            allowed = ", ".join(map(repr, known))
+            raise ValueError(f"reset has no option {unknown[0]!r}; it has {allowed}")
+        return [(name, _number(name, options[name])) for name in names if options and name in options]
 
     def _result(self, batch: StepBatch) -> StepBatch:
         """Returns a batch of the pool with final observations in Gymnasium's form: an array of objects."""
@@ -304,6 +313,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number, got {value!r}") from None
 
 
 def _seed(value: Any) -> int:

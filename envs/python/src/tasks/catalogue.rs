@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use classic_control::{Control, Dynamics, MountainCar, MountainCarContinuous, Pendulum};
+use classic_control::{CartPole, Control, Dynamics, MountainCar, MountainCarContinuous, Pendulum};
 use mujoco::{Installation, MujocoEnv};
 use pyo3::prelude::*;
 use rl_env::{Env, Registry};
@@ -11,6 +11,7 @@ use toy_text::{
     cliff_walking, frozen_lake,
 };
 
+use super::begins::Begins;
 use super::details::Reported;
 use super::fields::{Field, Kind};
 use super::given::Given;
@@ -23,16 +24,23 @@ pub(crate) struct Recipe {
     pub(crate) make: Box<dyn Fn(Ends) -> TaskEnv + Send>,
     /// The entries of its info dictionary.
     pub(crate) fields: Vec<Field>,
+    /// The names of the bounds of its first states.
+    pub(crate) bounds: &'static [&'static str],
     /// True if Gymnasium rewards only the first of the steps that terminate an episode.
     pub(crate) pays_once: bool,
 }
 
 impl Recipe {
-    fn new<E: Env<Info: Reported> + 'static>(
+    fn new<E: Env<Info: Reported> + Begins + 'static>(
         make: impl Fn() -> E + Send + 'static,
         fields: Vec<Field>,
     ) -> Self {
-        Self { make: Box::new(move |ends| TaskEnv::new(make(), ends)), fields, pays_once: false }
+        Self {
+            make: Box::new(move |ends| TaskEnv::new(make(), ends)),
+            fields,
+            bounds: E::BOUNDS,
+            pays_once: false,
+        }
     }
 }
 
@@ -77,7 +85,11 @@ fn classic(given: &Given, task: classic_control::Task) -> PyResult<Recipe> {
     use classic_control::Task;
 
     match task {
-        Task::CartPole(dynamics) => Ok(Recipe { pays_once: true, ..control(given, &[], dynamics)? }),
+        Task::CartPole(CartPole { sutton_barto_reward }) => {
+            let sutton_barto_reward = given.flag("sutton_barto_reward", sutton_barto_reward)?;
+            let recipe = control(given, &["sutton_barto_reward"], CartPole { sutton_barto_reward })?;
+            Ok(Recipe { pays_once: !sutton_barto_reward, ..recipe })
+        }
         Task::Acrobot(dynamics) => control(given, &[], dynamics),
         Task::MountainCar(MountainCar { goal_velocity }) => {
             let goal_velocity = given.number("goal_velocity", goal_velocity)?;
@@ -111,7 +123,7 @@ fn control(given: &Given, arguments: &[&str], dynamics: impl Dynamics + Copy) ->
 }
 
 fn lake(given: &Given, defaults: FrozenLakeOptions<'static>) -> PyResult<Recipe> {
-    given.require_names(&["desc", "map_name", "is_slippery", "success_rate"])?;
+    given.require_names(&["desc", "map_name", "is_slippery", "success_rate", "reward_schedule"])?;
     let named = match given.text("map_name")? {
         None => defaults.desc,
         Some("4x4") => &MAP_4X4,
@@ -127,7 +139,7 @@ fn lake(given: &Given, defaults: FrozenLakeOptions<'static>) -> PyResult<Recipe>
         desc: desc.as_deref().unwrap_or(named),
         is_slippery: given.flag("is_slippery", defaults.is_slippery)?,
         success_rate: given.probability("success_rate", defaults.success_rate)?,
-        ..defaults
+        reward_schedule: given.triple("reward_schedule", defaults.reward_schedule)?,
     };
     Ok(tabular(frozen_lake(&options).map_err(|error| given.invalid(&error.to_string()))?))
 }

@@ -62,6 +62,10 @@ impl Reported for ControlInfo {
 }
 
 impl Reported for TabularInfo {
+    fn reward(&self) -> Option<f64> {
+        Some(self.reward)
+    }
+
     fn values(&self) -> impl Iterator<Item = f64> {
         std::iter::once(self.probability)
     }

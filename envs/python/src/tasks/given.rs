@@ -9,6 +9,7 @@ pub(crate) enum Argument {
     Number(f64),
     Text(String),
     Pair([f64; 2]),
+    Triple([f64; 3]),
     Texts(Vec<String>),
 }
 
@@ -28,7 +29,7 @@ impl Given {
             let kind = value.get_type().name()?;
             let value = value.extract().map_err(|_| {
                 PyTypeError::new_err(format!(
-                    "{name} of {id} must be a bool, a number, a str, a pair of numbers or a list of str, not {kind}"
+                    "{name} of {id} must be a bool, a number, a str, two or three numbers or a list of str, not {kind}"
                 ))
             })?;
             Ok((name, value))
@@ -82,6 +83,17 @@ impl Given {
             return Ok(probability);
         }
         Err(self.invalid(&format!("{name} is {probability}, but must be between 0 and 1")))
+    }
+
+    /// Returns three finite numbers.
+    pub(crate) fn triple(&self, name: &str, default: [f64; 3]) -> PyResult<[f64; 3]> {
+        match self.find(name) {
+            None => Ok(default),
+            Some(Some(Argument::Triple(numbers))) if numbers.iter().all(|number| number.is_finite()) => {
+                Ok(*numbers)
+            }
+            Some(_) => Err(self.must_be(name, "three finite numbers")),
+        }
     }
 
     pub(crate) fn flag(&self, name: &str, default: bool) -> PyResult<bool> {

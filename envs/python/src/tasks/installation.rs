@@ -41,6 +41,7 @@ fn converted(id: &str, name: &str, value: Option<&Argument>) -> PyResult<Value> 
         Some(Argument::Number(number)) => Ok((*number).into()),
         Some(Argument::Text(text)) => Ok(text.as_str().into()),
         Some(Argument::Pair([low, high])) => Ok((*low, *high).into()),
+        Some(Argument::Triple(_)) => cannot_be("three numbers"),
         Some(Argument::Texts(_)) => cannot_be("a list of str"),
         None => cannot_be("None"),
     }

@@ -2,6 +2,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use rl_env::{Dtype, ObservationBuffer, Space, VectorEnv, VectorError};
@@ -64,6 +65,8 @@ pub(crate) struct TaskPool {
     envs: Environments<TaskEnv>,
     spares: Arc<Spares>,
     fields: Vec<Field>,
+    /// The names of the bounds of first states.
+    bounds: &'static [&'static str],
     /// The space of one observation.
     observation_space: Space,
     /// True if a batch holds all environments.
@@ -89,12 +92,12 @@ impl TaskPool {
         let (id, num_envs) = (settings.id, settings.num_envs);
         let limit = settings.max_episode_steps.or_else(|| catalogue::limit(&id));
         let continues = settings.continues;
-        let (env, fields) = signals::wait(py, || {
-            let Recipe { make, fields, pays_once } = catalogue::recipe(&id, &given, python)?;
+        let (env, fields, bounds) = signals::wait(py, || {
+            let Recipe { make, fields, bounds, pays_once } = catalogue::recipe(&id, &given, python)?;
             let ends = Ends { limit, continues, pays_once };
             let copies =
                 PoolVectorEnv::of_factory(&id, num_envs, |_| Ok::<_, Infallible>(make(ends)), options);
-            Ok::<_, PyErr>((copies.map_err(|error| errors::from_build(&error))?, fields))
+            Ok::<_, PyErr>((copies.map_err(|error| errors::from_build(&error))?, fields, bounds))
         })??;
         Ok(Self {
             is_ordered: env.is_ordered(),
@@ -102,7 +105,14 @@ impl TaskPool {
             envs: Environments::new(env, settings.first_seeds, settings.complete_info),
             spares: Arc::default(),
             fields,
+            bounds,
         })
+    }
+
+    /// The names of the bounds of first states.
+    #[getter]
+    fn bounds(&self) -> Vec<&'static str> {
+        self.bounds.to_vec()
     }
 
     /// The entries of infos without masks: the name, the type of the elements and the shape of a row.
@@ -132,16 +142,25 @@ impl TaskPool {
     }
 
     /// Resets all environments, or those selected by `mask`. A seed of `None` continues the random number generator.
-    #[pyo3(signature = (seeds, mask = None))]
+    /// `bounds` are those of the first states.
+    #[pyo3(signature = (seeds, mask = None, bounds = Vec::new()))]
     fn reset<'py>(
         &self,
         py: Python<'py>,
         seeds: Vec<Option<u64>>,
         mask: Option<PyReadonlyArray1<'py, bool>>,
+        bounds: Vec<(String, f64)>,
     ) -> PyResult<ResetBatch<'py>> {
         let mask = mask.map(|mask| mask.as_array().to_vec());
         let selects = |row: usize| mask.as_ref().is_none_or(|mask| mask[row]);
-        self.reset_batch(py, |state| state.reset(&seeds, mask.as_deref()), selects)
+        if !bounds.is_empty() {
+            self.start_within(py, &bounds, selects)?;
+        }
+        let batch = self.reset_batch(py, |state| state.reset(&seeds, mask.as_deref()), selects);
+        if batch.is_err() && !bounds.is_empty() {
+            self.start_within(py, &[], selects)?;
+        }
+        batch
     }
 
     /// Sends one action to each environment of the last batch or of `env_ids`, without waiting.
@@ -190,6 +209,23 @@ impl TaskPool {
 }
 
 impl TaskPool {
+    /// Replaces bounds of the first state of the selected environments in the next reset.
+    fn start_within(
+        &self,
+        py: Python<'_>,
+        bounds: &[(String, f64)],
+        selects: impl Fn(usize) -> bool,
+    ) -> PyResult<()> {
+        let bounds: Vec<(&str, f64)> = bounds.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        let env = &mut self.envs.lock(py)?.env;
+        for index in (0..env.num_envs()).filter(|&index| selects(index)) {
+            let changed = env.with_env_mut(index, |env| env.start_within(&bounds));
+            let changed = changed.map_err(|error| errors::from_vector(&error))?;
+            changed.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        }
+        Ok(())
+    }
+
     /// Performs `call` and returns the batch that it leaves as the result of a reset of the selected rows.
     fn reset_batch<'py>(
         &self,

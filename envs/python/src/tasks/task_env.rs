@@ -1,5 +1,7 @@
+use classic_control::StartError;
 use rl_env::{Action, Env, EnvError, Step, snapshot};
 
+use super::begins::Begins;
 use super::details::{Details, Reported};
 
 /// The first bytes of a snapshot: a mark, and the number of its format. The first format had no mark; it began with a
@@ -7,12 +9,22 @@ use super::details::{Details, Reported};
 const FORMAT: [u8; 6] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2];
 
 /// An environment whose type is chosen at run time, with an optional step limit.
-pub(crate) struct TaskEnv(Box<dyn Env<Info = Details>>);
+pub(crate) struct TaskEnv(Box<dyn Task>);
+
+/// What [`TaskEnv`] boxes.
+trait Task: Env<Info = Details> {
+    fn start_within(&mut self, bounds: &[(&str, f64)]) -> Result<(), StartError>;
+}
 
 impl TaskEnv {
     /// Boxes an environment with these rules for the ends of its episodes.
-    pub(crate) fn new<E: Env<Info: Reported> + 'static>(env: E, ends: Ends) -> Self {
+    pub(crate) fn new<E: Env<Info: Reported> + Begins + 'static>(env: E, ends: Ends) -> Self {
         Self(Box::new(Limited { env, ends, progress: Progress::default(), reward: 0.0, terminated: false }))
+    }
+
+    /// Replaces bounds of the first state in the next reset.
+    pub(crate) fn start_within(&mut self, bounds: &[(&str, f64)]) -> Result<(), StartError> {
+        self.0.start_within(bounds)
     }
 }
 
@@ -78,6 +90,12 @@ impl<E> Limited<E> {
             return Step { terminated: false, truncated: false, ..step };
         }
         Step { truncated: self.is_truncated() && !step.terminated, ..step }
+    }
+}
+
+impl<E: Env<Info: Reported> + Begins> Task for Limited<E> {
+    fn start_within(&mut self, bounds: &[(&str, f64)]) -> Result<(), StartError> {
+        self.env.start_within(bounds)
     }
 }
 

@@ -45,7 +45,7 @@ use crate::{BuildError, PoolOptions};
 /// use rl_env::{Actions, ResetSeeds, VectorEnv};
 /// use vector::{PoolOptions, PoolVectorEnv};
 ///
-/// let envs = (0..4).map(|_| ("CartPole".to_owned(), Control::new(CartPole))).collect();
+/// let envs = (0..4).map(|_| ("CartPole".to_owned(), Control::new(CartPole::default()))).collect();
 /// let mut envs = PoolVectorEnv::new(envs, PoolOptions { num_threads: 2, ..PoolOptions::default() })?;
 /// envs.reset(ResetSeeds::From(42))?;
 /// for _ in 0..10 {
@@ -183,6 +183,17 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.phase.check_usable()?;
         self.check_idle(env)?;
         Ok(look(&self.pool.task().lock(env).env))
+    }
+
+    /// Calls `change` with an environment that is not in flight.
+    pub fn with_env_mut<R>(
+        &mut self,
+        env: usize,
+        change: impl FnOnce(&mut E) -> R,
+    ) -> Result<R, VectorError> {
+        self.phase.check_usable()?;
+        self.check_idle(env)?;
+        Ok(change(&mut self.pool.task().lock(env).env))
     }
 
     /// Checks that all results have been received, if a batch holds all environments. Otherwise some are always in

@@ -86,7 +86,7 @@ fn rejects_more_environments_threads_and_memory_than_any_machine_has() {
         let bytes = 3 * 65_536 * 64 * 3 * 4096 * 4096_usize;
         assert!(matches!(error, BuildError::Memory { bytes: found } if found > bytes), "{error}");
         let pool = PoolOptions { num_threads: 1025, ..PoolOptions::default() };
-        let envs = (0..2).map(|_| ("CartPole".to_owned(), Control::new(CartPole))).collect();
+        let envs = (0..2).map(|_| ("CartPole".to_owned(), Control::new(CartPole::default()))).collect();
         let error = PoolVectorEnv::new(envs, pool).err().unwrap();
         assert_eq!(
             error.to_string(),

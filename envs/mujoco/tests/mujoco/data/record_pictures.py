@@ -1,6 +1,6 @@
 """Records pictures of all tasks in pictures.txt, or for another seed in another file.
 
-Needs gymnasium[mujoco] 1.4.0, mujoco 3.17.0, numpy 2.4.6, PyOpenGL and libOSMesa:
+Needs gymnasium[mujoco] 1.4.0, mujoco 3.17.0 or 4.0.0, numpy 2.4.6, PyOpenGL and libOSMesa:
 
     python record_pictures.py [FILE SEED]
 

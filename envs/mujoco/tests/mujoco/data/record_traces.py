@@ -1,6 +1,8 @@
 """Records one trace file per task in this directory, or for other seeds in another directory.
 
-Needs gymnasium[mujoco] 1.4.0, mujoco 3.17.0 and numpy 2.4.6:  python record_traces.py [DIRECTORY SEED]
+Needs gymnasium[mujoco] 1.4.0, mujoco 3.17.0 or 4.0.0, and numpy 2.4.6:  python record_traces.py [DIRECTORY SEED]
+
+The traces of MuJoCo 4.0.0 are in a directory with its name, unless they equal those of 3.17.0.
 
 A trace has several cases, with default and with other arguments. Lines are
     make SEED NAME=VALUE ...
@@ -21,8 +23,10 @@ from pathlib import Path
 os.environ["OPENBLAS_CORETYPE"] = "Haswell"
 
 import gymnasium
+import mujoco
 import numpy
 
+RECORDED = Path(__file__).parent
 PARTS = ["cinert", "cvel", "qfrc_actuator", "cfrc_ext"]
 INCLUDED = {f"include_{part}_in_observation": False for part in PARTS}
 SHOW = {"exclude_current_positions_from_observation": False}
@@ -139,13 +143,24 @@ def record(id, arguments, steps, seed):
             yield reset(None)
 
 
+def trace(id, cases, seed):
+    numbered = enumerate(zip([{}, *cases], STEPS))
+    cases = (record(id, arguments, steps, seed + number) for number, (arguments, steps) in numbered)
+    return "".join(f"{line}\n" for case in cases for line in case)
+
+
 def main():
-    directory, seed = (Path(sys.argv[1]), int(sys.argv[2])) if sys.argv[1:] else (Path(__file__).parent, 0)
+    if sys.argv[1:]:
+        directory, seed, equal = Path(sys.argv[1]), int(sys.argv[2]), None
+    elif mujoco.__version__ == "3.17.0":
+        directory, seed, equal = RECORDED, 0, None
+    else:
+        directory, seed, equal = RECORDED / mujoco.__version__, 0, RECORDED
+    directory.mkdir(exist_ok=True)
     for id, cases in CASES.items():
-        lines = []
-        for number, (arguments, steps) in enumerate(zip([{}, *cases], STEPS)):
-            lines.extend(record(id, arguments, steps, seed + number))
-        (directory / f"{id}.trace").write_text("\n".join(lines) + "\n")
+        text = trace(id, cases, seed)
+        if equal is None or (equal / f"{id}.trace").read_text() != text:
+            (directory / f"{id}.trace").write_text(text)
 
 
 main()
