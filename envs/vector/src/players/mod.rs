@@ -16,9 +16,9 @@ use shared_env::SharedEnv;
 /// Vector environment of Atari games of several players.
 ///
 /// Each player is a row, so that learners need not know that players share a game: as a [`VectorEnv`], it has an
-/// environment for each player. Row `players * i + p` is player `p` of the *shared environment* `i`, a copy of the game.
-/// The players of a shared environment step together. They are adjacent in every batch, and their actions must be sent
-/// together.
+/// environment for each player. Environment `players * i + p` is player `p` of the *shared environment* `i`, a copy of
+/// the game. The players of a shared environment step together. They are adjacent in every batch, and their actions
+/// must be sent together.
 ///
 /// [`AtariPlayersEnv`] defines rewards and ends. With one player, results are those of
 /// [`AtariVectorEnv`](crate::AtariVectorEnv).
@@ -251,8 +251,7 @@ impl VectorEnv for AtariPlayersVectorEnv {
         self.shared.autoreset_mode()
     }
 
-    /// Resets every shared environment. The seeds are those of the shared environments: [`ResetSeeds::Each`] has one for
-    /// each of them.
+    /// Resets every shared environment. Seeds count shared environments: [`ResetSeeds::Each`] has one for each of them.
     fn reset(&mut self, seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
         self.shared.reset(seeds)?;
         self.fill_batch()
