@@ -51,6 +51,7 @@ PAGES = [
             "by_id:make_vec",
             "names:tasks",
             "vector_env:AtariVectorEnv",
+            "players_vector_env:AtariPlayersVectorEnv",
             "task_vector_env:TaskVectorEnv",
             "ale_vector:ALEVectorInterface",
         ],
@@ -89,9 +90,15 @@ PAGES = [
     (
         "frameworks.md",
         "adapters for frameworks",
-        "Each is imported from its own module: `ale_train.stable_baselines3` and `ale_train.torchrl`, which require "
-        "the framework, and `ale_train.cleanrl`.",
-        ["stable_baselines3:AtariVecEnv", "torchrl:AtariTorchEnv", "cleanrl:CleanRLVectorEnv"],
+        "Each is imported from its own module: `ale_train.stable_baselines3`, `ale_train.torchrl` and "
+        "`ale_train.pettingzoo`, which require the framework, and `ale_train.cleanrl`.",
+        [
+            "stable_baselines3:AtariVecEnv",
+            "torchrl:AtariTorchEnv",
+            "cleanrl:CleanRLVectorEnv",
+            "pettingzoo:AtariModule",
+            "pettingzoo:ParallelAtariEnv",
+        ],
     ),
     (
         "registration.md",

@@ -61,7 +61,7 @@ impl AtariPool {
                 .map_err(|error| errors::from_rom(&error))?;
             AtariVectorEnv::of_groups(groups, pool).map_err(|error| errors::from_build(&error))
         })??;
-        let action_codes = settings.action_codes(&games);
+        let action_codes = settings.action_codes(&games, 1);
         let envs = Arc::new(Environments::new(env, settings.first_seeds, settings.extra_info));
         let spares = Arc::new(Spares::new(settings.pinned));
         Ok(Self { opened: xla::open(&envs), envs, spares, action_codes })
@@ -215,7 +215,7 @@ impl AtariPool {
     ) -> PyResult<ResetBatch<'py>> {
         let (observations, info) =
             received::take_batch(py, &self.envs, &self.spares, call, |env: &AtariVectorEnv| {
-                info::of_batch(py, env, self.envs.extra_info)
+                info::of_batch(py, &Rows::last_batch(env), self.envs.extra_info)
             })?;
         Ok((self.observations(py, observations)?, info))
     }
@@ -235,7 +235,7 @@ impl AtariPool {
 
     /// Returns the last batch as the result of a step, without the observations.
     fn step_values<'py>(&self, py: Python<'py>, env: &AtariVectorEnv) -> PyResult<StepValues<'py>> {
-        let info = info::of_batch(py, env, self.envs.extra_info)?;
+        let info = info::of_batch(py, &Rows::last_batch(env), self.envs.extra_info)?;
         let batch = env.batch();
         if batch.final_observations.rows() > 0
             && (0..batch.len()).any(|row| batch.terminated[row] || batch.truncated[row])

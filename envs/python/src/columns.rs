@@ -2,19 +2,54 @@
 
 use ale::{AtariInfo, RAM};
 use rl_env::{Batch, EpisodeStats, VectorEnv};
-use vector::AtariVectorEnv;
+use vector::{AtariPlayersVectorEnv, AtariVectorEnv};
+
+/// The environments of a batch.
+pub(crate) trait Games: VectorEnv {
+    /// Returns the action mask of an environment; empty if there is none.
+    fn mask(&self, env: usize) -> &[bool];
+
+    /// Returns the RAM of an environment that is not in flight.
+    fn ram(&self, env: usize) -> [u8; RAM];
+}
+
+impl Games for AtariVectorEnv {
+    fn mask(&self, env: usize) -> &[bool] {
+        self.action_mask(env).unwrap_or_default()
+    }
+
+    fn ram(&self, env: usize) -> [u8; RAM] {
+        self.with_env(env, |env| *env.ale().ram()).unwrap_or([0; RAM])
+    }
+}
+
+impl Games for AtariPlayersVectorEnv {
+    fn mask(&self, env: usize) -> &[bool] {
+        self.action_mask(env).unwrap_or_default()
+    }
+
+    fn ram(&self, env: usize) -> [u8; RAM] {
+        let (shared, _) = self.shared_and_player(env);
+        self.with_shared(shared, |env| *env.ale().ram()).unwrap_or([0; RAM])
+    }
+}
 
 /// A batch, and the data from which the entries are computed.
 pub(crate) struct Rows<'a> {
     pub(crate) batch: &'a Batch,
     pub(crate) infos: &'a [AtariInfo],
     final_infos: &'a [AtariInfo],
-    env: &'a AtariVectorEnv,
+    env: &'a dyn Games,
 }
 
 impl<'a> Rows<'a> {
     /// Returns the last batch of an environment.
     pub(crate) fn last_batch(env: &'a AtariVectorEnv) -> Self {
+        Self { batch: env.batch(), infos: env.infos(), final_infos: env.final_infos(), env }
+    }
+
+    /// Returns the last batch of an environment with a row for each player.
+    pub(crate) fn of_players(env: &'a AtariPlayersVectorEnv) -> Self {
         Self { batch: env.batch(), infos: env.infos(), final_infos: env.final_infos(), env }
     }
 
@@ -24,13 +59,13 @@ impl<'a> Rows<'a> {
 
     /// Returns the action mask of a row.
     pub(crate) fn action_mask(&self, row: usize) -> &'a [bool] {
-        self.env.action_mask(self.batch.env_ids[row]).unwrap_or_default()
+        self.env.mask(self.batch.env_ids[row])
     }
 
     /// Returns the RAM of a row's environment.
     pub(crate) fn ram(&self, row: usize) -> [u8; RAM] {
         // Only environments of later batches are in flight.
-        self.env.with_env(self.batch.env_ids[row], |env| *env.ale().ram()).unwrap_or([0; RAM])
+        self.env.ram(self.batch.env_ids[row])
     }
 
     fn episode(&self, row: usize) -> EpisodeStats {

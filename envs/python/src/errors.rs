@@ -23,6 +23,7 @@ pub(crate) fn is_invalid_argument(error: &VectorError) -> bool {
         VectorError::WrongLength { .. }
             | VectorError::UnknownEnv { .. }
             | VectorError::Duplicate { .. }
+            | VectorError::MissingPlayer { .. }
             | VectorError::BadSnapshot(_)
             | VectorError::Env { error: EnvError::InvalidAction { .. } | EnvError::BadSnapshot(_), .. }
     )

@@ -3,23 +3,18 @@
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use vector::AtariVectorEnv;
 
 use crate::columns::{self, Column, Rows, Values};
 use crate::received;
 
 /// Returns the info of the last batch: the entries of ale-py, and if `extra` the others.
-pub(crate) fn of_batch<'py>(
-    py: Python<'py>,
-    env: &AtariVectorEnv,
-    extra: bool,
-) -> PyResult<Bound<'py, PyDict>> {
-    let (rows, info) = (Rows::last_batch(env), PyDict::new(py));
-    add(&info, &rows, columns::OF_ALE_PY)?;
+pub(crate) fn of_batch<'py>(py: Python<'py>, rows: &Rows<'_>, extra: bool) -> PyResult<Bound<'py, PyDict>> {
+    let info = PyDict::new(py);
+    add(&info, rows, columns::OF_ALE_PY)?;
     if extra {
-        add(&info, &rows, columns::EXTRA)?;
-        if env.batch().episodes.iter().any(Option::is_some) {
-            add(&info, &rows, columns::OF_EPISODES)?;
+        add(&info, rows, columns::EXTRA)?;
+        if rows.batch.episodes.iter().any(Option::is_some) {
+            add(&info, rows, columns::OF_EPISODES)?;
         }
     }
     Ok(info)

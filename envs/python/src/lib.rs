@@ -17,6 +17,7 @@ mod learners;
 mod machine;
 mod packages;
 mod pinned;
+mod players_pool;
 mod received;
 mod settings;
 mod signals;
@@ -29,11 +30,13 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::ale_interface::AleInterface;
+    use crate::ale_interface::{AleInterface, PlayersGame};
     #[pymodule_export]
     use crate::ale_state::AleState;
     #[pymodule_export]
     use crate::atari_pool::AtariPool;
+    #[pymodule_export]
+    use crate::players_pool::PlayersPool;
     #[pymodule_export]
     use crate::tasks::TaskPool;
 
@@ -48,6 +51,12 @@ mod _native {
     #[pyfunction]
     fn games() -> Vec<&'static str> {
         ale::games().iter().map(|game| game.id).collect()
+    }
+
+    /// Returns the ids of the games for several players, each with its numbers of players.
+    #[pyfunction]
+    fn players_games() -> std::collections::BTreeMap<&'static str, Vec<usize>> {
+        ale::multiplayer_games().map(|game| (game.id, game.players())).collect()
     }
 
     /// Returns the id of the game that a name means, if there is one.

@@ -32,7 +32,7 @@ impl Spares {
     }
 
     /// Returns a buffer of this shape with arbitrary contents. Page-locked memory is allocated by Python code.
-    fn take(&self, py: Python<'_>, rows: usize, row_bytes: usize) -> PyResult<ObservationBuffer> {
+    pub(crate) fn take(&self, py: Python<'_>, rows: usize, row_bytes: usize) -> PyResult<ObservationBuffer> {
         if let Some(pinned) = &self.pinned {
             return pinned.buffer(py, rows, row_bytes);
         }

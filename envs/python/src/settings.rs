@@ -1,5 +1,5 @@
 use ale::roms::{Pip, RomError, RomSources};
-use ale::{AleError, AtariOptions, EpisodeRules, Game, game};
+use ale::{AleError, AtariOptions, EpisodeRules, Game, game, multiplayer_game};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rl_env::AutoresetMode;
@@ -69,10 +69,17 @@ impl Settings {
         self.games.iter().map(|id| game(id)).collect()
     }
 
+    /// Returns the games, which several players can play.
+    pub(crate) fn players_games(&self) -> Result<Vec<&'static Game>, AleError> {
+        self.games.iter().map(|id| multiplayer_game(id)).collect()
+    }
+
     /// Returns the action codes of each environment.
-    pub(crate) fn action_codes(&self, games: &[&'static Game]) -> Vec<&'static [u8]> {
+    pub(crate) fn action_codes(&self, games: &[&'static Game], players: usize) -> Vec<&'static [u8]> {
         let has_all_actions = self.full_action_space || self.continuous;
-        let codes = |game: &Game| if has_all_actions { game.legal_actions } else { game.minimal_actions };
+        let codes = |game: &Game| {
+            if has_all_actions { game.legal_actions } else { game.minimal_actions_for(players) }
+        };
         games.iter().flat_map(|game| vec![codes(game); self.num_envs]).collect()
     }
 

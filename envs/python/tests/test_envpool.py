@@ -269,8 +269,8 @@ def test_names_and_errors() -> None:
         ale_train.make("Pong-v5", env_type="foo")
     with pytest.raises(TypeError, match="no option 'foo'"):
         ale_train.make("Pong-v5", foo=1)
-    with pytest.raises(ValueError, match="max_num_players is 2, but only 1 is available"):
-        ale_train.make("Pong-v5", max_num_players=2)
+    with pytest.raises(ValueError, match="pong cannot be played by 3 players"):
+        ale_train.make("Pong-v5", max_num_players=3)
     with pytest.raises(ValueError, match="rules is 'foo', but must be one of ale_py, envpool"):
         AtariVectorEnv("pong", 1, rules="foo")
     with pytest.raises(ValueError, match="env_seed has 1 entries"):

@@ -19,6 +19,7 @@ DOCUMENTS = [
     ("docs/src/python/migrate.md", 1),
     ("docs/src/python/environments.md", 4),
     ("docs/src/python/loops.md", 12),
+    ("docs/src/python/players.md", 2),
     ("docs/src/python/learners.md", 6),
     ("docs/src/python/from-sb3.md", 1),
 ]

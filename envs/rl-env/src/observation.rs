@@ -68,6 +68,17 @@ impl ObservationBuffer {
         self.row_bytes.next_multiple_of(size_of::<u64>())
     }
 
+    /// Returns the same memory with rows of another length, such as one for each player instead of one for each game.
+    ///
+    /// # Panics
+    ///
+    /// If the rows, each rounded up to a multiple of eight bytes, do not fill the memory exactly.
+    #[must_use]
+    pub fn with_rows(self, rows: usize, row_bytes: usize) -> Self {
+        assert_eq!(words_of(rows, row_bytes), self.words.len(), "the rows fill the memory");
+        Self { words: self.words, row_bytes, rows }
+    }
+
     /// Returns the bytes of row `index`.
     pub fn row(&self, index: usize) -> &[u8] {
         let start = index * self.stride();
@@ -118,6 +129,15 @@ mod tests {
         assert_eq!(ObservationBuffer::try_new(2, 12), Some(ObservationBuffer::new(2, 12)));
         assert_eq!(ObservationBuffer::try_new(1 << 20, 1 << 30), None);
         assert_eq!(ObservationBuffer::try_new(usize::MAX, 16), None);
+    }
+
+    #[test]
+    fn memory_can_be_divided_into_other_rows() {
+        let mut buffer = ObservationBuffer::new(2, 32);
+        buffer.row_mut(1).copy_from_slice(&std::array::from_fn::<u8, 32, _>(|index| index as u8));
+        let divided = buffer.clone().with_rows(4, 13);
+        assert_eq!((divided.rows(), divided.row_bytes(), divided.row(3)[0]), (4, 13, 16));
+        assert_eq!(divided.with_rows(2, 32), buffer);
     }
 
     #[test]

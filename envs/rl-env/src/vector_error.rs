@@ -46,6 +46,14 @@ pub enum VectorError {
         /// Index of the environment.
         env: usize,
     },
+    /// The action of a player is missing. All players of an environment act together.
+    #[error("environment {env}: the action of player {player} is missing, but all players act together")]
+    MissingPlayer {
+        /// Index of the environment that the players share.
+        env: usize,
+        /// The player, counted from 0.
+        player: usize,
+    },
     /// The environment is still busy with the previous call.
     #[error("environment {env} is in flight: receive its result before using it again")]
     InFlight {

@@ -76,24 +76,8 @@ impl AtariVectorEnv {
         pool: PoolOptions,
     ) -> Result<Self, BuildError> {
         let groups: Vec<AtariGroup> = groups.into_iter().collect();
-        check_size(&groups, &pool)?;
-        let mut envs = Vec::new();
-        let mut powered = PoweredGames::default();
-        for AtariGroup { task, game, rom, num_envs, options } in groups {
-            let failed = |source| BuildError::Atari { game: game.id, source };
-            let first_seed = envs.len() as u64;
-            // Copies of the first environment share its tables.
-            let powered = powered.find_or_power(game, &rom).map_err(failed)?;
-            let first = AtariEnv::new(powered, options, first_seed).map_err(failed)?;
-            for seed in first_seed..first_seed + num_envs as u64 {
-                if interrupt::poll() {
-                    return Err(BuildError::Interrupted);
-                }
-                envs.push((task.clone(), first.with_seed(seed)));
-            }
-        }
-        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self::new(envs, PoolOptions { num_threads: pool.num_threads.min(cores), ..pool })
+        check_size(&groups, 1, &pool)?;
+        Self::new(envs_of_groups(groups, AtariEnv::new, AtariEnv::with_seed)?, without_idle_threads(pool))
     }
 
     /// Returns the screen of an environment that is not in flight.
@@ -102,18 +86,54 @@ impl AtariVectorEnv {
     }
 }
 
-/// Returns an error if there are too many environments, or no memory for them and their batches.
-fn check_size(groups: &[AtariGroup], pool: &PoolOptions) -> Result<(), BuildError> {
+/// Creates the environments of all groups in order. Environment `i` has seed `i`.
+pub(crate) fn envs_of_groups<E>(
+    groups: Vec<AtariGroup>,
+    new: impl Fn(&PoweredGame, AtariOptions, u64) -> Result<E, AleError>,
+    with_seed: impl Fn(&E, u64) -> E,
+) -> Result<Vec<(String, E)>, BuildError> {
+    let mut envs = Vec::new();
+    let mut powered = PoweredGames::default();
+    for AtariGroup { task, game, rom, num_envs, options } in groups {
+        let failed = |source| BuildError::Atari { game: game.id, source };
+        let first_seed = envs.len() as u64;
+        // Copies of the first environment share its tables.
+        let powered = powered.find_or_power(game, &rom).map_err(failed)?;
+        let first = new(powered, options, first_seed).map_err(failed)?;
+        for seed in first_seed..first_seed + num_envs as u64 {
+            if interrupt::poll() {
+                return Err(BuildError::Interrupted);
+            }
+            envs.push((task.clone(), with_seed(&first, seed)));
+        }
+    }
+    Ok(envs)
+}
+
+/// Returns the options with at most one thread for each core, as in ale-py.
+pub(crate) fn without_idle_threads(pool: PoolOptions) -> PoolOptions {
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    PoolOptions { num_threads: pool.num_threads.min(cores), ..pool }
+}
+
+/// Returns an error if there are too many environments, or no memory for them and their batches, which have a row for
+/// each player.
+pub(crate) fn check_size(
+    groups: &[AtariGroup],
+    players: usize,
+    pool: &PoolOptions,
+) -> Result<(), BuildError> {
     let mut parts = Vec::new();
     for AtariGroup { game, num_envs, options, .. } in groups {
         check_num_envs(*num_envs)?;
-        let memory = AtariEnv::memory(game, options);
+        let memory = AtariEnv::memory(game, players, options);
         parts.push((*num_envs, memory.map_err(|source| BuildError::Atari { game: game.id, source })?));
     }
     let num_envs: usize = groups.iter().map(|group| group.num_envs).sum();
     if let Some((group, num_envs)) = groups.first().zip(NonZeroUsize::new(num_envs)) {
         let row = row_memory(&group.options.observation_space(), pool.autoreset_mode);
-        parts.push((rows_of_ring(num_envs.get(), pool.batch_size_for(num_envs)?), row));
+        let rows = rows_of_ring(num_envs.get(), pool.batch_size_for(num_envs)?);
+        parts.push((rows.saturating_mul(players), row));
     }
     memory::check_available(parts)
 }

@@ -50,6 +50,14 @@ pub enum BuildError {
         /// The number of environments.
         num_envs: usize,
     },
+    /// The batch size is not a multiple of the number of players, who step together.
+    #[error("batch_size is {batch_size}, but must be a multiple of {players}, the players of an environment")]
+    DividedPlayers {
+        /// The requested batch size.
+        batch_size: usize,
+        /// The number of players of each environment.
+        players: usize,
+    },
     /// The batch size of [`BatchOrder::InTurn`](crate::BatchOrder::InTurn) does not divide the number of environments.
     #[error(
         "batch_size is {batch_size}, but must divide {num_envs}, the number of environments, when batches take turns"

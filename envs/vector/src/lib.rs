@@ -4,8 +4,8 @@
 //! [`VectorEnv`](rl_env::VectorEnv). The results of an environment depend only on its seed and its actions, never on
 //! the number of threads. Only with [`BatchOrder::FirstCome`] does timing determine which environments form a batch.
 //!
-//! `AtariVectorEnv` (feature `atari`, on by default) is the vector environment of Atari games. The rest of the crate
-//! does not depend on the emulator.
+//! `AtariVectorEnv` (feature `atari`, on by default) is the vector environment of Atari games, `AtariPlayersVectorEnv`
+//! that of games with several players. The rest of the crate does not depend on the emulator.
 //!
 //! * `pool` is the thread pool. It is independent of environments.
 //! * `slot` holds one environment with its episode and carries out commands under each autoreset mode. It is
@@ -23,6 +23,8 @@ mod build_error;
 mod limits;
 mod memory;
 mod options;
+#[cfg(feature = "atari")]
+mod players;
 mod pool;
 mod pool_vector_env;
 mod rows;
@@ -35,4 +37,6 @@ pub use atari::{AtariGroup, AtariVectorEnv};
 pub use build_error::BuildError;
 pub use limits::{MAX_NUM_ENVS, MAX_NUM_THREADS};
 pub use options::{BatchOrder, PoolOptions};
+#[cfg(feature = "atari")]
+pub use players::AtariPlayersVectorEnv;
 pub use pool_vector_env::{PoolVectorEnv, join_snapshots, part_of_snapshot};

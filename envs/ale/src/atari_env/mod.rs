@@ -123,7 +123,7 @@ impl AtariEnv {
     ) -> Result<Self, AleError> {
         let game = powered.game();
         options.check(game, players)?;
-        let action_codes = options.action_codes(game);
+        let action_codes = options.action_codes(game, players);
         let action_space =
             if options.continuous { analogue::space() } else { Space::discrete(action_codes.len()) };
         let mut env = Self {
@@ -143,9 +143,10 @@ impl AtariEnv {
         Ok(env)
     }
 
-    /// Returns the bytes of memory that an environment of a game with these options needs at least.
-    pub fn memory(game: &'static Game, options: &AtariOptions) -> Result<usize, AleError> {
-        options.check(game, 1)?;
+    /// Returns the bytes of memory that an environment of a game with these options needs at least, also one of several
+    /// players. The options must be valid for this number of players.
+    pub fn memory(game: &'static Game, players: usize, options: &AtariOptions) -> Result<usize, AleError> {
+        options.check(game, players)?;
         Ok(size_of::<Self>() + options.view_bytes())
     }
 

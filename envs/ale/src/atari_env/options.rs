@@ -206,8 +206,9 @@ impl AtariOptions {
     }
 
     /// Returns the codes of the available actions by index.
-    pub(super) fn action_codes(&self, game: &'static Game) -> &'static [u8] {
-        if self.full_action_space || self.continuous { game.legal_actions } else { game.minimal_actions }
+    pub(super) fn action_codes(&self, game: &'static Game, players: usize) -> &'static [u8] {
+        let has_all = self.full_action_space || self.continuous;
+        if has_all { game.legal_actions } else { game.minimal_actions_for(players) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A game of several players as an environment in which each player is a row.
 
-use rl_env::{Env, EnvError, Space, Step};
+use rl_env::{Env, EnvError, RgbImage, Space, Step};
 
 use super::{AtariEnv, AtariInfo, AtariOptions, Outcome};
 use crate::limits::MAX_PLAYERS;
@@ -73,19 +73,27 @@ impl AtariPlayersEnv {
         self.env.ale()
     }
 
+    /// Returns a copy with this seed. It shares the tables of the game.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        Self { env: self.env.with_seed(seed) }
+    }
+
     /// Starts a new episode and writes the first observation of each player, one after the other. With a seed, this and
     /// all later episodes depend only on the seed and the actions.
+    ///
+    /// `observations` has a row of equal length for each player. Rows may be longer than an observation.
     pub fn reset(&mut self, seed: Option<u64>, observations: &mut [u8]) {
         if let Some(seed) = seed {
             self.env.seed(seed);
         }
-        let (first, others) = observations.split_at_mut(self.row_len());
-        self.env.begin_episode(false, first);
-        copy_to_rows(first, others);
+        let row_len = self.row_len();
+        self.env.begin_episode(false, &mut observations[..row_len]);
+        self.copy_to_rows(observations);
     }
 
-    /// Performs one action of each player and writes the observations after it, one after the other. Returns a step for
-    /// each player; those of players who do not exist are empty.
+    /// Performs one action of each player and writes the observations after it as [`reset`](Self::reset) does. Returns
+    /// a step for each player; those of players who do not exist are empty.
     ///
     /// Unless there is exactly one action for each player and all are in the action space, this is
     /// [`EnvError::InvalidAction`] and changes nothing.
@@ -94,12 +102,26 @@ impl AtariPlayersEnv {
         actions: &[i32],
         observations: &mut [u8],
     ) -> Result<[Step; MAX_PLAYERS], EnvError> {
-        let actions = self.decode(actions)?;
-        let steps = self.play(&actions[..self.players()]);
-        let (first, others) = observations.split_at_mut(self.row_len());
-        self.env.observe(first);
-        copy_to_rows(first, others);
+        let steps = self.advance(actions)?;
+        self.observe(observations);
         Ok(steps)
+    }
+
+    /// Performs actions as [`step`](Self::step) does, without observations, which [`observe`](Self::observe) writes.
+    pub fn advance(&mut self, actions: &[i32]) -> Result<[Step; MAX_PLAYERS], EnvError> {
+        let actions = self.decode(actions)?;
+        Ok(self.play(&actions[..self.players()]))
+    }
+
+    /// Writes the current observations, the same as the last `reset` or `step` wrote.
+    pub fn observe(&self, observations: &mut [u8]) {
+        self.env.observe(&mut observations[..self.row_len()]);
+        self.copy_to_rows(observations);
+    }
+
+    /// Returns the screen.
+    pub fn render(&self) -> RgbImage {
+        self.env.render()
     }
 
     /// Returns the information about the current state, with the lives of a player. `None` if there is no such player.
@@ -121,6 +143,14 @@ impl AtariPlayersEnv {
     /// Returns the bytes of an observation.
     fn row_len(&self) -> usize {
         self.observation_space().byte_len()
+    }
+
+    /// Copies the observation of the first row to all others.
+    fn copy_to_rows(&self, observations: &mut [u8]) {
+        let (first, others) = observations.split_at_mut(observations.len() / self.players());
+        for row in others.chunks_exact_mut(first.len()) {
+            row[..self.row_len()].copy_from_slice(&first[..self.row_len()]);
+        }
     }
 
     /// Returns the actions of the players, and NOOP for those who do not exist.
@@ -166,12 +196,5 @@ impl AtariPlayersEnv {
     /// Returns true for each player who is out of the game.
     fn are_out(&self) -> [bool; MAX_PLAYERS] {
         std::array::from_fn(|player| self.ale().lives_of(player).is_some_and(|lives| lives < 0))
-    }
-}
-
-/// Copies the first row to all others.
-fn copy_to_rows(first: &[u8], others: &mut [u8]) {
-    for row in others.chunks_exact_mut(first.len()) {
-        row.copy_from_slice(first);
     }
 }

@@ -97,6 +97,13 @@ impl Game {
         Ok(modes)
     }
 
+    /// Returns the actions that have an effect in a game of a number of players, those of multi-agent-ale-py if there are
+    /// several.
+    pub fn minimal_actions_for(&self, players: usize) -> &'static [u8] {
+        let several = self.multiplayer.as_ref().filter(|_| players > 1);
+        several.and_then(|several| several.minimal_actions).unwrap_or(self.minimal_actions)
+    }
+
     /// Returns the numbers of players for which the game has modes, in ascending order.
     pub fn players(&self) -> Vec<usize> {
         let one = (!self.modes.is_empty()).then_some(1);

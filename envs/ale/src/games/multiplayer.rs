@@ -14,6 +14,7 @@ use crate::rules::{ParseError, Rules, RulesSource};
 pub(super) struct MultiplayerSource {
     load_mode: u32,
     modes: BTreeMap<String, Vec<u32>>,
+    minimal_actions: Option<Vec<u8>>,
     #[serde(default)]
     starting_actions: Vec<(u8, u32)>,
     #[serde(default)]
@@ -32,6 +33,8 @@ pub struct Multiplayer {
     pub note: Option<&'static str>,
     /// The modes by number of players, in ascending order.
     modes: Vec<(usize, &'static [u32])>,
+    /// The actions that have an effect, if they differ from those for one player.
+    pub(super) minimal_actions: Option<&'static [u8]>,
     pub(crate) play: Play,
 }
 
@@ -48,6 +51,7 @@ impl MultiplayerSource {
             load_mode: self.load_mode,
             note: self.note.map(|text| &*text.leak()),
             modes: modes.collect(),
+            minimal_actions: self.minimal_actions.map(|actions| &*actions.leak()),
             play: Play { starting_actions: self.starting_actions, mode_select, rules },
         })
     }

@@ -90,6 +90,23 @@ fn the_default_mode_is_the_first_one_for_the_number_of_players() {
 }
 
 #[test]
+fn two_games_have_other_actions_for_several_players() {
+    let differing = ale::multiplayer_games()
+        .filter(|game| game.minimal_actions_for(2) != game.minimal_actions_for(1))
+        .map(|game| (game.id, game.minimal_actions_for(2).to_vec()));
+    let expected = [
+        ("flag_capture", vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
+        ("wizard_of_wor", vec![1, 2, 3, 4, 5, 10, 11, 12, 13]),
+    ];
+    assert!(differing.eq(expected.clone()));
+    let options = AtariOptions { full_action_space: true, ..AtariOptions::default() };
+    let Some(env) = environment("wizard_of_wor", 2, options) else { return };
+    assert_eq!(env.action_codes().len(), 18);
+    let env = environment("wizard_of_wor", 2, AtariOptions::default()).expect("ROMs");
+    assert_eq!(env.action_codes(), expected[1].1);
+}
+
+#[test]
 fn snapshots_hold_all_players() {
     for (id, players, mode) in
         [("pong", 4, 5), ("warlords", 2, 3), ("joust", 2, 1), ("video_checkers", 2, 10)]

@@ -18,6 +18,7 @@ from ale_train.learners import DQN, PPO, PQN, SAC
 from ale_train.logger_mode import LoggerMode
 from ale_train.names import tasks
 from ale_train.other_names import VectorAtariEnv, make_atari_vector_env
+from ale_train.players_vector_env import AtariPlayersVectorEnv
 from ale_train.registration import register_envs, register_missing_envs, register_tasks
 from ale_train.task_vector_env import TaskVectorEnv
 from ale_train.vector_env import AtariVectorEnv
@@ -28,6 +29,7 @@ __all__ = [
     "Action",
     "Agent",
     "AtariEnv",
+    "AtariPlayersVectorEnv",
     "AtariVectorEnv",
     "DQN",
     "Learner",

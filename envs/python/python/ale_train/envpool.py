@@ -8,6 +8,7 @@ the same interface, and the behaviour of Gymnasium's environments.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import pprint
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,7 +20,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from ale_train import _native, arguments, xla
 from ale_train.errors import GameError
-from ale_train.names import camel_case, game_of, is_task, task_of, tasks, unknown_environment
+from ale_train.names import camel_case, game_of, is_task, players_game_of, task_of, tasks, unknown_environment
+from ale_train.players_vector_env import AtariPlayersVectorEnv
 from ale_train.pool_results import Players, Results
 from ale_train.task_config import TaskConfig, TaskSpec
 from ale_train.task_vector_env import TaskVectorEnv
@@ -54,6 +56,7 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
         config: Fields of ``Config``: ``num_envs``, ``batch_size``, ``seed`` and so on. For tasks other than games,
             fields of ``TaskConfig`` and arguments of Gymnasium's environment. Games also have ``render_mode``, None or
             ``"rgb_array"``, and ``render_env_id``, the environment that ``render()`` shows, 0 by default.
+            ``num_players`` is another name of ``max_num_players``.
 
     Raises:
         GameError: The environment is unknown.
@@ -69,12 +72,17 @@ def make(task_id: str, env_type: str = "gymnasium", **config: Any) -> GymnasiumE
     }
     arguments.one_of("env_type", env_type, list(kinds))
     config = _with_env_seed(config)
+    if "num_players" in config:
+        config["max_num_players"] = config.pop("num_players")
     if is_task(task_id):
         return kinds[env_type](TaskConfig.of(task_of(task_id), config))
+    players = config.get("max_num_players", 1)
     try:
-        game = game_of(task_id)
+        game = game_of(task_id) if players == 1 else players_game_of(task_id)
     except GameError:
         raise unknown_environment(task_id) from None
+    if players != 1 and env_type == "dm":
+        raise ValueError(f"num_players is {players}, but must be 1 with env_type='dm'")
     rendering = {name: config.pop(name) for name in ("render_mode", "render_env_id") if name in config}
     known = {field.name for field in dataclasses.fields(Config)} - {"task"}
     for name in config:
@@ -140,8 +148,8 @@ def list_all_envs() -> list[str]:
 class Config:
     """Configuration of the environments.
 
-    Four fields of EnvPool have no effect: ``max_num_players`` and ``use_inter_area_resize`` must keep their defaults,
-    ``base_path`` and ``gym_reset_return_info`` are ignored.
+    Three fields of EnvPool have no effect: ``use_inter_area_resize`` must keep its default, ``base_path`` and
+    ``gym_reset_return_info`` are ignored.
 
     Attributes:
         task: Id of the game.
@@ -167,6 +175,7 @@ class Config:
         full_action_space: Use all legal actions instead of the minimal set.
         repeat_action_probability: Probability that a frame repeats the previous action (sticky actions).
         gray_scale: One grayscale byte per pixel instead of RGB.
+        max_num_players: Number of players of each game. EnvPool's games have one. Each of several players is a row.
     """
 
     task: str
@@ -198,9 +207,9 @@ class Config:
 
     def __post_init__(self) -> None:
         arguments.check_pool_seeds(self.env_seed)
-        for name, default in (("max_num_players", 1), ("use_inter_area_resize", True)):
-            if getattr(self, name) != default:
-                raise ValueError(f"{name} is {getattr(self, name)}, but only {default} is available")
+        arguments.integer("max_num_players", self.max_num_players, 1)
+        if self.use_inter_area_resize is not True:
+            raise ValueError(f"use_inter_area_resize is {self.use_inter_area_resize}, but only True is available")
 
     def _asdict(self) -> dict[str, Any]:
         """Returns the options as a dictionary, as EnvPool's configuration does, which is a named tuple."""
@@ -213,7 +222,10 @@ class Config:
         frame_skip = arguments.integer("frame_skip", self.frame_skip, 1)
         mode = arguments.integer("mode", self.mode, -1)
         difficulty = arguments.integer("difficulty", self.difficulty, -1)
-        return AtariVectorEnv(
+        create: Callable[..., AtariVectorEnv] = AtariVectorEnv
+        if self.max_num_players > 1:
+            create = functools.partial(AtariPlayersVectorEnv, num_players=self.max_num_players)
+        return create(
             self.task,
             self.num_envs,
             batch_size=self.batch_size,
@@ -265,6 +277,8 @@ class Config:
             # The last step of a game may have fewer frames.
             "elapsed_step": (info["elapsed_frames"] + frame_skip - 1) // frame_skip,
         }
+        if self.max_num_players > 1:
+            returned["players"]["player"] = info["player"]
         # The caller may change one of the arrays.
         rewards = raw.clip(-1, 1) if self.reward_clip else raw.copy()
         return Results(observations, rewards, terminated, truncated, info["steps"] == 0, info["continues"], returned)
@@ -278,7 +292,7 @@ class Spec:
 
     def __init__(self, config: Config, envs: AtariVectorEnv) -> None:
         #: The configuration, with the batch size that 0 stands for.
-        self.config = dataclasses.replace(config, batch_size=envs.batch_size)
+        self.config = dataclasses.replace(config, batch_size=envs.batch_size // config.max_num_players)
         shape = envs.single_observation_space.shape
         assert shape is not None
         #: The space of a single observation. The channels of colours are those of the frames.
@@ -369,7 +383,7 @@ class EnvPool:
     @property
     def num_envs(self) -> int:
         """The number of environments."""
-        return self._envs.num_envs
+        return self.spec.config.num_envs
 
     @property
     def is_async(self) -> bool:
@@ -379,10 +393,10 @@ class EnvPool:
     @property
     def all_env_ids(self) -> np.ndarray:
         """The indices of the environments."""
-        return np.arange(self._envs.num_envs, dtype=np.int32)
+        return np.arange(self.num_envs, dtype=np.int32)
 
     def __len__(self) -> int:
-        return self._envs.num_envs
+        return self.num_envs
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={pprint.pformat(value)}" for name, value in self.config.items())
@@ -468,6 +482,18 @@ class EnvPool:
         return actions.astype(np.int64) if whole and actions.dtype != np.int32 else actions
 
     def _recv(self) -> Results:
+        results, players = self._recv_rows(), self._players
+        if players > 1:
+            # As in EnvPool, the environment of each row is in "players".
+            results.info["env_id"] = results.info["env_id"][::players]
+        return results
+
+    @property
+    def _players(self) -> int:
+        """The number of rows of each environment."""
+        return self._envs.num_envs // self.num_envs
+
+    def _recv_rows(self) -> Results:
         # In an asynchronous pool, an environment may be in flight for any number of batches.
         if self.is_async:
             return self._results(self._envs.recv())
@@ -484,7 +510,9 @@ class EnvPool:
             # The others are in the batch, too.
             self._envs._open_pool().send_report()
         results = self._results(self._envs.recv())
-        return results if sent == self.all_env_ids.tolist() else results.of_rows(np.array(sent))
+        if sent == self.all_env_ids.tolist():
+            return results
+        return results.of_rows(np.add.outer(np.array(sent) * self._players, np.arange(self._players)).ravel())
 
     def _results(self, batch: tuple[Any, ...]) -> Results:
         return self.spec.config.results(batch)
@@ -504,7 +532,7 @@ class EnvPool:
             NotImplementedError: The environments are not Atari games.
         """
         envs = self._envs
-        if not isinstance(envs, AtariVectorEnv):
+        if not isinstance(envs, AtariVectorEnv) or self._players > 1:
             raise NotImplementedError(f"xla() is available for Atari games only, not for {self.spec.config.task}")
         jax = xla.import_jax()
         _, forms = envs._open_pool().xla_results()

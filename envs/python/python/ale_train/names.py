@@ -8,7 +8,7 @@ import functools
 from ale_train import _native
 from ale_train.errors import GameError
 
-__all__ = ["camel_case", "game_of", "is_task", "task_of", "tasks", "unknown", "unknown_environment"]
+__all__ = ["camel_case", "game_of", "is_task", "players_game_of", "task_of", "tasks", "unknown", "unknown_environment"]
 
 
 def camel_case(game: str) -> str:
@@ -29,6 +29,16 @@ def game_of(name: str) -> str:
     if game is None:
         raise unknown(name, name.removeprefix("ALE/").removesuffix("-v5"))
     return game
+
+
+def players_game_of(name: str) -> str:
+    """Returns the id of a game given in any common spelling, also of one for several players only, such as ``combat``.
+
+    Raises:
+        GameError: The game is unknown.
+    """
+    letters = name.removeprefix("ALE/").partition("-v")[0].replace("_", "").lower()
+    return {game.replace("_", ""): game for game in _native.players_games()}.get(letters) or game_of(name)
 
 
 def unknown(name: str, bare: str) -> GameError:

@@ -141,7 +141,7 @@ class AtariVectorEnv(VectorEnv):
         if isinstance(games, str):
             raise TypeError(f"games must be a list of ids; game={games!r} selects one game")
         ids = [game] if game is not None else list(games or ())
-        arguments.check_games(ids)
+        self._check_games(ids)
         arguments.check_frameskip(frameskip)
         self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
         num_envs = arguments.integer("num_envs", num_envs, 1)
@@ -190,7 +190,7 @@ class AtariVectorEnv(VectorEnv):
             "fire_after_lost_life": arguments.flag("fire_after_lost_life", fire_after_lost_life),
             "pinned": pinned.allocator() if arguments.flag("pin_memory", pin_memory) else None,
         }
-        self._pool: _native.AtariPool | None = _native.AtariPool(settings, sys.executable)
+        self._pool: _native.AtariPool | None = self._create_pool(settings)
 
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         #: The actions of each environment, by index.
@@ -218,6 +218,20 @@ class AtariVectorEnv(VectorEnv):
         """Returns the seed of each environment, used where the first reset has none."""
         return arguments.random_seeds(self.num_envs)
 
+    @staticmethod
+    def _check_games(ids: Sequence[str]) -> None:
+        """Raises GameError for an unknown id."""
+        arguments.check_games(ids)
+
+    def _create_pool(self, settings: dict[str, Any]) -> _native.AtariPool:
+        """Creates the environments."""
+        return _native.AtariPool(settings, sys.executable)
+
+    @property
+    def _num_emulators(self) -> int:
+        """The number of emulated games, which have a seed each."""
+        return self.num_envs
+
     def reset(
         self, *, seed: int | np.ndarray | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
@@ -237,13 +251,15 @@ class AtariVectorEnv(VectorEnv):
             ValueError: The seed or mask has the wrong shape.
             RuntimeError: The first reset does not include every environment.
         """
-        mask = arguments.reset_mask(options, self.num_envs)
-        selected = self.num_envs if mask is None else int(mask.sum())
+        mask = arguments.reset_mask(options, self._num_emulators)
+        selected = self._num_emulators if mask is None else int(mask.sum())
         seeds = arguments.seeds(seed, selected)
         pool = self._open_pool()
-        if not pool.was_reset and selected < self.num_envs:
-            raise RuntimeError(f"The first reset() must reset every environment (got {selected} of {self.num_envs})")
-        if selected < self.num_envs and self.batch_size < self.num_envs:
+        if not pool.was_reset and selected < self._num_emulators:
+            raise RuntimeError(
+                f"The first reset() must reset every environment (got {selected} of {self._num_emulators})"
+            )
+        if selected < self._num_emulators and self.batch_size < self.num_envs:
             raise ValueError(
                 "Partial reset is not supported for async mode where batch_size < num_envs "
                 f"(got batch_size={self.batch_size}, num_envs={self.num_envs})"
@@ -310,9 +326,9 @@ class AtariVectorEnv(VectorEnv):
             RuntimeError: An environment is in flight, or the first call does not include all environments.
         """
         pool = self._open_pool()
-        ids = list(range(self.num_envs))
+        ids = list(range(self._num_emulators))
         if env_ids is not None:
-            ids = arguments.indices("env_ids", env_ids, self.num_envs)
+            ids = arguments.indices("env_ids", env_ids, self._num_emulators)
         pool.send_reset(ids, arguments.seeds(seed, len(ids)))
 
     def recv(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -334,8 +350,8 @@ class AtariVectorEnv(VectorEnv):
         """
         pool = self._open_pool()
         if env_id is not None:
-            return pool.render(*arguments.indices("env_id", [env_id], self.num_envs))
-        return tuple(pool.render(index) for index in range(self.num_envs))
+            return pool.render(*arguments.indices("env_id", [env_id], self._num_emulators))
+        return tuple(pool.render(index) for index in range(self._num_emulators))
 
     def ram(self) -> np.ndarray:
         """Returns the RAM of the environments of the last batch, ``(batch_size, 128)``. Call it before ``send``."""

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ale::roms::{self, Manifest, Pip, RomSources, UnknownImage};
-use ale::{AleError, PoweredGame, game, games};
+use ale::{AleError, Game, PoweredGame, game, games};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -48,7 +48,8 @@ pub(super) fn from_file(path: &Path) -> PyResult<PoweredGame> {
         Err(error) => return Err(errors::from_file(path, &error)),
     };
     if let Some(id) = identify(&image) {
-        return powered(id, || Ok(image));
+        let game = game(id).map_err(|error| errors::from_ale(&error))?;
+        return powered(game, || Ok(image));
     }
     let Some(unknown) = UnknownImage::named(path, &image) else {
         return Err(PyRuntimeError::new_err(format!(
@@ -64,9 +65,9 @@ pub(super) fn from_file(path: &Path) -> PyResult<PoweredGame> {
     game.and_then(|game| PoweredGame::new(game, image)).map_err(|error| errors::from_ale(&error))
 }
 
-/// Returns a game by its id. A missing ROM is downloaded.
-pub(super) fn from_sources(id: &str, sources: &RomSources, pip: &Pip) -> PyResult<PoweredGame> {
-    powered(id, || sources.obtain(id, Some(pip)).map_err(|error| errors::from_rom(&error)))
+/// Returns a game. A missing ROM is downloaded.
+pub(super) fn from_sources(game: &'static Game, sources: &RomSources, pip: &Pip) -> PyResult<PoweredGame> {
+    powered(game, || sources.obtain(game.id, Some(pip)).map_err(|error| errors::from_rom(&error)))
 }
 
 /// Returns the path of a game's ROM. A missing ROM is downloaded.
@@ -74,9 +75,8 @@ pub(crate) fn rom_path(id: &str, sources: &RomSources, pip: &Pip) -> PyResult<Pa
     sources.file(id, Some(pip)).map_err(|error| errors::from_rom(&error))
 }
 
-fn powered(id: &str, image: impl FnOnce() -> PyResult<Arc<[u8]>>) -> PyResult<PoweredGame> {
+fn powered(game: &'static Game, image: impl FnOnce() -> PyResult<Arc<[u8]>>) -> PyResult<PoweredGame> {
     let from_ale = |error: AleError| errors::from_ale(&error);
-    let game = game(id).map_err(from_ale)?;
     if let Some(powered) = loaded(game.id) {
         return Ok(powered);
     }

@@ -2,6 +2,7 @@
 
 mod loading;
 mod messages;
+mod players_game;
 mod recording;
 mod screen;
 mod settings;
@@ -10,7 +11,7 @@ use std::any::type_name;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use ale::{Action, Ale, AleError, AtariEnv, PoweredGame, RAM, SCREEN_WIDTH, SOUND_SAMPLES};
+use ale::{Action, Ale, AleError, AtariEnv, Game, PoweredGame, RAM, SCREEN_WIDTH, SOUND_SAMPLES};
 use numpy::PyArrayDyn;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::intern;
@@ -22,6 +23,7 @@ use rl_env::interrupt;
 use crate::ale_state::AleState;
 use crate::{errors, packages, signals};
 pub(crate) use loading::rom_path;
+pub(crate) use players_game::PlayersGame;
 use recording::Recording;
 use screen::View;
 use settings::{Kind, Settings};
@@ -239,13 +241,8 @@ impl AleInterface {
 
     /// Loads a game by its id and resets it. A missing ROM is downloaded with the pip of `python`.
     fn _load_game(&self, py: Python<'_>, game: &str, python: &str) -> PyResult<()> {
-        let powered = if let Some(powered) = loading::loaded(game) {
-            powered
-        } else {
-            let (sources, pip) = (packages::rom_sources(py)?, packages::pip(python));
-            signals::wait(py, || loading::from_sources(game, &sources, &pip))??
-        };
-        self.load(py, &powered)
+        let game = ale::game(game).map_err(|error| errors::from_ale(&error))?;
+        self.load(py, &obtain(py, game, python)?)
     }
 
     /// Performs an action and returns its reward.
@@ -498,6 +495,15 @@ impl AleInterface {
             Some(buffer) => view.fill(game, &buffer).map(|()| None),
         }
     }
+}
+
+/// Returns a game. A missing ROM is downloaded with the pip of `python`.
+fn obtain(py: Python<'_>, game: &'static Game, python: &str) -> PyResult<PoweredGame> {
+    if let Some(powered) = loading::loaded(game.id) {
+        return Ok(powered);
+    }
+    let (sources, pip) = (packages::rom_sources(py)?, packages::pip(python));
+    signals::wait(py, || loading::from_sources(game, &sources, &pip))?
 }
 
 /// Returns actions as members of the enumeration.

@@ -9,6 +9,8 @@ mod games;
 mod in_turn;
 #[cfg(feature = "atari")]
 mod instead_of_hanging;
+#[cfg(feature = "atari")]
+mod players;
 mod selected_envs;
 mod sequences;
 mod step_limit;
