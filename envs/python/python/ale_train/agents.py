@@ -202,7 +202,7 @@ class Agent:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the agent to a file with the extension ``.safetensors``, which ``load_agent`` and PyTorch can read, or
         ``.onnx``."""
-        run(["export", self.path, "--out", path, *self._flags(False)])
+        run(["export", self.path, "--out", path, "--quiet", *self._flags(False)])
 
     def record(
         self, path: str | os.PathLike[str], *, seed: int = 0, max_steps: int = 1000, deterministic: bool = False
