@@ -197,8 +197,9 @@ def test_relative_paths_stay_valid_in_another_directory(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ale_train.PPO("MlpPolicy", "CartPole-v1"), "policy is an argument of .*; the environment comes first"),
-        (lambda: ale_train.PPO("CartPole-v1", policy="MlpPolicy"), "policy is an argument of Stable-Baselines3"),
+        (lambda: ale_train.PPO("MlpPolicy", "CartPole-v1"), "the environment comes first"),
+        (lambda: ale_train.PPO("CartPole-v1", policy="MlpPolicy"), "the environment comes first"),
+        (lambda: ale_train.PPO("CartPole-v1", policy_kwargs=None), "policy_kwargs is an argument"),
         (lambda: ale_train.PPO("CartPole-v1", policy_kwargs={"net_arch": [8]}), r"policy=\{...\} changes"),
         (lambda: ale_train.PPO("CartPole-v1", tensorboard_log="logs"), "always written to run_dir"),
         (lambda: ale_train.PPO("CartPole-v1").learn(total_timesteps=100), "learn has total_steps"),

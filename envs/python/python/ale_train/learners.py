@@ -86,7 +86,9 @@ class Algorithm:
             TypeError: ``env`` is none of these, or a setting has the wrong type.
             ValueError: A setting is unknown or out of range.
         """
-        reject(["policy"] if others or isinstance(settings.get("policy"), str) else settings)
+        reject(settings)
+        if others or isinstance(settings.get("policy"), str):
+            raise TypeError("the environment comes first; it determines the network, which policy={...} changes")
         self._env = TrainingEnv.of(env)
         self._verbose = verbose
         self._kwargs = dict(env_kwargs or {})
@@ -97,7 +99,7 @@ class Algorithm:
         arguments = [self.name, "--games", ",".join(self._env.names)]
         options = {
             "--preset": preset,
-            "--config": config and os.path.abspath(config),
+            "--config": None if config is None else os.path.abspath(config),
             "--seed": seed,
             "--num-envs": num_envs,
         }

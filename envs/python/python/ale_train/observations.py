@@ -62,12 +62,11 @@ def _parts(space: spaces.Dict | spaces.Tuple[Any], values: Any) -> dict[Any, tup
     parts = dict(space.spaces if isinstance(space, spaces.Dict) else enumerate(space.spaces))
     try:
         found = {key: (part, values[key]) for key, part in parts.items()}
-        matches = len(values) == len(parts)
+        if len(values) == len(parts):
+            return found
     except (KeyError, IndexError, TypeError):
-        matches = False
-    if not matches:
-        raise ValueError(f"the observation {values!r:.200} is not in its space {space}")
-    return found
+        pass
+    raise ValueError(f"the observation {values!r:.200} is not in its space {space}")
 
 
 def as_array(values: Any) -> np.ndarray:

@@ -11,15 +11,12 @@ __all__ = ["explained", "reject"]
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
-_POLICY = "the observations determine the network, which policy={...} changes"
-_FOLLOWS = "further calls of learn always continue the run"
 _CURVES = "curves for TensorBoard are always written to run_dir"
 
 _INSTEAD = {
-    "policy": f"the environment comes first; {_POLICY}",
-    "policy_kwargs": _POLICY,
+    "policy_kwargs": "the environment determines the network, which policy={...} changes",
     "progress_bar": "verbose=True shows the progress",
-    "reset_num_timesteps": _FOLLOWS,
+    "reset_num_timesteps": "further calls of learn always continue the run",
     "tb_log_name": _CURVES,
     "tensorboard_log": _CURVES,
     "total_timesteps": "learn has total_steps, the number of steps of all environments together",
