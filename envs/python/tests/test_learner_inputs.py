@@ -221,12 +221,15 @@ def test_arguments_of_other_libraries_and_types_are_explained(call, message):
 
 def test_the_number_of_steps_is_at_least_that_of_an_update():
     model = ale_train.PPO("CartPole-v1", num_envs=2, num_steps=32, **SHORT)
-    for total in (0, -5):
-        with pytest.raises(ValueError, match=f"total_steps is {total}, but must be at least 1"):
-            model.learn(total)
-    with pytest.raises(ValueError, match="one update takes 64"):
-        model.learn(63)
-    assert model.learn(np.int64(64)).num_timesteps == 64
+    for expected in (64, 128):
+        for total in (-5, 0, 63):
+            with pytest.raises(ValueError, match=f"total_steps is {total}, but must be at least 64, the steps of one"):
+                model.learn(total)
+        assert model.learn(np.int64(64)).num_timesteps == expected
+    games = ["CartPole-v1", "Acrobot-v1"]
+    assert ale_train.DQN(games, num_envs=3, **SHORT).learn(6).num_timesteps == 6
+    with pytest.raises(ValueError, match="at least 6, the steps of one update"):
+        ale_train.DQN(games, num_envs=3, **SHORT).learn(5)
 
 
 def test_objects_name_themselves(tmp_path):

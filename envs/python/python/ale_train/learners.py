@@ -112,8 +112,7 @@ class Algorithm:
         settings = {"evaluation.episodes": 0, "environments.gymnasium.python": sys.executable, **settings}
         self._arguments = [*arguments, *assignments(self.name, settings)]
         planned = json.loads(_native.planned_experiment(self._arguments))
-        self._frames_per_step: int = planned["environments"].get("frame_skip", 1)
-        self._are_masked = masked(planned)
+        self._describe(planned)
         self.run_dir = self._default_run_dir(seed) if run_dir is None else Path(run_dir).absolute()
         if (self.run_dir / _CONFIG).exists():
             raise ValueError(f"{self.run_dir} contains a run; continue it with {type(self).__name__}.load")
@@ -152,7 +151,7 @@ class Algorithm:
             self._env = TrainingEnv.of(vector_env(env))
         self._verbose, self._kwargs = verbose, in_python.get("kwargs", {})
         self._arguments, self._agent = [], None
-        self._frames_per_step, self._are_masked = settings.get("frame_skip", 1), masked(experiment)
+        self._describe(experiment)
         self.run_dir = directory
         return self
 
@@ -168,7 +167,7 @@ class Algorithm:
         Ctrl-C writes a checkpoint and raises ``KeyboardInterrupt``; another call continues.
 
         Args:
-            total_steps: The number of steps, of at least one update. The last update may need a few less.
+            total_steps: The number of steps, at least those of one update. The last update may need a few less.
             callback: Called with each record of ``metrics.jsonl``; returning True ends the call with a checkpoint.
 
         Raises:
@@ -178,8 +177,10 @@ class Algorithm:
         """
         if not isinstance(total_steps, (int, np.integer)):
             raise TypeError(f"total_steps is {total_steps!r}, but must be an integer")
-        if total_steps < 1:
-            raise ValueError(f"total_steps is {total_steps}, but must be at least 1")
+        if total_steps < self._update_steps:
+            raise ValueError(
+                f"total_steps is {total_steps}, but must be at least {self._update_steps}, the steps of one update"
+            )
         frames = int(total_steps) * self._frames_per_step
         if (self.run_dir / _CONFIG).exists():
             trained = self._progress()[0]
@@ -255,6 +256,15 @@ class Algorithm:
     def to_torch(self) -> pytorch.Agent:
         """Returns the network as a PyTorch module with the names of CleanRL."""
         return self.agent.to_torch()
+
+    def _describe(self, experiment: dict[str, Any]) -> None:
+        """Keeps what ``learn`` needs to know about an experiment."""
+        settings = experiment["environments"]
+        self._are_masked = masked(experiment)
+        self._frames_per_step: int = settings.get("frame_skip", 1)
+        num_envs = settings["num_envs"] * len(settings["games"])
+        #: The steps of all environments together from one update to the next, at least one of each.
+        self._update_steps: int = num_envs * experiment[self.name].get("num_steps", 1)
 
     def _progress(self) -> tuple[int, int, int]:
         return _native.progress(os.fspath(self.run_dir)) or (0, 0, 0)
