@@ -225,7 +225,9 @@ def test_calls_out_of_order_are_errors():
     actions = learner.act(observations)
     with pytest.raises(ValueError, match="observe the results of the last actions before the next act"):
         learner.act(observations)
-    with pytest.raises(ValueError, match="are not those of 2 environments"):
+    with pytest.raises(
+        ValueError, match="rewards has the shape .*, but must have a value for each of the 2 environments"
+    ):
         learner.observe(observations, np.zeros(3), np.zeros(2, bool), np.zeros(2, bool), {})
     observed, *results = env.step(actions)
     learner.observe(observed, *results)

@@ -53,5 +53,11 @@ __all__ = [
     "tasks",
 ]
 
+
+def __dir__() -> list[str]:
+    """Returns the public names."""
+    return __all__
+
+
 register_missing_envs()
 register_tasks()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 import tempfile
@@ -12,17 +13,19 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space, iterate
 
 from ale_train import _native
-from ale_train.bridge import action_masks, autoreset_mode
+from ale_train.bridge import action_masks, autoreset_mode, vector_env
 from ale_train.conversion import Conversion
+from ale_train.names import is_in_python, is_task
+from ale_train.observations import as_array, batch_length, cast, num_rows
 from ale_train.program import run
+from ale_train.task_vector_env import TaskVectorEnv
 
 if TYPE_CHECKING:
     from ale_train import pytorch
 
-__all__ = ["Agent", "Outputs", "PlayerState", "Scores", "load_agent"]
+__all__ = ["Agent", "Outputs", "PlayerState", "Scores", "absolute", "load_agent"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Agent:
         action_space: gymnasium.Space[Any] | None = None,
     ) -> None:
         """Opens an agent. ``load_agent`` describes the arguments."""
-        self.path = os.fspath(path)
+        self.path = absolute(path)
         self._best = best
         self._native = _native.NativeAgent(self.path, best)
         self.games: list[str] = self._native.tasks
@@ -105,6 +108,10 @@ class Agent:
         self._conversions: dict[int, Conversion] = {}
         self._players: dict[tuple[int, bool], _native.Player] = {}
 
+    def __repr__(self) -> str:
+        """Names the agent."""
+        return f"Agent({self.path!r}, {self.game!r}, frames={self.frames})"
+
     def predict(
         self,
         observation: Any,
@@ -112,7 +119,7 @@ class Agent:
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
         action_masks: Any = None,
-    ) -> tuple[np.ndarray, PlayerState | None]:
+    ) -> tuple[Any, PlayerState | None]:
         """Chooses actions, like the method of Stable-Baselines3.
 
         Args:
@@ -124,7 +131,8 @@ class Agent:
                 them. None for an environment allows everything.
 
         Returns:
-            The action, or an action for each environment, and the state; None unless the network is recurrent.
+            The action, or an array with an action for each environment, and the state; None unless the network is
+            recurrent. A single action is a number of NumPy or an array, as in the action space.
 
         Raises:
             ValueError: The observation is not one that the agent was trained on, or a mask is missing.
@@ -178,10 +186,11 @@ class Agent:
             env: A vector environment in which the agent plays its game instead.
 
         Raises:
+            TypeError: ``env`` is something else.
             ValueError: The environments cannot be made by name.
         """
         if env is not None:
-            return _play(self, env, episodes, seed, deterministic)
+            return _play(self, vector_env(env), episodes, seed, deterministic)
         command = ["eval", self.path, "--episodes", str(episodes), "--seed", str(seed), "--json"]
         report = json.loads(run([*command, *self._flags(deterministic)]))
         games = {game["game"]: game for game in report["games"]}
@@ -193,7 +202,7 @@ class Agent:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the agent to a file with the extension ``.safetensors``, which ``load_agent`` and PyTorch can read, or
         ``.onnx``."""
-        run(["export", self.path, "--out", path, *self._flags(False)])
+        run(["export", self.path, "--out", path, "--quiet", *self._flags(False)])
 
     def record(
         self, path: str | os.PathLike[str], *, seed: int = 0, max_steps: int = 1000, deterministic: bool = False
@@ -247,26 +256,49 @@ class Agent:
 
     def _rows(self, observation: Any) -> tuple[np.ndarray, int, bool]:
         """Returns the rows of observations, their number, and true for a single observation."""
-        if self._spaces is None:
-            return self._array_rows(np.asarray(observation))
-        space = self._spaces[0]
-        if space.contains(observation):
-            return self._conversion(1).rows([observation]), 1, True
-        num_envs = _num_rows(observation)
-        rows = self._conversion(num_envs).rows(iterate(batch_space(space, num_envs), observation))
-        return rows, num_envs, False
+        if self._spaces is None and not self._is_of_task(observation):
+            return self._array_rows(observation)
+        num_envs = num_rows((self._spaces or self._task_spaces)[0], observation)
+        conversion = self._conversion(num_envs or 1)
+        rows = conversion.row(observation) if num_envs is None else conversion.batch_rows(observation)
+        rows = self._padded(rows, conversion.num_envs) if len(self.games) > 1 else rows
+        return rows, conversion.num_envs, num_envs is None
 
-    def _array_rows(self, observations: np.ndarray) -> tuple[np.ndarray, int, bool]:
+    def _is_of_task(self, observation: Any) -> bool:
+        """Returns true for observations of a built-in task that are not rows of the network.
+
+        The network takes the integers of toy text one-hot, and zeros after the numbers of a task that has fewer than
+        others.
+        """
+        array, shape = as_array(observation), tuple(self._native.observation[0])
+        return is_task(self.game) and not (array.dtype.kind == "f" and array.shape[-1:] == shape)
+
+    @functools.cached_property
+    def _task_spaces(self) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
+        """The spaces of the built-in task."""
+        env = TaskVectorEnv(self.game)
+        env.close()
+        return env.single_observation_space, env.single_action_space
+
+    def _padded(self, rows: np.ndarray, num_envs: int) -> np.ndarray:
+        """Returns rows with zeros after them, as far as the network takes more numbers."""
         shape, dtype = self._native.observation
-        is_single = observations.shape == tuple(shape)
-        if not is_single and observations.shape[1:] != tuple(shape):
-            raise ValueError(
-                f"the observation has the shape {observations.shape}, but the agent was trained on {tuple(shape)}; "
-                "give the spaces to load_agent if they are those of an environment in Python"
-            )
-        num_envs = 1 if is_single else len(observations)
-        array = np.ascontiguousarray(observations, dtype)
-        return array.reshape(-1).view(np.uint8), num_envs, is_single
+        rows = rows.reshape(num_envs, -1)
+        missing = int(np.prod(shape)) * np.dtype(dtype).itemsize - rows.shape[1]
+        return np.pad(rows, ((0, 0), (0, max(0, missing)))).reshape(-1)
+
+    def _array_rows(self, observation: Any) -> tuple[np.ndarray, int, bool]:
+        shape, dtype = self._native.observation
+        array = as_array(observation)
+        num_envs = batch_length(array, tuple(shape))
+        try:
+            array = cast(array, (*([] if num_envs is None else [num_envs]), *shape), np.dtype(dtype))
+        except ValueError as error:
+            hint = "agent.make_vec(n) makes environments with the observations of its training"
+            if is_in_python(self.game):
+                hint = "give the spaces to load_agent if they are those of an environment in Python"
+            raise ValueError(f"{error}; {hint}") from None
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8), num_envs or 1, num_envs is None
 
     def _mask_rows(self, masks: Any, num_envs: int) -> np.ndarray:
         """Returns the rows of action masks as bytes."""
@@ -289,8 +321,8 @@ class Agent:
 
     def _conversion(self, num_envs: int) -> Conversion:
         if num_envs not in self._conversions:
-            assert self._spaces is not None
-            self._conversions[num_envs] = Conversion(*self._spaces, num_envs, are_masked=self.is_masked)
+            spaces = self._spaces or self._task_spaces
+            self._conversions[num_envs] = Conversion(*spaces, num_envs, are_masked=self.is_masked)
         return self._conversions[num_envs]
 
 
@@ -318,6 +350,12 @@ def load_agent(
     return Agent(path, game, best=best, observation_space=observation_space, action_space=action_space)
 
 
+def absolute(path: str | os.PathLike[str]) -> str:
+    """Returns the path of an agent so that it stays valid when the directory of the process changes. Names such as
+    ``zoo:harvest`` stay as they are."""
+    return os.path.abspath(path) if os.path.exists(path) else os.fspath(path)
+
+
 def _play(agent: Agent, env: VectorEnv[Any, Any, Any], episodes: int, seed: int, deterministic: bool) -> Scores:
     """Plays episodes in a vector environment. Each environment plays an equal share of them."""
     mode = autoreset_mode(env)
@@ -343,13 +381,6 @@ def _play(agent: Agent, env: VectorEnv[Any, Any, Any], episodes: int, seed: int,
         total[ended], length[ended] = 0.0, 0
         starts = ended
     return Scores({agent.game: np.array(returns)}, {agent.game: np.array(lengths)})
-
-
-def _num_rows(observations: Any) -> int:
-    """Returns the number of rows in a structure of arrays."""
-    while isinstance(observations, (dict, tuple)):
-        observations = next(iter(observations.values() if isinstance(observations, dict) else observations))
-    return len(observations)
 
 
 def _index(games: list[str], game: str | None) -> int:

@@ -6,12 +6,26 @@ import dataclasses
 import re
 from typing import Any
 
+import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from ale_train.conversion import Conversion
 
-__all__ = ["Bridge", "Results", "action_masks", "autoreset_mode", "mask_rows"]
+__all__ = ["Bridge", "Results", "action_masks", "autoreset_mode", "mask_rows", "vector_env"]
+
+
+def vector_env(env: Any) -> VectorEnv[Any, Any, Any]:
+    """Returns a vector environment, which contains ``env`` if that is a single one.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if isinstance(env, VectorEnv):
+        return env
+    if not isinstance(env, gymnasium.Env):
+        raise TypeError(f"env is {env!r}, but must be a vector environment")
+    return SyncVectorEnv([lambda: env], autoreset_mode=AutoresetMode.SAME_STEP)
 
 
 def autoreset_mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
@@ -52,8 +66,15 @@ class Results:
         """Converts what ``step`` of a vector environment returned.
 
         Raises:
-            ValueError: An observation is not in the space, or infos lacks a last observation or an action mask.
+            ValueError: An observation is not in the space, an array has the wrong length, or infos lacks a last
+                observation or an action mask.
         """
+        for name, values in {"rewards": rewards, "terminations": terminations, "truncations": truncations}.items():
+            if np.shape(values) != (conversion.num_envs,):
+                raise ValueError(
+                    f"{name} has the shape {np.shape(values)}, but must have a value for each of the "
+                    f"{conversion.num_envs} environments"
+                )
         rows = conversion.batch_rows(observations)
         terminated, truncated = np.asarray(terminations, bool), np.asarray(truncations, bool)
         # With the mode NEXT_STEP, no action follows a terminated step; with the other, infos are those of a reset.

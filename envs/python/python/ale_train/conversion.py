@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space, iterate
 
 from ale_train import _native
+from ale_train.observations import cast_parts
 from ale_train.worker_module import worker_module
 
 __all__ = ["Conversion"]
@@ -36,9 +37,9 @@ class Conversion:
         """Raises TypeError if learners do not support a space."""
         worker = worker_module()
         self.num_envs = num_envs
-        self._space = observation_space
         self._observation = _supported(worker.observation_of, observation_space, True)
         self._actions = [_supported(worker.action_of, action_space, are_masked) for _ in range(num_envs)]
+        self._space, self._batch_space = observation_space, batch_space(observation_space, num_envs)
         described = {"observation": self._observation.describe(), "action": self._actions[0].describe()}
         self.spaces = json.dumps(described)
         self._mask = worker.ActionMask(self._actions[0].counts) if are_masked else None
@@ -50,20 +51,9 @@ class Conversion:
         self._views = [self._observation.view(self._rows, env * stride) for env in range(num_envs)]
         self._components: np.ndarray | None = None
 
-    def rows(self, observations: Iterable[Any]) -> np.ndarray:
-        """Returns the rows of observations, one for each environment, as bytes.
-
-        Raises:
-            ValueError: An observation is not in the space.
-        """
-        for env, observation in enumerate(observations):
-            self._write(observation, env)
-        rows: np.ndarray = self._rows[:, : self._row_bytes].reshape(-1).copy()
-        return rows
-
     def row(self, observation: Any) -> np.ndarray:
         """Returns the row of an observation as bytes. Raises ValueError if it is not in the space."""
-        self._write(observation, 0)
+        self._write(cast_parts(self._space, observation, ()), 0)
         row: np.ndarray = self._rows[0, : self._row_bytes].copy()
         return row
 
@@ -74,8 +64,12 @@ class Conversion:
             raise ValueError(str(error)) from None
 
     def batch_rows(self, observations: Any) -> np.ndarray:
-        """Returns the rows of the observations of a vector environment."""
-        return self.rows(iterate(batch_space(self._space, self.num_envs), observations))
+        """Returns the rows of the observations of a vector environment, as ``row`` does."""
+        observations = cast_parts(self._space, observations, (self.num_envs,))
+        for env, observation in enumerate(iterate(self._batch_space, observations)):
+            self._write(observation, env)
+        rows: np.ndarray = self._rows[:, : self._row_bytes].reshape(-1).copy()
+        return rows
 
     def mask_rows(self, masks: Iterable[Any]) -> np.ndarray:
         """Returns the rows of action masks as bytes. None stands for a mask that allows everything.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -65,7 +66,7 @@ class Learner:
             TypeError: A space is not supported.
             ValueError: A setting is unknown or out of range.
         """
-        self.num_envs = num_envs
+        self.num_envs, self._algorithm = num_envs, algorithm
         self._mode = autoreset_mode
         options = {"--preset": preset, "--seed": seed}
         flags = [part for flag, value in options.items() if value is not None for part in (flag, str(value))]
@@ -77,6 +78,10 @@ class Learner:
         self._native = _native.NativeLearner(arguments, self._conversion.spaces, num_envs, are_masked, mode)
         # The masks of the current observations, once they are known.
         self._masks: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        """Names the learner."""
+        return f"Learner({self._algorithm!r}, num_envs={self.num_envs}, updates={self.updates})"
 
     def act(self, observations: Any, infos: dict[str, Any] | None = None) -> np.ndarray:
         """Returns an action for each environment.
@@ -138,7 +143,10 @@ class Learner:
         """Restores a state.
 
         Raises:
+            TypeError: It is not what ``state_dict`` returns.
             ValueError: It is that of another learner.
         """
+        if not isinstance(state, Mapping) or not isinstance(state.get("learner"), bytes):
+            raise TypeError(f"the state is {state!r:.80}, but must be what state_dict returned")
         self._native.restore(state["learner"])
         self._masks = None

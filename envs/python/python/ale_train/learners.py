@@ -8,14 +8,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from gymnasium.vector import VectorEnv
 
 from ale_train import _native
-from ale_train.agents import Agent, PlayerState, Scores
-from ale_train.bridge import Bridge
+from ale_train.agents import Agent, PlayerState, Scores, absolute
+from ale_train.bridge import Bridge, vector_env
+from ale_train.other_arguments import explained, reject
 from ale_train.program import assignments, masked, run
 from ale_train.training_env import TrainingEnv, read_definitions
 
@@ -43,7 +44,7 @@ class Algorithm:
     ``ale-train resume``, ``report``, ``eval`` and the other commands work on the directory too.
 
     Attributes:
-        run_dir: The directory of the run.
+        run_dir: The absolute path of the directory of the run.
         num_timesteps: The number of steps of all environments at the newest checkpoint.
     """
 
@@ -52,7 +53,7 @@ class Algorithm:
     def __init__(
         self,
         env: Any,
-        *,
+        *others: NoReturn,
         num_envs: int | None = None,
         preset: str | None = None,
         config: str | os.PathLike[str] | None = None,
@@ -69,6 +70,7 @@ class Algorithm:
             env: The id of a game or a task, of this package or of Gymnasium; a class or a function that makes an
                 environment; a list of them, which one network learns; or a vector environment of Gymnasium, which is
                 stepped in this process.
+            others: Nothing. Policies of Stable-Baselines3 have no counterpart.
             num_envs: The number of environments of each game.
             preset: The name of a preset, as ``ale-train presets`` lists them.
             config: A file that describes the experiment.
@@ -81,9 +83,12 @@ class Algorithm:
                 ``policy={"hidden_size": 256}``.
 
         Raises:
-            TypeError: ``env`` is none of these.
+            TypeError: ``env`` is none of these, or a setting has the wrong type.
             ValueError: A setting is unknown or out of range.
         """
+        reject(settings)
+        if others or isinstance(settings.get("policy"), str):
+            raise TypeError("the environment comes first; it determines the network, which policy={...} changes")
         self._env = TrainingEnv.of(env)
         self._verbose = verbose
         self._kwargs = dict(env_kwargs or {})
@@ -92,17 +97,23 @@ class Algorithm:
                 raise ValueError(f"num_envs is {num_envs}, but the vector environment has {self._env.vector.num_envs}")
             num_envs = self._env.vector.num_envs
         arguments = [self.name, "--games", ",".join(self._env.names)]
-        options = {"--preset": preset, "--config": config, "--seed": seed, "--num-envs": num_envs}
-        for flag, value in {**options, "--init-from": init_from}.items():
+        options = {
+            "--preset": preset,
+            "--config": None if config is None else os.path.abspath(config),
+            "--seed": seed,
+            "--num-envs": num_envs,
+        }
+        if init_from is not None:
+            options["--init-from"] = absolute(init_from)
+        for flag, value in options.items():
             arguments += [] if value is None else [flag, str(value)]
         if self._kwargs:
             settings = {**settings, "environments.gymnasium.kwargs": self._kwargs}
         settings = {"evaluation.episodes": 0, "environments.gymnasium.python": sys.executable, **settings}
         self._arguments = [*arguments, *assignments(self.name, settings)]
         planned = json.loads(_native.planned_experiment(self._arguments))
-        self._frames_per_step: int = planned["environments"].get("frame_skip", 1)
-        self._are_masked = masked(planned)
-        self.run_dir = Path(run_dir) if run_dir is not None else self._default_run_dir(seed)
+        self._describe(planned)
+        self.run_dir = self._default_run_dir(seed) if run_dir is None else Path(run_dir).absolute()
         if (self.run_dir / _CONFIG).exists():
             raise ValueError(f"{self.run_dir} contains a run; continue it with {type(self).__name__}.load")
         self._agent: Agent | None = None
@@ -121,9 +132,10 @@ class Algorithm:
         Opening a run with environments in Python can execute code of the run.
 
         Raises:
+            TypeError: ``env`` is no vector environment.
             ValueError: There is no such run, or it is one of another algorithm.
         """
-        directory = Path(run_dir)
+        directory = Path(run_dir).absolute()
         if not (directory / _CONFIG).exists():
             raise ValueError(f"{directory} contains no run")
         experiment = json.loads(_native.experiment(os.fspath(directory)))
@@ -136,27 +148,40 @@ class Algorithm:
         if env is None:
             self._env = TrainingEnv(tuple(settings["games"]), read_definitions(in_python.get("definitions")))
         else:
-            self._env = TrainingEnv.of(env)
+            self._env = TrainingEnv.of(vector_env(env))
         self._verbose, self._kwargs = verbose, in_python.get("kwargs", {})
         self._arguments, self._agent = [], None
-        self._frames_per_step, self._are_masked = settings.get("frame_skip", 1), masked(experiment)
+        self._describe(experiment)
         self.run_dir = directory
         return self
 
+    def __repr__(self) -> str:
+        """Names the environments, the steps and the directory."""
+        env = ",".join(self._env.names)
+        return f"{type(self).__name__}({env!r}, num_timesteps={self.num_timesteps}, run_dir={str(self.run_dir)!r})"
+
+    @explained
     def learn(self, total_steps: int, callback: Callback | None = None) -> Self:
         """Trains for this number of further steps of all environments together.
 
         Ctrl-C writes a checkpoint and raises ``KeyboardInterrupt``; another call continues.
 
         Args:
-            total_steps: The number of steps. The last update may need a few less.
+            total_steps: The number of steps, at least those of one update. The last update may need a few less.
             callback: Called with each record of ``metrics.jsonl``; returning True ends the call with a checkpoint.
 
         Raises:
-            ValueError: The run cannot start with these settings.
+            TypeError: ``total_steps`` is no integer.
+            ValueError: The run cannot start with these settings, or ``total_steps`` is too small.
             RuntimeError: Training failed.
         """
-        frames = max(1, total_steps) * self._frames_per_step
+        if not isinstance(total_steps, (int, np.integer)):
+            raise TypeError(f"total_steps is {total_steps!r}, but must be an integer")
+        if total_steps < self._update_steps:
+            raise ValueError(
+                f"total_steps is {total_steps}, but must be at least {self._update_steps}, the steps of one update"
+            )
+        frames = int(total_steps) * self._frames_per_step
         if (self.run_dir / _CONFIG).exists():
             trained = self._progress()[0]
             command: list[Any] = ["resume", self.run_dir, "--total-frames", str(trained + frames)]
@@ -195,7 +220,7 @@ class Algorithm:
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
         action_masks: Any = None,
-    ) -> tuple[np.ndarray, PlayerState | None]:
+    ) -> tuple[Any, PlayerState | None]:
         """Chooses actions. ``Agent.predict`` describes the arguments."""
         return self.agent.predict(observation, state, episode_start, deterministic, action_masks)
 
@@ -232,6 +257,15 @@ class Algorithm:
         """Returns the network as a PyTorch module with the names of CleanRL."""
         return self.agent.to_torch()
 
+    def _describe(self, experiment: dict[str, Any]) -> None:
+        """Keeps what ``learn`` needs to know about an experiment."""
+        settings = experiment["environments"]
+        self._are_masked = masked(experiment)
+        self._frames_per_step: int = settings.get("frame_skip", 1)
+        num_envs = settings["num_envs"] * len(settings["games"])
+        #: The steps of all environments together from one update to the next, at least one of each.
+        self._update_steps: int = num_envs * experiment[self.name].get("num_steps", 1)
+
     def _progress(self) -> tuple[int, int, int]:
         return _native.progress(os.fspath(self.run_dir)) or (0, 0, 0)
 
@@ -250,7 +284,7 @@ class Algorithm:
         games = "-".join(names).replace(":", "-") if len(names) <= 3 else f"{len(names)}-games"
         prefix = f"{games.replace('/', '-')}__{self.name}__{1 if seed is None else seed}__"
         started = int(time.time())
-        candidates = (_RUNS / f"{prefix}{started + later}" for later in range(2**31))
+        candidates = (_RUNS.absolute() / f"{prefix}{started + later}" for later in range(2**31))
         return next(path for path in candidates if not path.exists())
 
 

@@ -8,7 +8,17 @@ import functools
 from ale_train import _native
 from ale_train.errors import GameError
 
-__all__ = ["camel_case", "game_of", "is_task", "players_game_of", "task_of", "tasks", "unknown", "unknown_environment"]
+__all__ = [
+    "camel_case",
+    "game_of",
+    "is_in_python",
+    "is_task",
+    "players_game_of",
+    "task_of",
+    "tasks",
+    "unknown",
+    "unknown_environment",
+]
 
 
 def camel_case(game: str) -> str:
@@ -54,6 +64,11 @@ def tasks() -> list[str]:
 def is_task(name: str) -> bool:
     """Returns true for the id of an environment that is not an Atari game."""
     return _bare_task(name) in _tasks()
+
+
+def is_in_python(name: str) -> bool:
+    """Returns true for a name that the program passes to Python."""
+    return name.startswith(("gymnasium:", "gym:", "python:"))
 
 
 def task_of(name: str) -> str:

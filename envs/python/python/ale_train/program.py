@@ -42,6 +42,7 @@ def assignments(algorithm: str, settings: Mapping[str, Any]) -> list[str]:
             the keys of a section.
 
     Raises:
+        TypeError: A value has no type of TOML.
         ValueError: A name is unknown.
     """
     flags = []
@@ -50,7 +51,7 @@ def assignments(algorithm: str, settings: Mapping[str, Any]) -> list[str]:
             inner = {f"{name}.{key}": entry for key, entry in value.items()}
             flags += assignments(algorithm, inner)
         else:
-            flags += ["--set", f"{_native.key_of_setting(name, algorithm)}={_toml(value)}"]
+            flags += ["--set", f"{_native.key_of_setting(name, algorithm)}={_toml(name, value)}"]
     return flags
 
 
@@ -59,9 +60,15 @@ def masked(experiment: Mapping[str, Any]) -> bool:
     return bool(experiment["environments"].get("gymnasium", {}).get("action_masks", False))
 
 
-def _toml(value: Any) -> str:
-    """Returns a value in TOML, which shares the syntax of these types with JSON."""
+def _toml(name: str, value: Any) -> str:
+    """Returns the value of a setting in TOML, which shares the syntax of these types with JSON."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
-    # NumPy's scalars have the method item.
-    return json.dumps(value, default=lambda value: value.item()).replace("Infinity", "inf").replace("NaN", "nan")
+    try:
+        # NumPy's scalars and arrays have the method tolist.
+        text = json.dumps(value, default=lambda value: value.tolist())
+    except (AttributeError, TypeError):
+        text = "null"
+    if text == "null":
+        raise TypeError(f"{name} is {value!r}, but must be a number, a string, true, false or a list of these")
+    return text.replace("Infinity", "inf").replace("NaN", "nan")

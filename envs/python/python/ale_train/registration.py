@@ -38,7 +38,7 @@ _VERSIONS_OF_GYM: tuple[tuple[int, str, int | tuple[int, int], float], ...] = (
 )
 
 
-def register_envs(namespace: str = "ALE", package: str = _OWN) -> None:
+def register_envs(namespace: str = "ALE", package: str = "ale_train") -> None:
     """Registers every game as ``NAMESPACE/Name-v5``, and ale-py's older ids, with the same options as ale-py.
 
     With the default namespace, ``gymnasium.make("ALE/Pong-v5")``, ``gymnasium.make("PongNoFrameskip-v4")`` and
@@ -66,14 +66,14 @@ def register_missing_envs() -> None:
     gymnasium.registry.update(taken)
 
 
-def register_v5_envs(namespace: str = "ALE", package: str = _OWN) -> None:
+def register_v5_envs(namespace: str = "ALE", package: str = "ale_train") -> None:
     """Registers every game as ``NAMESPACE/Name-v5``."""
     for game in _native.games():
         source = _OWN if game == _OWN_GAME else package
         _register(source, namespace, f"{camel_case(game)}-v5", game, 4, 0.25, f"{source}.vector_env:AtariVectorEnv")
 
 
-def register_v0_v4_envs(namespace: str = "", package: str = _OWN) -> None:
+def register_v0_v4_envs(namespace: str = "", package: str = "ale_train") -> None:
     """Registers the games of Gym, such as ``Pong-v0`` and ``PongNoFrameskip-v4``."""
     for version, suffix, frameskip, repeat_action_probability in _VERSIONS_OF_GYM:
         for game in _GAMES_OF_GYM:

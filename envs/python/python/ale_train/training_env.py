@@ -15,16 +15,14 @@ from typing import Any
 import cloudpickle  # a dependency of Gymnasium
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import VectorEnv
 
 from ale_train import _native
-from ale_train.bridge import Bridge
-from ale_train.names import is_task
+from ale_train.bridge import Bridge, vector_env
+from ale_train.envpool import EnvPool
+from ale_train.names import is_in_python, is_task
 
 __all__ = ["TrainingEnv", "definition_of", "make_env", "read_definitions"]
-
-#: The beginnings of names that the program passes to Python.
-_PREFIXES = ("gymnasium:", "gym:", "python:")
 
 Maker = Callable[..., "gymnasium.Env[Any, Any]"]
 
@@ -46,9 +44,10 @@ class TrainingEnv:
     @classmethod
     def of(cls, env: Any) -> TrainingEnv:
         """Describes what a user gives: an id, a class, a function, an environment, or a list of the first three."""
-        if isinstance(env, gymnasium.Env):
-            env = SyncVectorEnv([lambda: env], autoreset_mode=AutoresetMode.SAME_STEP)
-        if isinstance(env, VectorEnv):
+        if isinstance(env, EnvPool):
+            raise TypeError("env has the interface of EnvPool; give its id, or environments of ale_train.make_vec")
+        if isinstance(env, (gymnasium.Env, VectorEnv)):
+            env = vector_env(env)
             return cls((Bridge(env).name,), vector=env)
         is_list = isinstance(env, Sequence) and not isinstance(env, str)
         parts = [_part(part) for part in (env if is_list else [env])]
@@ -68,7 +67,7 @@ class TrainingEnv:
         """Returns the spaces of observations and actions; None unless there is one environment of Python."""
         if self.vector is not None:
             return self.vector.single_observation_space, self.vector.single_action_space
-        if len(self.names) != 1 or not self.names[0].startswith(_PREFIXES):
+        if len(self.names) != 1 or not is_in_python(self.names[0]):
             return None
         env = make_env(definition_of(self.names[0], self.definitions), kwargs)
         spaces = env.observation_space, env.action_space
@@ -134,7 +133,7 @@ def _part(env: Any) -> tuple[str, Any]:
 
 def _of_id(id: str) -> tuple[str, EnvSpec | None]:
     """Returns the name of an id, and its specification unless the environment is built in or made by name."""
-    if id.startswith(_PREFIXES) or is_task(id) or _native.game_named(id) is not None:
+    if is_in_python(id) or is_task(id) or _native.game_named(id) is not None:
         return id, None
     module, _, bare = id.rpartition(":")
     if not module and bare not in gymnasium.registry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 import os
+import signal
 import sys
 from types import ModuleType
 
@@ -13,6 +14,9 @@ __all__ = ["main"]
 
 def main() -> int:
     """Runs the program with the arguments of this process. Returns its exit status."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # The program reacts to Ctrl-C. Python would raise KeyboardInterrupt after the end of the program.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     script = os.path.abspath(sys.argv[0])
     status: int = _module().main(script, sys.argv)
     return status
