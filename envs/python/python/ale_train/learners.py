@@ -161,7 +161,7 @@ class Algorithm:
         return f"{type(self).__name__}({env!r}, num_timesteps={self.num_timesteps}, run_dir={str(self.run_dir)!r})"
 
     @explained
-    def learn(self, total_steps: int, callback: Callback | None = None) -> Self:
+    def learn(self, total_steps: float, callback: Callback | None = None) -> Self:
         """Trains for this number of further steps of all environments together.
 
         Ctrl-C writes a checkpoint and raises ``KeyboardInterrupt``; another call continues.
@@ -175,7 +175,10 @@ class Algorithm:
             ValueError: The run cannot start with these settings, or ``total_steps`` is too small.
             RuntimeError: Training failed.
         """
-        if not isinstance(total_steps, (int, np.integer)):
+        # 1e6 is a usual way to write a million.
+        if not isinstance(total_steps, (int, np.integer)) and not (
+            isinstance(total_steps, float) and total_steps.is_integer()
+        ):
             raise TypeError(f"total_steps is {total_steps!r}, but must be an integer")
         if total_steps < self._update_steps:
             raise ValueError(
