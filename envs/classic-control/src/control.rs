@@ -84,8 +84,8 @@ impl<D: Dynamics> Control<D> {
         }
     }
 
-    /// Replaces bounds of the first state in the next reset, as the options of Gymnasium's `reset` do: `low` and `high`,
-    /// or for a pendulum `x_init` and `y_init`. Later resets have the defaults again, as for no options.
+    /// Replaces bounds of the first state in the next reset, as the options of Gymnasium's `reset` do: `low` and
+    /// `high`, or for a pendulum `x_init` and `y_init`. Later resets have the defaults again.
     ///
     /// ```
     /// # use classic_control::{CartPole, Control};

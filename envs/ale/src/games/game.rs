@@ -97,8 +97,8 @@ impl Game {
         Ok(modes)
     }
 
-    /// Returns the actions that have an effect in a game of a number of players, those of multi-agent-ale-py if there are
-    /// several.
+    /// Returns the actions that have an effect in a game of a number of players. Those of several players are
+    /// multi-agent-ale-py's.
     pub fn minimal_actions_for(&self, players: usize) -> &'static [u8] {
         let several = self.multiplayer.as_ref().filter(|_| players > 1);
         several.and_then(|several| several.minimal_actions).unwrap_or(self.minimal_actions)

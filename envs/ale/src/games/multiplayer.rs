@@ -63,7 +63,7 @@ impl Multiplayer {
         self.modes.iter().map(|&(players, _)| players)
     }
 
-    /// Returns the modes for a number of players: none if the game cannot be played by so many.
+    /// Returns the modes for a number of players; none if the game has none for that number.
     pub(crate) fn modes_for(&self, players: usize) -> &'static [u32] {
         self.modes.iter().find(|(number, _)| *number == players).map_or(&[], |(_, modes)| modes)
     }

@@ -1,5 +1,5 @@
-//! Tests with MuJoCo's library and Gymnasium's models, which are fetched with pip if they are missing. The version of the
-//! library is that in `ALE_TRAIN_MUJOCO`; those of `fetch` need the one that is downloaded.
+//! Tests with MuJoCo's library and Gymnasium's models, which are fetched with pip if they are missing. The version of
+//! the library is that in `ALE_TRAIN_MUJOCO`; the tests of `fetch` need the one that is downloaded.
 
 mod conformance;
 mod errors;
