@@ -1,3 +1,4 @@
+use std::env::consts::{ARCH, OS};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::error::MujocoError;
 use crate::files::{KnownFile, MODELS};
 use crate::library::Library;
-use crate::versions::VERSIONS;
+use crate::versions::{VERSIONS, Version};
 
 /// A directory with MuJoCo's library and Gymnasium's models, arranged as in a directory of Python packages.
 ///
@@ -64,8 +65,10 @@ impl Installation {
     pub(crate) fn library_file(&self) -> Result<KnownFile, MujocoError> {
         let [downloaded, ..] = &VERSIONS;
         let exists = |file: &KnownFile| self.directory().join(file.path).exists();
-        let found = VERSIONS.iter().filter_map(|version| version.library().ok()).find(exists);
-        found.map_or_else(|| downloaded.library(), Ok)
+        let found = VERSIONS.iter().filter_map(Version::library).find(exists);
+        found
+            .or_else(|| downloaded.library())
+            .ok_or(MujocoError::UnknownPlatform { system: OS, processor: ARCH })
     }
 
     /// Returns the path of one of Gymnasium's models, or `None` if Gymnasium has no model with this name.

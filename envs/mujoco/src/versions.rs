@@ -2,7 +2,6 @@
 
 use std::env::consts::{ARCH, OS};
 
-use crate::error::MujocoError;
 use crate::files::KnownFile;
 use crate::offsets::Offsets;
 
@@ -51,12 +50,10 @@ pub fn supported_versions() -> impl Iterator<Item = String> {
 }
 
 impl Version {
-    /// Returns the library for this computer.
-    pub(crate) fn library(&self) -> Result<KnownFile, MujocoError> {
+    /// Returns the library for this computer, if its operating system and its processor are supported.
+    pub(crate) fn library(&self) -> Option<KnownFile> {
         let known = self.sha256.iter().find(|(system, processor, _)| (*system, *processor) == (OS, ARCH));
-        known
-            .map(|&(.., sha256)| KnownFile { path: self.library, sha256 })
-            .ok_or(MujocoError::UnknownPlatform { system: OS, processor: ARCH })
+        known.map(|&(.., sha256)| KnownFile { path: self.library, sha256 })
     }
 }
 
