@@ -72,7 +72,7 @@ fn is_incidental(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::group::in_words;
-    use super::super::testing::run;
+    use super::super::testing::finished_run;
     use super::*;
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
         let high = "[ppo]\ngamma = 0.99";
         let elsewhere = "[ppo]\ngamma = 0.9\n[replay]\nfolder = 'b'\n[distributed]\nreport_ranks = true";
         let runs = [("a", low), ("b", high), ("c", other_seed), ("d", elsewhere)]
-            .map(|(name, config)| run(name, config));
+            .map(|(name, config)| finished_run(name, config));
         let groups = grouped(runs.into());
         let names = |group: &Group| group.runs.iter().map(|run| run.name.clone()).collect::<Vec<_>>();
         assert_eq!(groups.iter().map(names).collect::<Vec<_>>(), [vec!["a", "c", "d"], vec!["b"]]);
@@ -106,7 +106,7 @@ mod tests {
             ("qbert", config("'qbert'", "")),
             ("both", config("'qbert', 'hero'", "")),
         ];
-        let parts = parts(runs.iter().map(|(name, config)| run(name, config)).collect());
+        let parts = parts(runs.iter().map(|(name, config)| finished_run(name, config)).collect());
         let shown: Vec<Vec<String>> =
             parts.iter().map(|part| part.iter().map(label_and_runs).collect()).collect();
         assert_eq!(

@@ -161,10 +161,10 @@ fn short(text: &str) -> String {
 mod tests {
     use super::super::groups::grouped;
     use super::super::runs::RunHistory;
-    use super::super::testing::run;
+    use super::super::testing::finished_run;
 
     fn labels(configs: &[(&str, &str)]) -> Vec<String> {
-        let runs = configs.iter().map(|(name, config)| run(name, config)).collect();
+        let runs = configs.iter().map(|(name, config)| finished_run(name, config)).collect();
         grouped(runs).into_iter().map(|group| group.label).collect()
     }
 
@@ -178,7 +178,7 @@ mod tests {
     fn names_of_the_user_replace_labels_and_stay_distinct() {
         let named = |name: &str, setting: Option<&str>, config: &str| RunHistory {
             setting: setting.map(str::to_owned),
-            ..run(name, config)
+            ..finished_run(name, config)
         };
         let runs = vec![
             named("a", Some("base"), ""),

@@ -312,7 +312,7 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::groups::grouped;
-    use super::super::testing::run;
+    use super::super::testing::finished_run;
     use super::*;
 
     fn table() -> ScoreTable {
@@ -322,7 +322,7 @@ mod tests {
     fn groups() -> Vec<Group> {
         let scored = |name: &str, config: &str, pong: f64, boxing: Option<f64>| {
             let config = format!("[experiment]\n{config}\n[environments]\ngames = ['pong', 'boxing']");
-            let mut run = run(name, &config);
+            let mut run = finished_run(name, &config);
             run.games.get_mut("pong").unwrap().evaluation = Some(pong);
             run.games.get_mut("boxing").unwrap().evaluation = boxing;
             run

@@ -107,7 +107,7 @@ fn title<'a>(groups: impl Iterator<Item = &'a Group>) -> String {
 mod tests {
     use super::super::groups::parts;
     use super::super::runs::RunHistory;
-    use super::super::testing::run;
+    use super::super::testing::finished_run;
     use super::*;
     use crate::telemetry::Moment;
 
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn shows_published_scores_beside_those_of_a_run() {
-        let mut run = run("first", "[environments]\ngames = ['pong']");
+        let mut run = finished_run("first", "[environments]\ngames = ['pong']");
         let history = run.games.get_mut("pong").unwrap();
         history.curve.push(4e6, -20.0);
         history.evaluation = Some(14.6);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn games_in_other_modes_have_no_published_scores() {
-        let mut run = run(
+        let mut run = finished_run(
             "first",
             "[environments]\ngames = ['pong', 'breakout']\n[environments.game.breakout]\nmode = 12\ndifficulty = 1",
         );
@@ -182,14 +182,14 @@ mod tests {
     fn a_game_in_two_modes_is_two_games() {
         let mode = "[environments.game.pong]\nmode = 1\n";
         let runs = [("default", ""), ("other", mode)]
-            .map(|(name, mode)| run(name, &format!("[environments]\ngames = ['pong']\n{mode}")));
+            .map(|(name, mode)| finished_run(name, &format!("[environments]\ngames = ['pong']\n{mode}")));
         let parts = parts(runs.into());
         assert_eq!(parts.iter().map(|part| in_words(&games(part))).collect::<Vec<_>>(), ["pong", "pong@1"]);
     }
 
     #[test]
     fn a_finished_run_is_done_even_if_the_requested_frames_end_within_an_update() {
-        let mut run = run("short", "[experiment]\ntotal_frames = 10000\n[ppo]\nnum_steps = 64");
+        let mut run = finished_run("short", "[experiment]\ntotal_frames = 10000\n[ppo]\nnum_steps = 64");
         let percent_done = |run: &RunHistory| run.experiment.percent_done(&run.reached);
         // Four updates of 8 environments, 64 steps and 4 frames.
         run.reached = Moment { updates: 3, steps: 1536, frames: 6144, seconds: 1.0 };
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn shows_published_scores_of_tasks_without_human_scores() {
-        let mut run = run("first", "[environments]\ngames = ['HalfCheetah-v5']");
+        let mut run = finished_run("first", "[environments]\ngames = ['HalfCheetah-v5']");
         run.games.get_mut("HalfCheetah-v5").unwrap().evaluation = Some(1718.25);
         let page = page(vec![run]);
         for row in [
@@ -220,7 +220,7 @@ mod tests {
             ("fast", "[environments]\nnum_envs = 8"),
             ("other", "[experiment]\nalgorithm = 'dqn'\n[environments]\nnum_envs = 1"),
         ];
-        let page = page(configs.map(|(name, config)| run(name, config)).into());
+        let page = page(configs.map(|(name, config)| finished_run(name, config)).into());
         for part in [
             "<h1>3 runs</h1>",
             "</span>PPO, num_envs 4</span></td>",
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn settings_are_columns_and_the_best_is_bold() {
         let scored = |name: &str, config: &str, score: f64| {
-            let mut run = run(name, config);
+            let mut run = finished_run(name, config);
             run.games.get_mut("harvest").unwrap().evaluation = Some(score);
             run
         };
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn videos_are_in_the_page() {
-        let groups = parts(vec![run("<first>", "")]);
+        let groups = parts(vec![finished_run("<first>", "")]);
         let video = Video {
             group: 0,
             run: "<first>".to_owned(),
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn seeds_have_a_band_and_a_single_run_has_none() {
         let trained = |name: &str, config: &str, score: f64| {
-            let mut run = run(name, config);
+            let mut run = finished_run(name, config);
             let curve = &mut run.games.get_mut("harvest").unwrap().curve;
             curve.push(0.0, score);
             curve.push(1000.0, score);
@@ -302,7 +302,7 @@ mod tests {
         let names = ["</script><script>alert(\"1\")</script>", "<!-- 'quoted' & \"more\""];
         let configs = ["", "[experiment]\nalgorithm = 'dqn'"];
         let runs = names.iter().zip(configs).map(|(name, config)| {
-            let mut run = run(name, config);
+            let mut run = finished_run(name, config);
             run.setting = Some((*name).to_owned());
             run
         });
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_page_refers_to_nothing_outside_and_declares_both_colour_schemes() {
-        let page = page(vec![run("first", "")]);
+        let page = page(vec![finished_run("first", "")]);
         for outside in ["src=", "href=", "url(", "@import", "<link"] {
             assert!(!page.contains(outside), "{outside} in {page}");
         }
@@ -336,7 +336,7 @@ mod tests {
     fn runs_without_a_common_game_are_in_parts_that_the_contents_link_to() {
         let runs =
             [("first", "[environments]\ngames = ['pong']"), ("second", "[environments]\nnum_envs = 2")];
-        let page = page(runs.map(|(name, config)| run(name, config)).into());
+        let page = page(runs.map(|(name, config)| finished_run(name, config)).into());
         for (index, game) in ["pong", "harvest"].into_iter().enumerate() {
             for part in [
                 format!("<a href=\"#part-{index}\">{game}</a>"),

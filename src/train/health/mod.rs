@@ -3,7 +3,7 @@
 //! The state depends only on the records of the run, so a resumed run restores it from its curves.
 
 mod conditions;
-mod silence;
+mod endless_episodes;
 mod watch;
 
 use std::path::Path;
@@ -19,14 +19,14 @@ use crate::learner::Algorithm;
 use crate::telemetry::{METRICS_FILE, Metric, Printer, Sample};
 
 use conditions::{CONDITIONS, CONDITIONS_OF_GAMES, GAMES_WITH_SHARES};
-use silence::Silence;
+use endless_episodes::EndlessEpisodes;
 use watch::{Bounds, Watch};
 
 /// The health of a run.
 pub(super) struct Health {
     algorithm: Algorithm,
     watches: Vec<Watch>,
-    silences: Vec<Silence>,
+    endless_episodes: Vec<EndlessEpisodes>,
     frames_per_step: f64,
     printer: Printer,
 }
@@ -43,7 +43,7 @@ impl Health {
         Self {
             algorithm: experiment.run.algorithm,
             watches: watches(experiment),
-            silences: silences(experiment),
+            endless_episodes: endless_episodes(experiment),
             frames_per_step: experiment.frames_per_step() as f64,
             printer,
         }
@@ -82,17 +82,17 @@ impl Health {
             findings.flags.push(Sample { metric, task, value: flag(holds) });
             findings.warnings.extend(watch.warning(value, self.algorithm));
         }
-        let several = self.silences.len() > 1;
-        for silence in &mut self.silences {
-            let game = several.then(|| silence.game.clone());
+        let several = self.endless_episodes.len() > 1;
+        for watch in &mut self.endless_episodes {
+            let game = several.then(|| watch.game.clone());
             if let Some(length) = value(Metric::EpisodicLength, game.as_deref()) {
-                silence.end_episode(length * self.frames_per_step);
+                watch.end_episode(length * self.frames_per_step);
             }
             let Some(frames) = value(Metric::Frames, game.as_deref()) else { continue };
-            let holds = silence.observe(frames, updates);
+            let holds = watch.observe(frames, updates);
             let task = game.clone();
             findings.flags.push(Sample { metric: Metric::HealthEpisodes, task, value: flag(holds) });
-            findings.warnings.extend(silence.warning(self.algorithm.name()));
+            findings.warnings.extend(watch.warning(self.algorithm.name()));
         }
         findings
     }
@@ -136,15 +136,15 @@ fn bounds(experiment: &Experiment) -> Bounds {
 }
 
 /// Returns a watch for each emulated game. The episodes of other tasks are short.
-fn silences(experiment: &Experiment) -> Vec<Silence> {
+fn endless_episodes(experiment: &Experiment) -> Vec<EndlessEpisodes> {
     let environments = &experiment.environments;
     let games = experiment.games.names().into_iter().filter(|name| GameMode::of_id(name).is_some());
-    let silences = games.map(|name| {
+    let watches = games.map(|name| {
         let limit = environments.game.get(name).and_then(|game| game.max_num_frames_per_episode);
         let limit = limit.unwrap_or(environments.max_num_frames_per_episode);
-        Silence::new(name, environments.num_envs_of(name), limit)
+        EndlessEpisodes::new(name, environments.num_envs_of(name), limit)
     });
-    silences.collect()
+    watches.collect()
 }
 
 #[cfg(test)]
