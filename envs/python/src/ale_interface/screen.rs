@@ -84,23 +84,21 @@ impl View {
 
     /// Writes to an array of the caller.
     pub(super) fn fill(self, ale: &Ale, buffer: &Bound<'_, PyAny>) -> PyResult<()> {
-        let Ok(array) = buffer.cast::<PyArrayDyn<u8>>() else {
-            // Begins like ale-py's message.
-            return Err(PyTypeError::new_err(
-                "incompatible function arguments. The following argument types are supported: an array of uint8",
-            ));
-        };
-        if !array.is_c_contiguous() {
-            return Err(PyTypeError::new_err("the buffer must be contiguous in C order"));
-        }
         let shape = self.shape(ale);
+        // The messages of type errors begin like ale-py's.
+        let unsupported = || {
+            PyTypeError::new_err(format!(
+                "incompatible function arguments. The following argument types are supported: an array of uint8 with the \
+                 shape {shape:?}, contiguous in C order"
+            ))
+        };
+        let array = buffer.cast::<PyArrayDyn<u8>>().map_err(|_| unsupported())?;
+        if !array.is_c_contiguous() {
+            return Err(unsupported());
+        }
         if array.shape() != shape {
             let message = format!("the buffer has the shape {:?}, but must have {shape:?}", array.shape());
-            return Err(if self.is_screen() {
-                PyRuntimeError::new_err(message)
-            } else {
-                PyTypeError::new_err(message)
-            });
+            return Err(if self.is_screen() { PyRuntimeError::new_err(message) } else { unsupported() });
         }
         let mut array = array.try_readwrite().map_err(|error| PyTypeError::new_err(error.to_string()))?;
         self.write(ale, array.as_slice_mut()?);
