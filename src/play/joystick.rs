@@ -5,8 +5,8 @@ use vcs::Joystick;
 
 /// The time for which a key counts as held after a press, on terminals that do not report releases.
 ///
-/// A held key repeats about thirty times a second, after an initial delay of a quarter of a second or more. So it counts
-/// as released once before it repeats. A longer time would make short presses too long.
+/// A held key repeats about thirty times a second, after an initial delay of a quarter of a second or more. So it
+/// counts as released once before it repeats. A longer time would make short presses too long.
 const HOLD: Duration = Duration::from_millis(180);
 
 /// The player who moves the joystick.

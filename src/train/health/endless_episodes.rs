@@ -1,7 +1,7 @@
 use super::watch::Streak;
 
-/// An agent counts as stuck if an episode lasts this many times longer than the longest one of the run, and at least half
-/// as long as an episode may last.
+/// An agent counts as stuck if an episode lasts this many times longer than the longest one of the run, and at least
+/// half as long as an episode may last.
 const PATIENCE: f64 = 4.0;
 
 /// Watches for a game whose episodes no longer end.
