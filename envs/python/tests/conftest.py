@@ -1,8 +1,9 @@
-"""The MuJoCo and the arithmetic that the tests run with. Nothing is downloaded, and CI skips nothing."""
+"""The MuJoCo, the arithmetic and the signals that the tests run with. Nothing is downloaded, and CI skips nothing."""
 
 import importlib.util
 import os
 import platform
+import signal
 import sys
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import pytest
 os.environ["OPENBLAS_CORETYPE"] = "Haswell"
 if "ALE_TRAIN_MUJOCO" not in os.environ and (spec := importlib.util.find_spec("mujoco")) and spec.origin:
     os.environ["ALE_TRAIN_MUJOCO"] = str(Path(spec.origin).parents[1])
-
+# A shell makes programs in the background ignore Ctrl-C, for whose effect some tests wait.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: True in CI (if ``CI`` is set) on the platform that has all packages of ``test`` in pyproject.toml.
 SKIPS_NOTHING = bool(os.environ.get("CI")) and (sys.platform, platform.machine()) == ("linux", "x86_64")
