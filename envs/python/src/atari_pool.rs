@@ -11,26 +11,14 @@ use crate::actions::OwnActions;
 use crate::ale_interface::AleInterface;
 use crate::columns::Rows;
 use crate::environments::{Environments, State};
-use crate::received::{self, Spares};
+use crate::received::{self, ResetBatch, Spares, StepBatch};
 use crate::settings::Settings;
 use crate::xla::{self, Opened, Output};
 use crate::{errors, info, packages, signals};
 
-/// Observations and info.
-type ResetBatch<'py> = (Bound<'py, PyArrayDyn<u8>>, Bound<'py, PyDict>);
-
 /// Rewards, terminations, truncations and info.
 type StepValues<'py> =
     (Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyDict>);
-
-/// Observations, rewards, terminations, truncations and info, in Gymnasium's order.
-type StepBatch<'py> = (
-    Bound<'py, PyArrayDyn<u8>>,
-    Bound<'py, PyArray1<i32>>,
-    Bound<'py, PyArray1<bool>>,
-    Bound<'py, PyArray1<bool>>,
-    Bound<'py, PyDict>,
-);
 
 /// Atari environments on a work-stealing pool.
 ///

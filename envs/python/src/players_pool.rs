@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use numpy::{PyArray1, PyArray3, PyArrayDyn, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -11,21 +11,9 @@ use vector::{AtariPlayersVectorEnv, PoolOptions};
 
 use crate::actions::OwnActions;
 use crate::columns::Rows;
-use crate::received::{self, Spares};
+use crate::received::{self, ResetBatch, Spares, StepBatch};
 use crate::settings::Settings;
 use crate::{errors, info, packages, signals};
-
-/// Observations and info.
-type ResetBatch<'py> = (Bound<'py, PyArrayDyn<u8>>, Bound<'py, PyDict>);
-
-/// Observations, rewards, terminations, truncations and info, in Gymnasium's order.
-type StepBatch<'py> = (
-    Bound<'py, PyArrayDyn<u8>>,
-    Bound<'py, PyArray1<i32>>,
-    Bound<'py, PyArray1<bool>>,
-    Bound<'py, PyArray1<bool>>,
-    Bound<'py, PyDict>,
-);
 
 /// Atari environments of several players on a work-stealing pool. Each player is a row of a batch.
 ///

@@ -6,12 +6,25 @@ use bytemuck::Pod;
 use numpy::ndarray::{ArrayView, IxDyn};
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use rl_env::{Env, ObservationBuffer, VectorError};
 use vector::PoolVectorEnv;
 
 use crate::environments::{Environments, State};
 use crate::errors;
 use crate::pinned::PinnedMemory;
+
+/// Observations and info.
+pub(crate) type ResetBatch<'py> = (Bound<'py, PyArrayDyn<u8>>, Bound<'py, PyDict>);
+
+/// Observations, rewards, terminations, truncations and info, in Gymnasium's order.
+pub(crate) type StepBatch<'py> = (
+    Bound<'py, PyArrayDyn<u8>>,
+    Bound<'py, PyArray1<i32>>,
+    Bound<'py, PyArray1<bool>>,
+    Bound<'py, PyArray1<bool>>,
+    Bound<'py, PyDict>,
+);
 
 /// The maximum number of spare buffers. More are never needed: one is the next to be handed over while another is still
 /// being read.

@@ -14,7 +14,7 @@ fn evaluations_do_not_affect_training_and_determine_the_score() {
     let temp = TempDir::new().expect("a directory");
     let [plain, evaluated] = ["plain", "evaluated"].map(|name| temp.path().join(name));
     train(&plain, 2, CART_POLE).succeed();
-    train(&evaluated, 2, EVALUATED).succeed();
+    train(&evaluated, 2, EVALUATED).set("checkpoints.keep_last", 99).succeed();
     let [(learner, environments, _), (same_learner, same_environments, curves)] =
         [outcome(&plain), outcome(&evaluated)];
     assert!(learner == same_learner && environments == same_environments, "the results differ");
@@ -26,6 +26,10 @@ fn evaluations_do_not_affect_training_and_determine_the_score() {
     let progress = progress(&evaluated);
     assert_eq!(progress["score"].as_f64(), returns.last().copied());
     assert_eq!(progress["evaluation"]["frames"], progress["moment"]["frames"]);
+    // A checkpoint follows each new best evaluation, and one is written at the end.
+    let is_best = |index: &usize| returns[..*index].iter().all(|before| returns[*index] > *before);
+    let best = (0..returns.len() - 1).filter(is_best).count();
+    assert_eq!(checkpoints(&evaluated).len(), best + 1, "{returns:?}");
 }
 
 #[test]
