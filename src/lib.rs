@@ -16,6 +16,7 @@ mod cli;
 mod cluster;
 mod commands;
 mod config;
+mod contest;
 mod device;
 mod drawing;
 mod durable;

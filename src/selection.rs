@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use ale::roms::{Manifest, built_in};
+use ale::roms::built_in;
 use ale::{AleError, GAME_SETS, Game};
 use anyhow::{Result, bail, ensure};
 use gymnasium_workers::EnvName;
@@ -125,16 +125,19 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
     if EnvName::PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
         name.parse::<EnvName>()?;
     }
-    if Manifest::shipped().iter().any(|(id, _)| id == name) {
-        bail!("{name} is a game for two players only, which ale-train does not support")
-    }
     if let Some(game) = game_mode::game_of(name) {
-        // The error about an unknown game has suggestions.
-        ensure!(
-            members(game)?.len() == 1 && ale::game_named(game).is_ok(),
-            "'{name}' is not possible: {game} is not one Atari game, which could have a mode"
-        );
+        if ale::game_named(game).is_err() {
+            // The error about an unknown game has suggestions.
+            members(game)?;
+            bail!("'{name}' is not possible: {game} is not one Atari game, which could have a mode")
+        }
         GameMode::named(name)?;
+    }
+    if let Ok(game) = ale::game_named(name) {
+        // One player is no number of its players.
+        let numbers: Vec<String> =
+            game.players().iter().map(|players| format!("{name}@{players}p")).collect();
+        bail!("{name} is a game for several players only; choose their number: {}", numbers.join(" or "))
     }
     let nearest = match ale::game_named(name) {
         Err(error @ AleError::RamObservations { .. }) => bail!(error),

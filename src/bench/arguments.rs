@@ -11,8 +11,8 @@ impl BenchSubject {
     /// Returns the games with their ROMs.
     pub(super) fn games(&self, global: &Global) -> Result<Vec<GameWithRom>> {
         let modes = selection::game_modes(self.games.iter().map(String::as_str))?;
-        if let Some(mode) = modes.iter().find(|mode| mode.deviates()) {
-            bail!("{} is not possible: benchmarks run games in their default modes", mode.id())
+        if let Some(mode) = modes.iter().find(|mode| mode.deviates() || mode.players > 1) {
+            bail!("{} is not possible: benchmarks run games of one player in their default modes", mode.id())
         }
         with_roms(&modes.iter().map(|mode| mode.game).collect::<Vec<_>>(), global)
     }

@@ -168,6 +168,7 @@ Examples:
   ale-train play breakout@12.1 --sound
   ale-train play --checkpoint zoo:harvest --watch
   ale-train play --checkpoint checkpoints/RUN
+  ale-train play --checkpoint checkpoints/RUN --versus
   ale-train play pong --checkpoint checkpoints/RUN --best --greedy")]
 pub(crate) struct PlayArgs {
     /// Game to play [default: the agent's game, or the built-in game without an agent]
@@ -186,6 +187,9 @@ pub(crate) struct PlayArgs {
     /// watched
     #[arg(long, requires = "checkpoint")]
     pub(crate) watch: bool,
+    /// Play against the agent, as the first player of a game such as pong@2p
+    #[arg(long, requires = "checkpoint", conflicts_with = "watch")]
+    pub(crate) versus: bool,
     /// Play the sound of an Atari game with pacat, aplay, play (of SoX) or ffplay
     #[arg(long)]
     pub(crate) sound: bool,

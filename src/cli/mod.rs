@@ -2,6 +2,7 @@
 //!
 //! * `train` and `training_arguments` define the commands that train, and the description of an experiment.
 //! * `agent` defines the commands that use trained agents.
+//! * `match_arguments` defines the games of two agents.
 //! * `game_arguments` defines the commands about games and ROMs.
 //! * `report_arguments` and `watch_arguments` define the pages of runs.
 //! * `preset_arguments` and `zoo_arguments` define the lists of presets and of trained agents.
@@ -16,6 +17,7 @@ mod agent;
 mod bench;
 pub(crate) mod complete;
 mod game_arguments;
+mod match_arguments;
 mod number;
 mod preset_arguments;
 mod report_arguments;
@@ -39,6 +41,7 @@ pub(crate) use bench::{
     BenchSubject,
 };
 pub(crate) use game_arguments::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
+pub(crate) use match_arguments::MatchArgs;
 pub(crate) use preset_arguments::PresetsArgs;
 pub(crate) use report_arguments::{ReportArgs, ScoreFormat};
 pub(crate) use train::TrainCommand;
@@ -127,6 +130,8 @@ pub(crate) enum Command {
     Sweep(SweepArgs),
     /// Evaluate a trained agent
     Eval(EvalArgs),
+    /// Let two agents play against each other
+    Match(MatchArgs),
     /// Write an agent to one safetensors file, which PyTorch can load
     Export(ExportArgs),
     /// Record a video of a trained agent

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use super::{checkpoint, config, export, games, man, presets, roms, trace, zoo};
 use crate::cli::{self, Cli, Command};
-use crate::{bench, cluster, evaluation, play, record, report, runs, sweep, train, watch};
+use crate::{bench, cluster, contest, evaluation, play, record, report, runs, sweep, train, watch};
 
 /// Runs a command. Results go to `out`, everything else to standard error.
 pub(crate) fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
@@ -22,6 +22,7 @@ pub(crate) fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Sweep(args) => sweep::run(&args, &global, out),
         Command::Runs(args) => runs::run(&args, out),
         Command::Eval(args) => evaluation::run(&args, &global, out),
+        Command::Match(args) => contest::run(&args, &global, out),
         Command::Export(args) => export::run(&args, &global, out),
         Command::Record(args) => record::run(&args, &global, out),
         Command::Play(args) => play::run(&args, &global, out),

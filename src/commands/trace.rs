@@ -85,6 +85,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(GameMode, Arc<[u8]>)> {
         ensure!(path.extension().is_none() || game_mode::game_of(name).is_some(), "{name} does not exist");
         let modes = selection::game_modes([name.as_str()])?;
         let [mode] = modes[..] else { bail!("{name} selects {} games; choose one to trace", modes.len()) };
+        ensure!(mode.players == 1, "{name} cannot be traced: it is a game of several players");
         let image = rom_sources::sources(global).obtain(mode.game.id, rom_sources::pip(global).as_ref())?;
         return Ok((mode, image));
     }
@@ -92,7 +93,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(GameMode, Arc<[u8]>)> {
     let image: Arc<[u8]> = image.into();
     let known = Manifest::shipped();
     if let Some(id) = known.identify(&image) {
-        return Ok((GameMode::default_of(ale::game(id)?), image));
+        return Ok((GameMode::default_of(ale::game(id)?, 1)?, image));
     }
     let game = Game::without_rules(&image).with_context(|| format!("cannot run {name}"))?;
     let sum = Md5Sum::of(&image);
@@ -100,7 +101,7 @@ fn find(args: &TraceArgs, global: &Global) -> Result<(GameMode, Arc<[u8]>)> {
         notice(format_args!(
             "{name} is not a known ROM (MD5 {sum}): it runs without rewards, lives or an end of the game"
         ));
-        return Ok((GameMode::default_of(game), image));
+        return Ok((GameMode::default_of(game, 1)?, image));
     }
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let similar = nearest(stem, known.iter().map(|(id, _)| id));

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 
 use super::scaling::ByGames;
 use super::schema::{PRESET, read};
+use crate::game_mode::GameMode;
 use crate::learner::Algorithm;
 use crate::selection;
 
@@ -22,7 +23,7 @@ macro_rules! embedded {
 
 /// The names and texts of all files, ordered by algorithm, then from the built-in game to special protocols.
 static FILES: &[(&str, &str)] = embedded! {
-    "harvest-ppo" "atari-ppo" "pong-ppo" "fast-ppo" "many-ppo" "atari57-ppo" "machado-ppo"
+    "harvest-ppo" "atari-ppo" "pong-ppo" "fast-ppo" "many-ppo" "atari57-ppo" "machado-ppo" "self-play-ppo"
     "cartpole-ppo" "acrobot-ppo" "pendulum-ppo" "mujoco-ppo" "box2d-ppo" "bipedal-walker-ppo" "minigrid-ppo"
     "harvest-dqn" "atari-dqn" "pong-dqn" "many-dqn" "nature-dqn" "rainbow-dqn" "atari100k-dqn" "drq-dqn"
     "cartpole-dqn" "acrobot-dqn" "mountaincar-dqn"
@@ -34,6 +35,7 @@ static FILES: &[(&str, &str)] = embedded! {
 const ONE_GAME: &str = "one game";
 const SEVERAL_GAMES: &str = "several games";
 const SEVERAL_GAMES_ON_A_GPU: &str = "several games on a GPU";
+const SEVERAL_PLAYERS: &str = "games of several players";
 
 /// A preset.
 #[derive(Debug)]
@@ -156,7 +158,9 @@ pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) 
         if selection::is_in_python(id) { Some(classic_control::FAMILY) } else { selection::family(id) }
     };
     let family = ids.first().and_then(family);
+    let has_opponents = ids.first().and_then(|id| GameMode::of_id(id)).is_some_and(|mode| mode.players > 1);
     let candidates: &[&str] = match (ids, family) {
+        _ if has_opponents => &[SEVERAL_PLAYERS, ONE_GAME],
         ([id], Some(family)) => &[id, family, classic_control::FAMILY],
         (_, Some(family)) => &[family, classic_control::FAMILY],
         ([id], None) => &[id, ONE_GAME],
@@ -199,7 +203,7 @@ mod tests {
         for (name, text) in FILES {
             let preset = Preset::parse(name, text).unwrap();
             assert!(name.ends_with(&format!("-{}", preset.algorithm)), "{name} is for {}", preset.algorithm);
-            let kinds = [ONE_GAME, SEVERAL_GAMES, SEVERAL_GAMES_ON_A_GPU];
+            let kinds = [ONE_GAME, SEVERAL_GAMES, SEVERAL_GAMES_ON_A_GPU, SEVERAL_PLAYERS];
             if let Some(default_for) = preset.about.default_for.as_deref() {
                 let is_game = selection::expand([default_for]).is_ok_and(|ids| ids == [default_for]);
                 let is_family = selection::registry().specs().any(|(_, spec)| spec.family == default_for);
@@ -218,6 +222,9 @@ mod tests {
         for (algorithm, games, device, name) in [
             (Ppo, "harvest", "cpu", "harvest-ppo"),
             (Ppo, "pong", "cpu", "pong-ppo"),
+            (Ppo, "pong@2p", "cpu", "self-play-ppo"),
+            (Ppo, "boxing@2p,pong@2p", "cpu", "self-play-ppo"),
+            (Pqn, "pong@2p", "cpu", "atari-pqn"),
             (Dqn, "pong", "cpu", "pong-dqn"),
             (Pqn, "pong", "cpu", "atari-pqn"),
             (Ppo, "breakout", "cuda", "atari-ppo"),

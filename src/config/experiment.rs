@@ -17,6 +17,7 @@ use super::sections::{
 };
 use super::written::{Config, Sections, table_of};
 use crate::device::DeviceName;
+use crate::game_mode::GameMode;
 use crate::learner::{Algorithm, AlgorithmConfig};
 use crate::output::counted;
 use crate::telemetry::Moment;
@@ -57,6 +58,7 @@ impl Config {
         let games = games.with(&sections.environments);
         check_distinct(&games)?;
         check_actions(&games, sections.run.algorithm)?;
+        check_self_play(&games, &sections, algorithm.as_ref())?;
         let num_envs = games.num_envs(&sections.environments);
         if sections.environments.halves == Some(true) {
             check_halves(&sections.run, algorithm.as_ref(), &games, num_envs)?;
@@ -220,6 +222,9 @@ fn check_halves(
             "environments.halves = true is not possible with {id}, because other tasks do not run in Python"
         );
     }
+    if let Some(id) = games.first_of_several_players() {
+        bail!("environments.halves = true is not possible with {id}, whose players step together");
+    }
     ensure!(
         algorithm.is_on_policy(),
         "environments.halves = true is not possible with {}: it needs an algorithm that waits for whole rollouts",
@@ -249,6 +254,22 @@ fn check_actions(games: &Games, algorithm: Algorithm) -> Result<()> {
     Ok(())
 }
 
+/// Fails unless the agent can play several sides of a game.
+fn check_self_play(games: &Games, sections: &Sections, algorithm: &dyn AlgorithmConfig) -> Result<()> {
+    let Some(id) = games.first_of_several_players() else { return Ok(()) };
+    ensure!(
+        algorithm.is_on_policy(),
+        "{} cannot be trained on {id}, a game of several players; use `ale-train ppo` or `ale-train pqn`",
+        sections.run.algorithm
+    );
+    ensure!(
+        sections.policy.lstm == 0 || sections.environments.self_play.past_share == 0.0,
+        "policy.lstm is not possible with {id}: earlier versions of the agent have no memory; set \
+         environments.self_play.past_share = 0"
+    );
+    Ok(())
+}
+
 /// Returns the items separated by commas, with "or" before the last one.
 fn alternatives(items: &[String]) -> String {
     match items {
@@ -262,18 +283,19 @@ fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> 
     for (name, overrides) in &environments.game {
         let key = format!("environments.game.{}", quoted(name));
         check_override(name, &games.names())?;
-        let GameSettings { mode, difficulty, max_num_frames_per_episode: limit, .. } = overrides;
+        let GameSettings { mode, difficulty, max_num_frames_per_episode: limit, total_frames, .. } =
+            overrides;
         let flavour = games.flavour(name);
         let game = flavour.map(|flavour| flavour.game);
         let variants = [
-            ("mode", mode, game.map(|game| game.modes)),
+            ("mode", mode, flavour.and_then(|flavour| flavour.game.modes_for(flavour.players).ok())),
             ("difficulty", difficulty, game.map(|game| game.difficulties)),
         ];
         for (setting, drawn, allowed) in variants {
             let Some(drawn) = drawn else { continue };
             let allowed = allowed.with_context(|| not_emulated(&key, setting, name))?;
             ensure!(
-                game.is_some_and(|game| game.id == name),
+                GameMode::of_id(name).is_some_and(|mode| !mode.deviates()),
                 "{key}.{setting} is not possible: {name} names a mode and a difficulty"
             );
             if let Some(value) = drawn.values().iter().find(|value| !allowed.contains(value)) {
@@ -281,6 +303,11 @@ fn check_games(games: &Games, environments: &EnvironmentSettings) -> Result<()> 
             }
         }
         ensure!(limit.is_none() || game.is_some(), not_emulated(&key, "max_num_frames_per_episode", name));
+        let shares = flavour.is_some_and(|flavour| flavour.players > 1);
+        ensure!(
+            !shares || total_frames.is_none(),
+            "{key}.total_frames is not possible: the players of {name} share their environments"
+        );
     }
     Ok(())
 }

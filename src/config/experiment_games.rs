@@ -40,7 +40,7 @@ impl Games {
         let (atari, tasks): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| Flavour::of_id(id).is_some());
         match (atari.first(), tasks.first()) {
             (None, _) => Ok(Self::Tasks(tasks)),
-            (Some(_), None) => Ok(Self::Atari(atari.into_iter().filter_map(Flavour::of_id).collect())),
+            (Some(_), None) => Self::of_flavours(atari.into_iter().filter_map(Flavour::of_id).collect()),
             (Some(game), Some(env)) if selection::is_in_python(env) => {
                 bail!("{env} cannot be trained together with {game}, which does not run in Python")
             }
@@ -50,6 +50,18 @@ impl Games {
                 )
             }
         }
+    }
+
+    /// Returns Atari games, which share a network. Fails if their numbers of players differ.
+    fn of_flavours(flavours: Vec<Flavour>) -> Result<Self> {
+        if let Some(other) = flavours.iter().find(|flavour| flavour.players != flavours[0].players) {
+            bail!(
+                "{} cannot be trained together with {}, which has another number of players",
+                other.id,
+                flavours[0].id
+            )
+        }
+        Ok(Self::Atari(flavours))
     }
 
     /// Returns the games in the flavours that settings select.
@@ -85,6 +97,16 @@ impl Games {
         match self {
             Self::Atari(flavours) => flavours.iter().map(|flavour| flavour.id).collect(),
             Self::Tasks(ids) => ids.clone(),
+        }
+    }
+
+    /// Returns the first game of several players.
+    pub(crate) fn first_of_several_players(&self) -> Option<&'static str> {
+        match self {
+            Self::Atari(flavours) => {
+                flavours.iter().find(|flavour| flavour.players > 1).map(|flavour| flavour.id)
+            }
+            Self::Tasks(_) => None,
         }
     }
 

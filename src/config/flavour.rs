@@ -8,12 +8,13 @@ use crate::game_mode::GameMode;
 const SHORTEST_LIMIT: u32 = 18_000;
 
 /// A flavour of a game: its mode and its difficulty, as in Machado et al. 2018, and the limit of its episodes. They
-/// determine which scores are possible. Published scores are those of the default flavour.
+/// determine which scores are possible. Published scores are those of the default flavour for one player.
 #[derive(Clone, Debug)]
 pub(crate) struct Flavour {
     /// The id of the task: of a game, or of a mode such as `breakout@12`.
     pub(crate) id: &'static str,
     pub(crate) game: &'static Game,
+    pub(crate) players: usize,
     pub(crate) modes: Drawn,
     pub(crate) difficulties: Drawn,
     /// The number of frames after which an episode is truncated.
@@ -23,9 +24,9 @@ pub(crate) struct Flavour {
 impl Flavour {
     /// Returns the flavour that the id of a task selects, if it is that of an Atari game.
     pub(crate) fn of_id(id: &'static str) -> Option<Self> {
-        let GameMode { game, mode, difficulty } = GameMode::of_id(id)?;
+        let GameMode { game, players, mode, difficulty } = GameMode::of_id(id)?;
         let (modes, difficulties) = (Drawn::Always(mode), Drawn::Always(difficulty));
-        Some(Self { id, game, modes, difficulties, limit: u32::MAX })
+        Some(Self { id, game, players, modes, difficulties, limit: u32::MAX })
     }
 
     /// Returns the flavour of the same task that settings select.
@@ -46,7 +47,7 @@ impl Flavour {
 
     /// Returns the game if published scores apply to this flavour.
     pub(crate) fn published(&self) -> Option<&'static Game> {
-        let is_default = self.single_mode().is_some_and(|mode| !mode.deviates());
+        let is_default = self.single_mode().is_some_and(|mode| mode.players == 1 && !mode.deviates());
         (is_default && !self.is_short()).then_some(self.game)
     }
 
@@ -63,13 +64,15 @@ impl Flavour {
             return mode.id();
         }
         let [modes, difficulties] = [&self.modes, &self.difficulties].map(|drawn| drawn.joined(", "));
-        format!("{} (mode {modes}; difficulty {difficulties})", self.game.id)
+        let default =
+            GameMode::default_of(self.game, self.players).map_or_else(|_| self.id.to_owned(), GameMode::id);
+        format!("{default} (mode {modes}; difficulty {difficulties})")
     }
 
     /// Returns the mode and the difficulty, if they are the same in all episodes.
     fn single_mode(&self) -> Option<GameMode> {
         let (mode, difficulty) = (self.modes.single()?, self.difficulties.single()?);
-        Some(GameMode { game: self.game, mode, difficulty })
+        Some(GameMode { game: self.game, players: self.players, mode, difficulty })
     }
 
     fn is_short(&self) -> bool {

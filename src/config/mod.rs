@@ -26,6 +26,7 @@ mod layers;
 mod scaling;
 mod schema;
 mod sections;
+mod self_play_settings;
 mod some_games;
 mod suggestions;
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub(crate) use layers::{
 };
 pub(crate) use schema::{KeyOfFlag, field, help, key_of_flag, keys_with_help};
 pub(crate) use sections::{CheckpointSettings, EnvironmentSettings, RunSettings};
+pub(crate) use self_play_settings::SelfPlaySettings;
 #[cfg(test)]
 pub(crate) use tests::assert_without_types;
 pub(crate) use values::ABSENT;

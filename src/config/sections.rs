@@ -7,6 +7,7 @@ use vector::{MAX_NUM_ENVS, MAX_NUM_THREADS};
 
 use super::drawn::Drawn;
 use super::gymnasium_settings::GymnasiumSettings;
+use super::self_play_settings::SelfPlaySettings;
 use crate::learner::Algorithm;
 use crate::selection;
 
@@ -83,6 +84,8 @@ settings! {
         pub(crate) halves: Option<bool> = None; fixed "the environments in the checkpoint are in the order of their turns",
         /// Environments in Python.
         pub(crate) gymnasium: GymnasiumSettings = GymnasiumSettings::default(),
+        /// Games of several players.
+        pub(crate) self_play: SelfPlaySettings = SelfPlaySettings::default(),
         /// Settings of single games.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub(crate) game: BTreeMap<String, GameSettings> = BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! Environments of Atari games: their specification and options.
 
-use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, CHOICES, Game, PoweredGame};
+use ale::{ACTION_FACTORS, ACTIONS, AtariEnv, AtariOptions, AtariPlayersEnv, CHOICES, Game, PoweredGame};
 use algorithms::networks::MIN_PICTURE_SIDE;
 use algorithms::{Task, VectorSpec};
 use anyhow::{Context, Result, ensure};
@@ -32,16 +32,26 @@ impl Builder {
 
     /// Returns the console's actions that a game uses.
     fn actions(&self, task: &Task) -> Option<Vec<usize>> {
-        let game = self.games.flavour(&task.name)?.game;
+        Some(self.action_codes(&task.name)?.iter().map(|&action| usize::from(action)).collect())
+    }
+
+    /// Returns the codes of the console's actions that the task called `name` has, if it is an Atari game.
+    pub(crate) fn action_codes(&self, name: &str) -> Option<&'static [u8]> {
+        let Flavour { game, players, .. } = self.games.flavour(name)?;
         let full = self.settings.full_action_space;
-        let actions = if full { game.legal_actions } else { game.minimal_actions };
-        Some(actions.iter().map(|&action| usize::from(action)).collect())
+        Some(if full { game.legal_actions } else { game.minimal_actions_for(*players) })
     }
 
     /// Returns the number of options of each choice, and the options that make up each action that a game uses.
     fn factored_actions(&self, task: &Task) -> Option<(Vec<usize>, Vec<Vec<usize>>)> {
         let factors = self.actions(task)?.into_iter().map(|action| ACTION_FACTORS[action].to_vec());
         Some((CHOICES.to_vec(), factors.collect()))
+    }
+
+    /// Returns the options of the task called `name` in an evaluation.
+    pub(crate) fn evaluation_options(&self, name: &str) -> Result<AtariOptions> {
+        let flavour = self.games.flavour(name).with_context(|| format!("{name} is not an Atari game"))?;
+        Ok(self.options(flavour, Purpose::Evaluation))
     }
 
     /// Returns a single environment of the first game, for evaluation.
@@ -63,6 +73,15 @@ impl Builder {
         })
     }
 
+    /// Returns a single environment of the first game, one of several players, with all actions.
+    pub(crate) fn players_env(&self, seed: u64) -> Result<AtariPlayersEnv> {
+        let first = self.games.names().first().and_then(|name| self.games.flavour(name));
+        let flavour = first.context("none of the tasks is an Atari game")?;
+        let options = AtariOptions { full_action_space: true, ..self.options(flavour, Purpose::Evaluation) };
+        let powered = PoweredGame::new(flavour.game, self.rom(flavour.game))?;
+        Ok(AtariPlayersEnv::new(&powered, flavour.players, options, seed)?)
+    }
+
     fn first_env(
         &self,
         seed: u64,
@@ -70,6 +89,7 @@ impl Builder {
     ) -> Result<AtariEnv> {
         let first = self.games.names().first().and_then(|name| self.games.flavour(name));
         let flavour = first.context("none of the tasks is an Atari game")?;
+        ensure!(flavour.players == 1, "{} is a game of several players", flavour.id);
         let game = flavour.game;
         let options = change(self.options(flavour, Purpose::Evaluation), game);
         Ok(AtariEnv::new(&PoweredGame::new(game, self.rom(game))?, options, seed)?)
@@ -78,6 +98,8 @@ impl Builder {
     pub(super) fn options(&self, flavour: &Flavour, purpose: Purpose) -> AtariOptions {
         let settings = &self.settings;
         let overrides = settings.game.get(flavour.id);
+        // With several players, the loss of a life concerns one of them only.
+        let is_alone = flavour.players == 1;
         AtariOptions {
             img_height: settings.img_height,
             img_width: settings.img_width,
@@ -88,10 +110,10 @@ impl Builder {
             // The learned return ends with a life while the game continues, as in CleanRL's wrapper. The option
             // `episodic_life` of ale-py's vector environment restarts the game instead, and later lives would never be
             // observed.
-            life_loss_info: settings.episodic_life && purpose == Purpose::Training,
+            life_loss_info: settings.episodic_life && purpose == Purpose::Training && is_alone,
             reward_clipping: settings.reward_clipping,
             use_fire_reset: settings.use_fire_reset,
-            fire_after_lost_life: settings.fire_after_lost_life,
+            fire_after_lost_life: settings.fire_after_lost_life && is_alone,
             max_num_frames_per_episode: overrides
                 .and_then(|overrides| overrides.max_num_frames_per_episode)
                 .unwrap_or(settings.max_num_frames_per_episode),

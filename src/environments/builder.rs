@@ -11,6 +11,7 @@ use vector::{AtariGroup, AtariVectorEnv, BatchOrder, PoolOptions};
 
 use super::padded::padded_length;
 use super::roms::{GameWithRom, with_roms};
+use super::self_play::{AgentSettings, SelfPlay};
 use super::share::Share;
 use super::{Environments, Purpose, provided};
 use crate::cli::EmulationArgs;
@@ -67,6 +68,8 @@ pub(crate) struct Builder {
     /// Probability that a frame repeats the previous action in an evaluation.
     pub(super) evaluation_repeat_probability: f32,
     pub(super) num_threads: usize,
+    /// The agents of the experiment.
+    agents: AgentSettings,
 }
 
 impl Builder {
@@ -99,6 +102,7 @@ impl Builder {
             evaluation_repeat_probability,
             settings,
             num_threads: overrides.num_threads.unwrap_or_else(|| experiment.num_threads()),
+            agents: AgentSettings::of(experiment)?,
         })
     }
 
@@ -176,6 +180,11 @@ impl Builder {
             !self.settings.take_turns(),
             "environments.halves = true is not possible with several processes"
         );
+        if let Some(id) = self.games.first_of_several_players() {
+            bail!(
+                "{id} cannot be trained by several processes: its environments need earlier versions of the agent"
+            );
+        }
         if let Some(id) = self.games.python_task_among_others() {
             bail!(
                 "{id} cannot be trained by several processes together with tasks that do not run in Python"
@@ -221,8 +230,11 @@ impl Builder {
                     num_envs: num_envs(flavour.id),
                     options: self.options(flavour, purpose),
                 });
-                let groups = groups.filter(|group| group.num_envs > 0);
-                Ok(Box::new(AtariVectorEnv::of_groups(groups, pool)?))
+                let groups: Vec<_> = groups.filter(|group| group.num_envs > 0).collect();
+                match flavours[0].players {
+                    1 => Ok(Box::new(AtariVectorEnv::of_groups(groups, pool)?)),
+                    players => Ok(Box::new(self.build_self_play(groups, players, purpose, pool)?)),
+                }
             }
             Games::Tasks(ids) if ids[0].starts_with(provided::PREFIX) => provided::build(ids[0]),
             Games::Tasks(ids) => {
@@ -230,6 +242,24 @@ impl Builder {
                 self.build_tasks(&groups.collect::<Vec<_>>(), purpose, pool, min_observation_length)
             }
         }
+    }
+
+    /// Builds environments of games of several players. Except in training, the opponents are random players.
+    fn build_self_play(
+        &self,
+        groups: Vec<AtariGroup>,
+        players: usize,
+        purpose: Purpose,
+        pool: PoolOptions,
+    ) -> Result<SelfPlay> {
+        if purpose != Purpose::Training {
+            return SelfPlay::new(groups, players, 1.0, pool);
+        }
+        let settings = self.settings.self_play.clone();
+        let mut environments = SelfPlay::new(groups, players, settings.past_share, pool)?;
+        let spec = self.spec(&environments)?;
+        environments.train_against_versions(settings, self.agents.clone(), &spec);
+        Ok(environments)
     }
 
     fn num_training_envs(&self) -> usize {

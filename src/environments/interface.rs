@@ -5,6 +5,7 @@ use rl_env::{Actions, EnvError, VectorEnv, VectorError};
 use vector::{AtariVectorEnv, PoolVectorEnv};
 
 use super::padded::Padded;
+use super::self_play::Opponents;
 
 /// A vector environment with screens, of which some environments can be stepped alone.
 pub(crate) trait Environments: VectorEnv {
@@ -41,6 +42,11 @@ pub(crate) trait Environments: VectorEnv {
     /// Returns the part of a snapshot that belongs to some environments.
     fn part_of_snapshot(&self, snapshot: &[u8], envs: Range<usize>) -> Result<Vec<u8>, VectorError> {
         vector::part_of_snapshot(snapshot, envs)
+    }
+
+    /// Returns the opponents of the agent in games of several players.
+    fn opponents(&mut self) -> Option<&mut Opponents> {
+        None
     }
 
     /// Returns true if an environment has failed in a step. From then on `recv` returns no results of environments: the

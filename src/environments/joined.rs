@@ -247,6 +247,11 @@ fn numbered(error: VectorError, envs: &[usize]) -> VectorError {
 fn copy_row(from: &Batch, row: usize, to: &mut Batch, env: usize) {
     to.observations.row_mut(env).copy_from_slice(from.observations.row(row));
     to.final_observations.row_mut(env).copy_from_slice(from.final_observations.row(row));
+    copy_results(from, row, to, env);
+}
+
+/// Copies the results of a row of a batch, everything except for observations, to row `env` of another one.
+pub(super) fn copy_results(from: &Batch, row: usize, to: &mut Batch, env: usize) {
     to.rewards[env] = from.rewards[row];
     to.raw_rewards[env] = from.raw_rewards[row];
     to.terminated[env] = from.terminated[row];

@@ -315,7 +315,7 @@ fn play(
 }
 
 /// Returns the number of episodes that each of `num_envs` environments plays, divided as evenly as possible.
-fn shares(num_envs: usize, episodes: usize) -> Vec<usize> {
+pub(crate) fn shares(num_envs: usize, episodes: usize) -> Vec<usize> {
     (0..num_envs).map(|env| episodes / num_envs + usize::from(env < episodes % num_envs)).collect()
 }
 

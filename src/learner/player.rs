@@ -6,6 +6,9 @@ pub(crate) trait Player {
     /// Returns an action for each environment of a batch.
     fn act(&mut self, batch: &Batch) -> Result<ActionBuffer, LearnerError>;
 
+    /// Makes random numbers follow from `seed` from now on.
+    fn reseed(&mut self, seed: u64);
+
     /// Returns the outputs of the network for each environment of the batch that it would act on next.
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError>;
 }

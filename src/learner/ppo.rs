@@ -141,6 +141,10 @@ impl Player for PolicyPlayer {
         self.policy.act(batch, &mut self.state, self.greedy, &mut self.rng)
     }
 
+    fn reseed(&mut self, seed: u64) {
+        self.rng = ChaCha8Rng::seed_from_u64(seed);
+    }
+
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
         let (log_probs, values) = self.policy.log_probs_and_values(batch, &self.state)?;
         let reading = |(log_probs, value): (Vec<f32>, f32)| {

@@ -82,6 +82,10 @@ impl Player for SquashedPlayer {
         actions.map(ActionBuffer::Continuous)
     }
 
+    fn reseed(&mut self, seed: u64) {
+        self.rng = ChaCha8Rng::seed_from_u64(seed);
+    }
+
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
         let reading = |value| Reading::Policy { probabilities: Vec::new(), value };
         Ok(self.policy.values(batch)?.into_iter().map(reading).collect())

@@ -24,6 +24,10 @@ impl Player for ValuePlayer {
         self.policy.epsilon_greedy(batch, self.epsilon, &mut self.rng).map(ActionBuffer::Discrete)
     }
 
+    fn reseed(&mut self, seed: u64) {
+        self.rng = ChaCha8Rng::seed_from_u64(seed);
+    }
+
     fn readings(&self, batch: &Batch) -> Result<Vec<Reading>, LearnerError> {
         Ok(self.policy.values(batch)?.into_iter().map(Reading::Values).collect())
     }

@@ -74,9 +74,10 @@ fn session(args: &PlayArgs, global: &Global) -> Result<Session> {
         "{name} is an agent: add --checkpoint before it"
     );
     let modes = selection::game_modes([name])?;
-    let [GameMode { game, mode, difficulty }] = modes[..] else {
+    let [GameMode { game, players, mode, difficulty }] = modes[..] else {
         bail!("'{name}' selects {} games; choose one to play", modes.len())
     };
+    ensure!(players == 1, "{name} needs an opponent: add --checkpoint AGENT --versus");
     let options = AtariOptions {
         frameskip: 1,
         maxpool: false,
@@ -108,5 +109,6 @@ fn session_with_agent(agent: &AgentArgs, args: &PlayArgs, global: &Global) -> Re
     };
     set_threads(trained.experiment.num_threads())?;
     let builder = Builder::new(&trained.experiment, &overrides, global)?;
-    show::session(&builder, &trained, Audience::Player, agent.greedy, args.seed)
+    let audience = if args.versus { Audience::Opponent } else { Audience::Player };
+    show::session(&builder, &trained, audience, agent.greedy, args.seed)
 }

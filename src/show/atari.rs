@@ -76,13 +76,13 @@ impl ShownEnv for ShownAtari {
 }
 
 /// Returns the action that turns a paddle, for a person who presses up or down: Pong's paddle then moves that way.
-fn turned(action: Action) -> Action {
+pub(super) fn turned(action: Action) -> Action {
     let name = action.to_string();
     let turn = PADDLE_TURNS.iter().find(|(pressed, _)| *pressed == name);
     let code = turn.and_then(|(_, turn)| ACTION_NAMES.iter().position(|name| name == turn));
     code.and_then(|code| Action::new(code as u8)).unwrap_or(action)
 }
 
-fn name(action: Action) -> String {
+pub(super) fn name(action: Action) -> String {
     action.to_string().to_lowercase()
 }

@@ -3,11 +3,13 @@
 mod atari;
 pub(crate) mod bars;
 pub(crate) mod picture;
+mod players;
 mod rendered;
 mod session;
 
 use ale::{Action, RgbImage};
-use anyhow::{Result, bail};
+use algorithms::VectorSpec;
+use anyhow::{Context, Result, bail, ensure};
 use rl_env::Actions;
 
 use crate::agent::TrainedAgent;
@@ -15,6 +17,7 @@ use crate::config::Games;
 use crate::environments::Builder;
 
 use atari::ShownAtari;
+use players::ShownPlayers;
 use rendered::Rendered;
 
 pub(crate) use session::Session;
@@ -84,6 +87,8 @@ pub(crate) enum Audience {
     Spectator,
     /// They can take over the joystick, if there is one.
     Player,
+    /// They play against the agent.
+    Opponent,
 }
 
 /// Starts an episode of the first game of `builder` with an agent.
@@ -94,10 +99,18 @@ pub(crate) fn session(
     greedy: bool,
     seed: u64,
 ) -> Result<Session> {
+    let name = builder.games().names()[0];
+    let players = builder.games().flavour(name).map_or(1, |flavour| flavour.players);
+    ensure!(
+        players > 1 || audience != Audience::Opponent,
+        "--versus is not possible: {name} is a game of one player; train an agent on a game such as pong@2p"
+    );
+    if players > 1 {
+        return session_of_players(builder, trained, audience, greedy, seed);
+    }
     let (player, spec) = trained.player(builder, greedy, seed)?;
     if !matches!(builder.games(), Games::Atari(_)) {
-        let title = builder.games().names()[0];
-        let shown = Rendered::new(builder.build_shown(&spec)?, title);
+        let shown = Rendered::new(builder.build_shown(&spec)?, name);
         return Session::start(shown.description()?, Box::new(shown), Some(player), seed);
     }
     let env = builder.atari_env(seed)?;
@@ -106,6 +119,33 @@ pub(crate) fn session(
     let shown = ShownAtari::new(env, codes);
     let steps_per_second = FRAMES_PER_SECOND / trained.experiment.frames_per_step() as f64;
     Session::start(shown.description(steps_per_second), Box::new(shown), Some(player), seed)
+}
+
+/// Starts a game of several players, in which an agent plays all sides, or all except for that of a person.
+fn session_of_players(
+    builder: &Builder,
+    trained: &TrainedAgent,
+    audience: Audience,
+    greedy: bool,
+    seed: u64,
+) -> Result<Session> {
+    let env = builder.players_env(seed)?;
+    let learner = trained.restore()?;
+    let name = builder.games().names()[0];
+    let task = learner.spec().tasks.iter().find(|task| task.name == name);
+    let task = task.with_context(|| trained.unusable())?;
+    let player = |sides: usize, seed: u64| {
+        let (tasks, task_ids) = (vec![task.clone()], vec![0; sides]);
+        learner.player(&VectorSpec { tasks, task_ids, ..learner.spec().clone() }, greedy, seed)
+    };
+    let codes = builder.action_codes(name).unwrap_or_default().to_vec();
+    // Both have random numbers of their own.
+    let opponent = player(env.players() - 1, seed.wrapping_add(1))?;
+    let shown = ShownPlayers::new(env, codes, opponent, learner.spec().observation_space.byte_len());
+    let steps_per_second = FRAMES_PER_SECOND / trained.experiment.frames_per_step() as f64;
+    let description = shown.description(steps_per_second);
+    let player = (audience != Audience::Opponent).then(|| player(1, seed)).transpose()?;
+    Session::start(description, Box::new(shown), player, seed)
 }
 
 /// Starts an Atari game without an agent, with one frame per step.

@@ -103,6 +103,10 @@ pub(crate) enum Metric {
     EvaluationIqm,
     /// Seconds spent in the evaluation.
     EvaluationTime,
+    /// Elo rating of the agent among its earlier versions; 1000 before training.
+    Elo,
+    /// Mean result of the last 100 games against earlier versions: 1 for a win, 0.5 for a draw, 0 for a loss.
+    WinRate,
 }
 
 impl Metric {
@@ -161,6 +165,8 @@ impl Metric {
             Self::EvaluationMedian => ("evaluation/human_normalised_median", "evaluation median"),
             Self::EvaluationIqm => ("evaluation/human_normalised_iqm", "evaluation IQM"),
             Self::EvaluationTime => ("time/evaluation", ""),
+            Self::Elo => ("self_play/elo", "Elo"),
+            Self::WinRate => ("self_play/win_rate", "won"),
         }
     }
 

@@ -169,6 +169,7 @@ impl Run {
         match saved.map(|saved| (saved, self.environments.why_state_was_lost(saved))) {
             None => {
                 self.environments.reset(ResetSeeds::From(seed))?;
+                self.update_opponents(self.progress.moment.frames)?;
             }
             Some((saved, None)) => {
                 self.environments.restore(saved)?;
@@ -189,6 +190,14 @@ impl Run {
             self.environments.limit_steps(env, steps)?;
         }
         Ok(collection)
+    }
+
+    /// Lets the agent after `frames` frames play as one of its opponents, if that is due.
+    fn update_opponents(&mut self, frames: u64) -> Result<()> {
+        match self.environments.opponents() {
+            Some(opponents) => opponents.update(frames, self.learner.as_ref()),
+            None => Ok(()),
+        }
     }
 
     /// Writes to the directory of the run when it started new episodes, and why it will when it is resumed.
@@ -239,6 +248,7 @@ impl Run {
         let Some(mut samples) = samples else { return Ok(false) };
         clock.phases.learning += began.elapsed();
         clock.moment.updates = self.learner.updates();
+        self.update_opponents(clock.moment.frames)?;
         if !samples.is_empty() {
             samples.extend(clock.samples());
             samples.extend(clock.phases.take_samples());
@@ -247,6 +257,9 @@ impl Run {
             }
             samples.extend(tally.recent_samples(&self.experiment.games));
             samples.extend(tally.frames(self.experiment.frames_per_step()));
+            samples.extend(
+                self.environments.opponents().map(|opponents| opponents.samples()).unwrap_or_default(),
+            );
             let flags = health.check(clock.moment.updates, &samples);
             samples.extend(flags);
             services.telemetry.record(&Record { moment: clock.moment, samples });

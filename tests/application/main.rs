@@ -22,6 +22,7 @@ mod python_environments;
 mod resume;
 #[cfg(unix)]
 mod runs;
+mod self_play;
 mod sweep;
 mod tensorboard;
 mod watch;

@@ -124,6 +124,17 @@ impl AtariPlayersEnv {
         self.env.render()
     }
 
+    /// Emulates the sound, as [`AtariEnv::with_sound`] does.
+    #[must_use]
+    pub fn with_sound(self) -> Self {
+        Self { env: self.env.with_sound() }
+    }
+
+    /// Returns the sound of the last step, as [`AtariEnv::sound`] does.
+    pub fn sound(&self) -> &[u8] {
+        self.env.sound()
+    }
+
     /// Returns the information about the current state, with the lives of a player. `None` if there is no such player.
     pub fn info(&self, player: usize) -> Option<AtariInfo> {
         let lives = self.ale().lives_of(player)?;

@@ -167,6 +167,11 @@ impl AtariPlayersVectorEnv {
         self.shared.send_to(Actions::Discrete(&actions), &shared)
     }
 
+    /// Limits a shared environment to `steps` more steps, as [`PoolVectorEnv::limit_steps`] does.
+    pub fn limit_steps(&mut self, shared: usize, steps: Option<u64>) -> Result<(), VectorError> {
+        self.shared.limit_steps(shared, steps)
+    }
+
     /// Resets these shared environments without waiting, as [`PoolVectorEnv::send_reset`] does.
     pub fn send_reset(&mut self, shared: &[usize], seeds: ResetSeeds<'_>) -> Result<(), VectorError> {
         self.shared.send_reset(shared, seeds)
