@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use settings::{at_least, between, settings};
+use settings::{ConfigError, Kind, Limits, Settings, Value, at_least, between, settings};
 
 settings! {
     /// Games of several players, such as `pong@2p`. The agent plays every side of a game itself, or one side against an
@@ -17,5 +17,13 @@ settings! {
         /// The number of earlier versions to keep. If there are more, those remain that are spread most evenly over the
         /// training so far.
         pub(crate) versions: usize = 8 => between(2.0, 64.0),
+    }
+}
+
+impl Value for SelfPlaySettings {
+    const KIND: Kind = Kind::Section { lines: Self::ABOUT, fields: Self::FIELDS };
+
+    fn check(&self, field: &str, _: Limits) -> Result<(), ConfigError> {
+        Settings::check(self).map_err(|error| error.within(field))
     }
 }

@@ -54,15 +54,20 @@ impl Contestant {
         }
     }
 
-    /// Returns the player of `games` games, with its own picture of them.
-    pub(super) fn seat(&self, games: &MatchGames<'_>, args: &MatchArgs, global: &Global) -> Result<Seat> {
+    /// Returns the player of `games` games, with its own picture of them and random numbers that follow from `seed`.
+    pub(super) fn seat(
+        &self,
+        games: &MatchGames<'_>,
+        seed: u64,
+        args: &MatchArgs,
+        global: &Global,
+    ) -> Result<Seat> {
         match self {
             Self::Random => {
                 let view = games.view(AtariOptions::default(), args)?;
-                let rng = ChaCha8Rng::seed_from_u64(args.seed);
-                Ok(Seat { view, mind: Mind::Random(rng) })
+                Ok(Seat { view, mind: Mind::Random(ChaCha8Rng::seed_from_u64(seed)) })
             }
-            Self::Agent(trained) => Seat::of_agent(trained, games, args, global),
+            Self::Agent(trained) => Seat::of_agent(trained, games, seed, args, global),
         }
     }
 }
@@ -134,6 +139,7 @@ impl Seat {
     fn of_agent(
         trained: &TrainedAgent,
         games: &MatchGames<'_>,
+        seed: u64,
         args: &MatchArgs,
         global: &Global,
     ) -> Result<Self> {
@@ -155,7 +161,7 @@ impl Seat {
             ..learner.spec().clone()
         };
         let mind = AgentMind {
-            player: learner.player(&spec, args.greedy, args.seed)?,
+            player: learner.player(&spec, args.greedy, seed)?,
             actions: codes
                 .iter()
                 .map(|&code| index(code))

@@ -45,8 +45,8 @@ pub(crate) fn run(args: &MatchArgs, global: &Global, out: &mut impl Write) -> Re
         let count = environments_of_game(args.episodes);
         let games = MatchGames { mode, rom: rom.rom, count, frame_skip, label: &label };
         let mut seats = Vec::new();
-        for contestant in &contestants {
-            seats.push(contestant.seat(&games, args, global)?);
+        for (contestant, seed) in contestants.iter().zip(args.seed..) {
+            seats.push(contestant.seat(&games, seed, args, global)?);
         }
         let report = |done| status.show_activity(format!("{label}: {done} of {} episodes", args.episodes));
         let sides = play(&mut seats, args, &report, &|| interrupt.is_requested())?;

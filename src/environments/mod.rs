@@ -17,7 +17,7 @@ mod tasks;
 pub(crate) use builder::{Builder, CommandOverrides};
 pub(crate) use interface::Environments;
 pub(crate) use roms::{GameWithRom, with_roms};
-pub(crate) use self_play::{Opponents, copy_side};
+pub(crate) use self_play::copy_side;
 
 /// Step limit of episodes: Atari's 108,000 frames / 4. Tasks without a limit of their own, such as `CliffWalking-v1`,
 /// might otherwise never end.

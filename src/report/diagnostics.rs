@@ -22,6 +22,8 @@ pub(super) enum Section {
 pub(super) const DIAGNOSTICS: &[Diagnostic] = &[
     diagnostic(Section::Scores, Metric::HumanNormalisedMedian, "human-normalised median"),
     diagnostic(Section::Scores, Metric::HumanNormalisedIqm, "human-normalised IQM"),
+    diagnostic(Section::Scores, Metric::Elo, "Elo rating among earlier versions"),
+    diagnostic(Section::Scores, Metric::WinRate, "win rate against earlier versions"),
     diagnostic(Section::Losses, Metric::PolicyLoss, "policy loss"),
     diagnostic(Section::Losses, Metric::ValueLoss, "value loss"),
     diagnostic(Section::Losses, Metric::Entropy, "entropy [nats]"),

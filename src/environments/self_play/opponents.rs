@@ -12,7 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::versions::{Networks, Versions};
 use crate::config::SelfPlaySettings;
 use crate::learner::Learner;
+use crate::statistics::mean;
 use crate::telemetry::{Metric, Sample};
+
+/// The stream of random numbers of opponents.
+const STREAM: u64 = 1;
 
 /// Plays the sides that the agent does not play: earlier versions of the agent if it is in training, otherwise a random
 /// player.
@@ -61,9 +65,10 @@ impl Opponents {
         self.training = Some(training);
     }
 
-    /// Random numbers follow from `seed` from now on.
+    /// Random numbers follow from `seed` from now on. They differ from those of an agent with the same seed.
     pub(super) fn seed(&mut self, seed: u64) {
         self.state.rng = ChaCha8Rng::seed_from_u64(seed);
+        self.state.rng.set_stream(STREAM);
     }
 
     /// Draws the opponents of all games.
@@ -74,9 +79,10 @@ impl Opponents {
     /// Returns an action for each row of the opponents' batch.
     pub(super) fn act(&mut self, batch: &Batch) -> Result<Vec<i32>> {
         let State { versions, playing, rng } = &mut self.state;
-        let random =
-            |game: &OpposedGame| game.rows.clone().map(|_| rng.random_range(0..game.num_actions as i32));
-        let mut actions: Vec<i32> = self.games.iter().flat_map(random).collect();
+        let mut actions = Vec::new();
+        for game in &self.games {
+            actions.extend(game.rows.clone().map(|_| rng.random_range(0..game.num_actions as i32)));
+        }
         for version in 0..versions.len() {
             let games =
                 self.games.iter().zip(playing.iter()).filter(|(_, playing)| **playing == Some(version));
@@ -134,17 +140,23 @@ impl Opponents {
         Ok(())
     }
 
-    /// Returns the agent's rating and its win rate against its earlier versions in each task.
+    /// Returns the agent's rating and its win rate against its earlier versions: those of each task, and the means of
+    /// several tasks that all have them.
     pub(crate) fn samples(&self) -> Vec<Sample> {
         let mut samples = Vec::new();
-        for (task, standing) in self.tasks.iter().zip(&self.state.versions.standings) {
+        let standings = &self.state.versions.standings;
+        let rated: Vec<(f64, f64)> =
+            standings.iter().filter_map(|standing| Some((standing.rating, standing.win_rate()?))).collect();
+        if rated.len() == standings.len() {
+            let (ratings, win_rates): (Vec<f64>, Vec<f64>) = rated.into_iter().unzip();
+            samples.push(Sample::new(Metric::Elo, mean(ratings)));
+            samples.push(Sample::new(Metric::WinRate, mean(win_rates)));
+        }
+        let several = self.tasks.iter().zip(standings).filter(|_| standings.len() > 1);
+        for (task, standing) in several {
             let Some(win_rate) = standing.win_rate() else { continue };
-            for (metric, value) in [(Metric::Elo, standing.rating), (Metric::WinRate, win_rate)] {
-                samples.push(match self.tasks.len() {
-                    1 => Sample::new(metric, value),
-                    _ => Sample::of_task(metric, task, value),
-                });
-            }
+            samples.push(Sample::of_task(Metric::Elo, task, standing.rating));
+            samples.push(Sample::of_task(Metric::WinRate, task, win_rate));
         }
         samples
     }

@@ -12,6 +12,8 @@ const OF_GAMES = [
 const OF_ALL = [
   ["median, human-normalised", "charts/human_normalised_median"],
   ["interquartile mean, human-normalised", "charts/human_normalised_iqm"],
+  ["Elo rating among earlier versions", "self_play/elo"],
+  ["win rate against earlier versions", "self_play/win_rate"],
   ["evaluation: median, human-normalised", "evaluation/human_normalised_median"],
 ];
 const SPEED = [["steps per second", "charts/SPS"]];
