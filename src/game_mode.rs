@@ -24,7 +24,7 @@ pub(crate) struct GameMode {
 impl GameMode {
     /// Returns the mode with an id.
     pub(crate) fn of_id(id: &str) -> Option<Self> {
-        Self::read(id, ale::game).ok()
+        Self::read(id, |id| ale::game(id).or_else(|_| ale::multiplayer_game(id))).ok()
     }
 
     /// Returns the mode with a name, if there is one.
@@ -34,7 +34,7 @@ impl GameMode {
 
     /// Returns the mode with a name, which may spell the game as other libraries do. Fails if there is no such mode.
     pub(crate) fn named(name: &str) -> Result<Self> {
-        Self::read(name, ale::game_named)
+        Self::read(name, game_named)
     }
 
     fn read(name: &str, find: impl Fn(&str) -> Result<&'static Game, AleError>) -> Result<Self> {
@@ -85,6 +85,11 @@ impl GameMode {
     }
 }
 
+/// Returns the game with a name, which may be one for several players only.
+pub(crate) fn game_named(name: &str) -> Result<&'static Game, AleError> {
+    ale::game_named(name).or_else(|error| ale::multiplayer_game(name).map_err(|_| error))
+}
+
 /// Reads a number of decimal digits.
 fn number(text: &str) -> Result<u32> {
     let number = text.parse().ok().filter(|_| text.starts_with(|first: char| first.is_ascii_digit()));
@@ -111,7 +116,7 @@ mod tests {
             ("ALE/Breakout-v5@12.1", "breakout@12.1"),
             ("breakout@0.1", "breakout@0.1"),
             ("Pong@2p", "pong@2p"),
-            ("pong@2p@4", "pong@2p"),
+            ("pong@2p@3", "pong@2p"),
             ("pong@2p@6.1", "pong@2p@6.1"),
             ("warlords@4p", "warlords@4p"),
         ] {

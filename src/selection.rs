@@ -126,15 +126,14 @@ fn members(name: &str) -> Result<Vec<&'static str>> {
         name.parse::<EnvName>()?;
     }
     if let Some(game) = game_mode::game_of(name) {
-        if ale::game_named(game).is_err() {
+        if game_mode::game_named(game).is_err() {
             // The error about an unknown game has suggestions.
             members(game)?;
             bail!("'{name}' is not possible: {game} is not one Atari game, which could have a mode")
         }
         GameMode::named(name)?;
     }
-    if let Ok(game) = ale::game_named(name) {
-        // One player is no number of its players.
+    if let Ok(game) = ale::multiplayer_game(name) {
         let numbers: Vec<String> =
             game.players().iter().map(|players| format!("{name}@{players}p")).collect();
         bail!("{name} is a game for several players only; choose their number: {}", numbers.join(" or "))

@@ -8,11 +8,10 @@ use tempfile::TempDir;
 use crate::program::{Line, checkpoints, outcome, run, signal, train, wait_for};
 
 /// Returns a small training run by self-play, in which two versions of the agent are kept.
-fn small(run: &Path, command: &str) -> Line {
-    let line = train(run, command).words("--quiet --num-threads 1 --num-envs 6 --total-frames 6912");
-    line.settings(&[
-        "ppo.num_steps=16",
-        "ppo.num_minibatches=2",
+fn small(run: &Path, algorithm: &str, games: &str) -> Line {
+    let line = train(run, algorithm).words("--quiet --num-threads 1 --num-envs 6 --total-frames 6912");
+    let line = line.args(["--games", games]).set(&format!("{algorithm}.num_steps"), 16);
+    line.set(&format!("{algorithm}.num_minibatches"), 2).settings(&[
         "evaluation.episodes=1",
         "environments.img_height=36",
         "environments.img_width=36",
@@ -35,8 +34,8 @@ fn a_killed_run_by_self_play_continues_with_its_opponents() {
     }
     let directory = TempDir::new().expect("a directory");
     let [whole, parts] = ["whole", "parts"].map(|name| directory.path().join(name));
-    small(&whole, "ppo --games pong@2p").succeed();
-    let mut killed = small(&parts, "ppo --games pong@2p").set("checkpoints.interval_frames", 1152).start();
+    small(&whole, "ppo", "pong@2p").succeed();
+    let mut killed = small(&parts, "ppo", "pong@2p").set("checkpoints.interval_frames", 1152).start();
     // After the third version, when one has been removed.
     wait_for(&mut killed, "a checkpoint", || {
         checkpoints(&parts).iter().any(|checkpoint| {
@@ -63,8 +62,8 @@ fn agents_play_against_each_other() {
     }
     let directory = TempDir::new().expect("a directory");
     let [several, alone] = ["several", "alone"].map(|name| directory.path().join(name));
-    small(&several, "pqn --games pong@2p,boxing@2p").args(["--set", "pqn.num_steps=16"]).succeed();
-    small(&alone, "ppo --games pong").succeed();
+    small(&several, "pqn", "pong@2p,boxing@2p").succeed();
+    small(&alone, "ppo", "pong").succeed();
     let report = matched("--episodes 3 --games pong", [&several, &alone]);
     let game = &report["games"][0];
     assert_eq!((&game["game"], &game["episodes"]), (&"pong@2p".into(), &3.into()));
@@ -83,12 +82,12 @@ fn agents_play_against_each_other() {
         ("--games tennis", "was not trained on tennis; it plays pong@2p, boxing@2p"),
         ("--games warlords@4p", "warlords@4p is not possible: a match is a game of two players"),
     ] {
-        let error = run("match").arg(&several).words("random").words(words).fail(1);
+        let error = run("match").arg(&several).words("random").words(words).fail(2);
         assert!(error.contains(expected), "{error}");
     }
-    let error = run("match").words("random random").fail(1);
+    let error = run("match").words("random random").fail(2);
     assert!(error.contains("neither agent was trained on a game of two players"), "{error}");
-    let error = run("match").arg(&alone).words("random").fail(1);
+    let error = run("match").arg(&alone).words("random").fail(2);
     assert!(error.contains("choose one, such as --games pong"), "{error}");
 }
 
@@ -113,7 +112,7 @@ fn impossible_experiments_with_several_players_are_refused() {
             "the players of pong@2p share their environments",
         ),
     ] {
-        let error = train(&directory.path().join("run"), command).fail(1);
+        let error = train(&directory.path().join("run"), command).fail(2);
         assert!(error.contains(expected), "{command}: {error}");
     }
 }
