@@ -1,6 +1,6 @@
 //! Ids of Atari games in their modes. `breakout` is the default mode, `breakout@12` is mode 12, and `breakout@12.1` is
 //! mode 12 with the difficulty switches in position 1. `pong@2p` is the default mode for two players, whose modes have
-//! numbers of their own: `pong@2p@6` is mode 6.
+//! numbers of their own: `pong@2p@9` is mode 9.
 
 use ale::{AleError, Game};
 use anyhow::{Context, Result, anyhow};
@@ -117,7 +117,7 @@ mod tests {
             ("breakout@0.1", "breakout@0.1"),
             ("Pong@2p", "pong@2p"),
             ("pong@2p@3", "pong@2p"),
-            ("pong@2p@6.1", "pong@2p@6.1"),
+            ("pong@2p@9.1", "pong@2p@9.1"),
             ("warlords@4p", "warlords@4p"),
         ] {
             let mode = GameMode::named(name).unwrap();

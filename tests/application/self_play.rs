@@ -108,7 +108,7 @@ fn impossible_experiments_with_several_players_are_refused() {
         ("ppo --games pong@2p --set policy.lstm=16", "set environments.self_play.past_share = 0"),
         ("ppo --games pong@2p --set environments.halves=true", "whose players step together"),
         (
-            "ppo --games pong@2p --set environments.game.pong@2p.total_frames=1M",
+            "ppo --games pong@2p --set environments.game.\"pong@2p\".total_frames=1M",
             "the players of pong@2p share their environments",
         ),
     ] {
