@@ -8,7 +8,7 @@ use crate::cpu::{BREAK_VECTOR, Mode, Operation};
 
 /// Maximum number of instructions in a region. The loops of a display kernel fit within it, and little code is compiled
 /// more than once.
-const LONGEST: usize = 80;
+const MAX_INSTRUCTIONS: usize = 80;
 
 /// A basic block: instructions that are entered at the first one and left at the last.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +18,7 @@ pub(super) struct BasicBlock {
     pub(super) next: u16,
 }
 
-/// The basic blocks of a region by their first addresses.
+/// A region: basic blocks by their leaders, the addresses of their first instructions.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     pub(super) entry: u16,
@@ -56,16 +56,16 @@ fn reachable(unit: &Unit, rom: &[u8], entry: u16) -> (BTreeMap<u16, Instruction>
     let mut leaders = BTreeSet::from([entry]);
     let mut unvisited = VecDeque::from([entry]);
     while let Some(mut pc) = unvisited.pop_front() {
-        while code.len() < LONGEST && !code.contains_key(&pc) {
+        while code.len() < MAX_INSTRUCTIONS && !code.contains_key(&pc) {
             let decoded = Instruction::decode(unit, rom, pc);
-            let Some(instruction) = decoded.filter(|&decoded| translatable(unit, rom, decoded)) else {
+            let Some(instruction) = decoded.filter(|&decoded| is_translatable(unit, rom, decoded)) else {
                 break;
             };
             code.insert(pc, instruction);
             let targets = targets(unit, rom, instruction);
             leaders.extend(&targets);
             unvisited.extend(&targets);
-            if instruction.is_jump() || is_special(unit, rom, instruction) {
+            if instruction.is_jump() || may_switch_bank(unit, rom, instruction) {
                 break;
             }
             pc = instruction.next();
@@ -101,16 +101,21 @@ fn basic_block(
         }
         block.instructions.push(instruction);
         block.next = instruction.next();
-        if instruction.is_branch() || instruction.is_jump() || is_special(unit, rom, instruction) {
+        if ends_block(unit, rom, instruction) {
             break;
         }
     }
     block
 }
 
+/// Returns true if the instruction is always the last one of its basic block.
+pub(super) fn ends_block(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
+    instruction.is_branch() || instruction.is_jump() || may_switch_bank(unit, rom, instruction)
+}
+
 /// Returns true if the instruction accesses a fixed address of the cartridge that is not plain, such as one that
-/// switches banks. Other code may be mapped after it, so it ends the region.
-pub(super) fn is_special(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
+/// switches banks. Other code may be mapped after it, so the region does not continue there.
+fn may_switch_bank(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     use Operation as O;
     let Instruction { opcode, operand, .. } = instruction;
     let accesses = !matches!(opcode.operation, O::Jmp | O::Jsr);
@@ -123,7 +128,7 @@ pub(super) fn is_special(unit: &Unit, rom: &[u8], instruction: Instruction) -> b
 
 /// Returns true if the translator supports the instruction. The interpreter executes the others, all of them
 /// rare.
-fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
+fn is_translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     use Operation as O;
     let Instruction { opcode, operand, .. } = instruction;
     let is_ram = |address: u16| address & 0x1280 == 0x0080;
