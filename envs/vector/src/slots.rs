@@ -190,7 +190,7 @@ fn is_interrupted_after_run() -> bool {
 }
 
 impl<E: Env + 'static> Task for Slots<E> {
-    fn start_thread(&self) {
+    fn on_thread_start(&self) {
         self.arrivals.watch_interruptions();
     }
 
