@@ -1,4 +1,4 @@
-use super::sizes::{COLUMNS, TILE};
+use super::sizes::{PANEL_COLUMNS, TILE};
 
 /// Rows of the sums that are computed together.
 pub(crate) const ROWS: usize = 16;
@@ -29,7 +29,7 @@ impl HalfOuterProducts<'_> {
     /// Checks that all reads and writes are within their slices.
     pub(super) fn check(&self) {
         assert!(self.height > 0 && (1..=TILE).contains(&self.pairs));
-        assert!(self.columns > 0 && self.columns.is_multiple_of(COLUMNS));
+        assert!(self.columns > 0 && self.columns.is_multiple_of(PANEL_COLUMNS));
         let rows = self.sums.len() / self.columns;
         assert!(rows > 0 && rows.is_multiple_of(ROWS) && self.sums.len() == rows * self.columns);
         let last_row = (self.height - 1) * self.left_step + (rows - 1) * self.left_row;
