@@ -11,7 +11,7 @@ use super::emit::{Emitter, TRUSTED, Unsupported};
 use super::instruction::Instruction;
 use crate::cart::{Cartridge, Mapping};
 use crate::cpu::{Mode, Opcode};
-use crate::machine::{Machine, RAM};
+use crate::machine::{Device, Machine, RAM};
 use crate::riot::Riot;
 
 /// Offset of RAM in the machine.
@@ -185,15 +185,15 @@ impl Emitter<'_> {
         if let Some(byte) = self.unit.constant(self.rom, address) {
             return self.const_i8(byte);
         }
-        if is_ram_address(address) {
+        if Device::at(address) == Device::Ram {
             return self.code.ins().load(I8, TRUSTED, self.machine, Self::ram_offset(address));
         }
-        let is_riot = address & 0x1280 == 0x0280;
+        let is_riot = Device::at(address) == Device::Riot;
         if is_riot && matches!(address & 7, 4 | 6) {
             return self.read_timer(address);
         }
         let open_bus = if mode == Mode::ZeroPage { address as u8 } else { (address >> 8) as u8 };
-        if address & 0x1080 == 0 && address & 0x08 != 0 {
+        if Device::at(address) == Device::Tia && address & 0x08 != 0 {
             let (address, open_bus) = (self.const_i32(address.into()), self.const_i8(open_bus));
             return self.read_pin(address, open_bus);
         }
@@ -283,11 +283,11 @@ impl Emitter<'_> {
     }
 
     pub(super) fn write_known(&mut self, instruction: Instruction, address: u16, value: Value) {
-        if is_ram_address(address) {
+        if Device::at(address) == Device::Ram {
             self.code.ins().store(TRUSTED, value, self.machine, Self::ram_offset(address));
             return;
         }
-        if address & 0x1080 == 0 {
+        if Device::at(address) == Device::Tia {
             return self.write_tia(instruction, address & 0x3F, value);
         }
         let (address, value) = (self.const_i32(address.into()), self.zero_extend(value));
@@ -491,10 +491,6 @@ impl Emitter<'_> {
         let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
         self.interpret_if(in_cartridge);
     }
-}
-
-fn is_ram_address(address: u16) -> bool {
-    address & 0x1280 == 0x0080
 }
 
 /// Returns the offset in the machine of a field of the RIOT.

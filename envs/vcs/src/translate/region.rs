@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::instruction::Instruction;
 use crate::cart::Unit;
 use crate::cpu::{BREAK_VECTOR, Mode, Operation};
+use crate::machine::Device;
 
 /// Maximum number of instructions in a region. The loops of a display kernel fit within it, and little code is compiled
 /// more than once.
@@ -122,7 +123,7 @@ fn may_switch_bank(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     let writes = matches!(opcode.operation, O::Sta | O::Stx | O::Sty | O::Sax);
     accesses
         && opcode.mode == Mode::Absolute
-        && operand & 0x1000 != 0
+        && Device::at(operand) == Device::Cartridge
         && (writes || unit.constant(rom, operand).is_none())
 }
 
@@ -131,22 +132,20 @@ fn may_switch_bank(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
 fn is_translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     use Operation as O;
     let Instruction { opcode, operand, .. } = instruction;
-    let is_ram = |address: u16| address & 0x1280 == 0x0080;
-    let is_tia = |address: u16| address & 0x1080 == 0;
-    let is_chip = |address: u16| address & 0x1000 == 0;
+    let is_in_cartridge = |address: u16| Device::at(address) == Device::Cartridge;
     // A pointer whose two bytes are in RAM.
     let is_pointer = |address: u16| (0x80..0xFF).contains(&address);
-    // Code in a chip depends on the last byte on the bus, which only the interpreter keeps.
-    if !instruction.is_jump() && is_chip(instruction.next()) {
+    // Code outside the cartridge depends on the last byte on the bus, which only the interpreter keeps.
+    if !instruction.is_jump() && !is_in_cartridge(instruction.next()) {
         return false;
     }
     match opcode.operation {
         // Jumps must stay in the cartridge, too.
         O::Jmp => match opcode.mode {
-            Mode::Absolute => !is_chip(operand),
+            Mode::Absolute => is_in_cartridge(operand),
             _ => is_pointer(operand),
         },
-        O::Jsr => !is_chip(operand),
+        O::Jsr => is_in_cartridge(operand),
         // Pong and breakout call subroutines with BRK.
         O::Brk => break_target(unit, rom).is_some(),
         O::Sta | O::Stx | O::Sty | O::Sax => match opcode.mode {
@@ -156,7 +155,7 @@ fn is_translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
         },
         O::Inc | O::Dec | O::Asl | O::Lsr | O::Rol | O::Ror => match opcode.mode {
             // Alien increments an address of the TIA to wait.
-            Mode::ZeroPage | Mode::Absolute => is_ram(operand) || is_tia(operand),
+            Mode::ZeroPage | Mode::Absolute => matches!(Device::at(operand), Device::Ram | Device::Tia),
             Mode::Accumulator | Mode::ZeroPageX => true,
             _ => false,
         },
@@ -202,7 +201,7 @@ fn is_translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
         | O::Pla => true,
         O::Bpl | O::Bmi | O::Bvc | O::Bvs | O::Bcc | O::Bcs | O::Bne | O::Beq => {
             // A branch that leaves the cartridge across the end of the address space is rare.
-            !is_chip(instruction.branch_target())
+            is_in_cartridge(instruction.branch_target())
         }
         _ => false,
     }
@@ -212,5 +211,5 @@ fn is_translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
 pub(super) fn break_target(unit: &Unit, rom: &[u8]) -> Option<u16> {
     let byte = |address| unit.constant(rom, address);
     let target = u16::from_le_bytes([byte(BREAK_VECTOR)?, byte(BREAK_VECTOR + 1)?]);
-    (target & 0x1000 != 0).then_some(target)
+    (Device::at(target) == Device::Cartridge).then_some(target)
 }

@@ -6,8 +6,9 @@ use super::super::registers::{
 };
 use super::{BL, CELL, D1, Dots, M0, M1, P0, P1, PF, StarWidth};
 
-/// Bits of registers, by their names in the Stella Programmer's Guide: VDELxx and REFPx have one bit each.
+/// The only bit of VDELP0, VDELP1 and VDELBL.
 const D0: u8 = 1 << 0;
+/// The only bit of REFP0 and REFP1.
 const D3: u8 = 1 << 3;
 /// The bits of PF0 that have cells.
 const PF0_BITS: u8 = 0xF0;

@@ -6,7 +6,7 @@ use super::super::registers::{
     PF2, REFP0, REFP1, RESBL, RESM0, RESM1, RESMP0, RESMP1, RESP0, RESP1, VBLANK, VSYNC,
 };
 use super::objects::{copies, player_width};
-use super::{BL, CTRLPF_REF, CYCLE, D1, Dots, HBLANK, LINE, M0, M1, StarWidth};
+use super::{BL, CTRLPF_REF, CYCLE, D1, Dots, HBLANK, LINE, M0, StarWidth};
 
 /// CTRLPF's reflection bit takes effect immediately only before this position of a scanline.
 const REFLECTION_END: i32 = 147;
