@@ -222,8 +222,8 @@ fn check_damaged_states<L: Resumable>(learner: L, device: &Device) -> Result<(),
     Ok(())
 }
 
-/// Stops updates of the first learner at each of their polls of `stop`; the second learner is never stopped. Returns the
-/// number of stops.
+/// Stops updates of the first learner at each of their polls of `stop`; the second learner is never stopped. Returns
+/// the number of stops.
 fn check_stopped_updates<L: Resumable>(learners: [L; 2]) -> Result<usize, LearnerViolation> {
     let rule = LearnerRule::StoppedUpdatesAreUndone;
     let [mut stopped, mut undisturbed] = learners.map(TrainingLoop::new);

@@ -46,8 +46,8 @@ impl Trace {
     }
 }
 
-/// Panics unless each of `values` differs from the expected one by at most `tolerance`, relative to 1 plus the magnitude
-/// of the expected one. `name` names the values in the message.
+/// Panics unless each of `values` differs from the expected one by at most `tolerance`, relative to 1 plus the
+/// magnitude of the expected one. `name` names the values in the message.
 fn assert_near(name: &str, values: &[f32], expected: &[f32], tolerance: f32) {
     assert_eq!(values.len(), expected.len());
     let error = |(value, expected): (&f32, &f32)| (value - expected).abs() / (1.0 + expected.abs());

@@ -23,8 +23,8 @@ pub(super) fn padded_half<'a>(geometry: Geometry, image: &[f32], buffer: &'a mut
     buffer
 }
 
-/// Writes the pixels of an image with `write_row`, row by row, to their places in a padded image. The zeros around them,
-/// and those behind the image, are written only if the buffer is empty: an earlier call has left them in place.
+/// Writes the pixels of an image with `write_row`, row by row, to their places in a padded image. The zeros around
+/// them, and those behind the image, are written only if the buffer is empty: an earlier call has left them in place.
 fn write_padded<T: Copy + Default>(
     geometry: Geometry,
     image: &[f32],

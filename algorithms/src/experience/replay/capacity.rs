@@ -51,8 +51,8 @@ impl Shares {
 }
 
 /// Returns the number of slots for the frames of `steps` steps. An episode has up to `stack` more frames than steps.
-/// There is room for the frames of episodes of 64 steps; if episodes are shorter, fewer steps are kept. Vectors are small
-/// and have a stack of one, so there is always room for them.
+/// There is room for the frames of episodes of 64 steps; if episodes are shorter, fewer steps are kept. Vectors are
+/// small and have a stack of one, so there is always room for them.
 fn slots(steps: usize, stack: usize) -> usize {
     const EPISODE_STEPS: usize = 64;
     let starts_of_episodes = if stack == 1 { steps } else { steps / EPISODE_STEPS * stack };

@@ -1,5 +1,5 @@
-//! The first frame after a saved state is restored. As in ale-py 0.12.1, it is drawn on the *former screens*, those from
-//! before the state was restored. Where it draws nothing, they remain visible. Later frames do not show them.
+//! The first frame after a saved state is restored. As in ale-py 0.12.1, it is drawn on the *former screens*, those
+//! from before the state was restored. Where it draws nothing, they remain visible. Later frames do not show them.
 //!
 //! The console's screens continue with the restored state meanwhile, so that later frames are drawn on them.
 
@@ -68,8 +68,8 @@ impl Console {
     }
 
     /// Runs the next request with `run`. If it is the first one after a restored state, its frame is also drawn on the
-    /// former screens, which the caller has taken from `self.former`. They are no longer needed, and freed, if the frame
-    /// covers its screen, or if it is the second one.
+    /// former screens, which the caller has taken from `self.former`. They are no longer needed, and freed, if the
+    /// frame covers its screen, or if it is the second one.
     pub(super) fn run_with_former_screens(&mut self, former: FormerScreens, run: impl FnOnce(&mut Self)) {
         if former.has_new_frame {
             former.free();

@@ -88,7 +88,8 @@ impl Console {
     }
 
     /// Draws the screens that are undrawn: the last one, and the one before it, which remains visible below a short
-    /// frame. Also computes the latches that are unknown. The state of the CPU and of the chips stays the same otherwise.
+    /// frame. Also computes the latches that are unknown. The state of the CPU and of the chips stays the same
+    /// otherwise.
     pub fn draw_screens(&mut self) {
         self.compute_latches();
         for screen in [0, 1] {

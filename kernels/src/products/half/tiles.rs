@@ -105,8 +105,8 @@ struct Loop {
 }
 
 // For all functions below, `HalfProduct::check` has checked that whole blocks of each row are within the values. It has
-// also checked that each panel has as many blocks of `2 * ROWS * PANEL_COLUMNS` words. The shapes of the tiles are set. Sums
-// have 128 bytes per row.
+// also checked that each panel has as many blocks, each of `sizes::BLOCK_WORDS` words. The shapes of the tiles are set.
+// Sums have 128 bytes per row.
 impl Block<'_, '_> {
     /// Returns the bytes from the first row of a run to another one.
     fn offset(&self, row: usize) -> usize {

@@ -118,8 +118,8 @@ impl Dots {
         self.last_hmove = clock;
     }
 
-    /// Writes RESP0 or RESP1. A copy that is being shown is completed first. The first copy is hidden until the end of the
-    /// line, unless a copy is about to begin.
+    /// Writes RESP0 or RESP1. A copy that is being shown is completed first. The first copy is hidden until the end of
+    /// the line, unless a copy is about to begin.
     fn strobe_player(&mut self, player: usize, clock: i32, hpos: i32) {
         /// A copy that begins this number of pixels or less before the new position is not shown yet.
         const ABOUT_TO_BEGIN: i32 = 4;
