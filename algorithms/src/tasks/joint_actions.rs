@@ -42,8 +42,8 @@ use graph::{Node, chain, ln_count_after, ln_counts, merged};
 #[serde(try_from = "Definition", into = "Definition")]
 pub struct JointActions {
     definition: Definition,
-    /// The first column of each choice.
-    starts: Vec<usize>,
+    /// The first output column of each choice.
+    first_columns: Vec<usize>,
     /// The nodes of the graph, in topological order.
     nodes: Vec<Node>,
 }
@@ -140,7 +140,7 @@ impl JointActions {
         let mut next = Some(0);
         while let Some(node) = next {
             let edge = self.nodes[node][choose(node, &self.nodes[node])];
-            options.push((edge.column - self.starts[options.len()]) as i32);
+            options.push((edge.column - self.first_columns[options.len()]) as i32);
             next = edge.next;
         }
         options
@@ -150,10 +150,10 @@ impl JointActions {
     /// illegal.
     pub(crate) fn path<'a>(&'a self, options: &'a [i32]) -> impl Iterator<Item = (usize, usize)> + 'a {
         let mut next = Some(0);
-        options.iter().zip(&self.starts).map_while(move |(&option, &start)| {
+        options.iter().zip(&self.first_columns).map_while(move |(&option, &first_column)| {
             let node = next?;
             let edges = &self.nodes[node];
-            let column = start + usize::try_from(option).ok()?;
+            let column = first_column + usize::try_from(option).ok()?;
             let index = edges.binary_search_by_key(&column, |edge| edge.column).ok()?;
             next = edges[index].next;
             Some((node, index))
@@ -163,7 +163,7 @@ impl JointActions {
     /// Returns the columns of the options of a choice that belong to legal actions, possibly with repetitions. Empty if
     /// there is no such choice.
     pub fn columns_of(&self, choice: usize) -> impl Iterator<Item = usize> {
-        let start = self.starts.get(choice).copied().unwrap_or(usize::MAX);
+        let start = self.first_columns.get(choice).copied().unwrap_or(usize::MAX);
         let end = start.saturating_add(self.definition.sizes.get(choice).copied().unwrap_or(0));
         self.nodes
             .iter()
@@ -185,16 +185,21 @@ impl JointActions {
     /// Returns the action with the largest sum of scores along its path. Ties go to the first action in the order of
     /// the options. `score` is called with a node and the index of an edge.
     pub(crate) fn best(&self, score: impl Fn(usize, usize) -> f32) -> Vec<i32> {
+        // The best edge of each node, and the sum of the scores from there on.
         let mut best = vec![(0, 0.0); self.nodes.len()];
-        for (index, node) in self.nodes.iter().enumerate().rev() {
-            let total = |edge: usize| {
-                let score = score(index, edge);
-                node[edge].next.map_or(score, |next| score + best[next].1)
+        for (node, edges) in self.nodes.iter().enumerate().rev() {
+            let sum_from = |edge: usize| {
+                let score = score(node, edge);
+                edges[edge].next.map_or(score, |next| score + best[next].1)
             };
-            let first = (0, total(0));
-            best[index] = (1..node.len())
-                .map(|edge| (edge, total(edge)))
-                .fold(first, |best, other| if other.1 > best.1 { other } else { best });
+            let mut best_here = (0, sum_from(0));
+            for edge in 1..edges.len() {
+                let sum = sum_from(edge);
+                if sum > best_here.1 {
+                    best_here = (edge, sum);
+                }
+            }
+            best[node] = best_here;
         }
         self.walk(|node, _| best[node].0)
     }
@@ -204,21 +209,21 @@ impl JointActions {
         if let [only] = &self.nodes[..] {
             return vec![only[rng.random_range(0..only.len())].column as i32];
         }
-        let counts = ln_counts(&self.nodes);
+        let ln_counts = ln_counts(&self.nodes);
         self.walk(|node, edges| {
-            let mut left = rng.random::<f64>();
-            let passed = edges.iter().position(|edge| {
-                left -= (ln_count_after(&counts, edge) - counts[node]).exp();
-                left < 0.0
+            let mut remaining = rng.random::<f64>();
+            let drawn = edges.iter().position(|edge| {
+                let probability = (ln_count_after(&ln_counts, edge) - ln_counts[node]).exp();
+                remaining -= probability;
+                remaining < 0.0
             });
-            // The sum of the shares may round to less than 1.
-            passed.unwrap_or(edges.len() - 1)
+            // The sum of the probabilities may round to less than 1.
+            drawn.unwrap_or(edges.len() - 1)
         })
     }
 
     /// Draws an action uniformly at random among those whose options are allowed, with one random number for each
-    /// choice.
-    /// `is_allowed` is called with output columns, and allows at least one option of each choice.
+    /// choice. `is_allowed` is called with output columns, and allows at least one option of each choice.
     pub(crate) fn random_among(&self, is_allowed: impl Fn(usize) -> bool, rng: &mut impl Rng) -> Vec<i32> {
         self.walk(|_, edges| {
             let allowed: Vec<usize> =
@@ -232,10 +237,10 @@ impl JointActions {
     /// discrete, otherwise the options.
     pub(crate) fn write(&self, options: &[i32], elements: &mut Vec<i32>) {
         let Some(factors) = &self.definition.factors else { return elements.extend_from_slice(options) };
-        let equal = |factors: &Vec<usize>| {
-            factors.iter().zip(options).all(|(&factor, &option)| factor == option as usize)
+        let has_these_options = |action: &Vec<usize>| {
+            action.iter().zip(options).all(|(&expected, &option)| expected == option as usize)
         };
-        let action = factors.iter().position(equal).expect("the action is legal");
+        let action = factors.iter().position(has_these_options).expect("the action is legal");
         elements.push(action as i32);
     }
 
@@ -243,14 +248,14 @@ impl JointActions {
     /// score of each option of each choice. `score` is called with a node and the index of an edge.
     pub(crate) fn sums(&self, score: impl Fn(usize, usize) -> f32) -> Vec<f32> {
         let Some(factors) = &self.definition.factors else {
-            let edges = self.nodes.iter().enumerate();
-            return edges
-                .flat_map(|(node, edges)| (0..edges.len()).map(move |edge| (node, edge)))
-                .map(|(node, edge)| score(node, edge))
-                .collect();
+            let mut scores = Vec::new();
+            for (node, edges) in self.nodes.iter().enumerate() {
+                scores.extend((0..edges.len()).map(|edge| score(node, edge)));
+            }
+            return scores;
         };
-        let sum = |factors: &Vec<usize>| {
-            let options: Vec<i32> = factors.iter().map(|&factor| factor as i32).collect();
+        let sum = |action: &Vec<usize>| {
+            let options: Vec<i32> = action.iter().map(|&option| option as i32).collect();
             self.path(&options).map(|(node, edge)| score(node, edge)).sum()
         };
         factors.iter().map(sum).collect()
@@ -262,12 +267,12 @@ impl TryFrom<Definition> for JointActions {
 
     fn try_from(definition: Definition) -> Result<Self, JointActionsError> {
         let Definition { sizes, factors } = &definition;
-        let starts = first_columns(sizes)?;
+        let first_columns = first_columns(sizes)?;
         let nodes = match factors {
-            Some(factors) => merged(&starts, &sorted(sizes, factors)?),
-            None => chain(&starts, sizes),
+            Some(factors) => merged(&first_columns, &sorted(sizes, factors)?),
+            None => chain(&first_columns, sizes),
         };
-        Ok(Self { definition, starts, nodes })
+        Ok(Self { definition, first_columns, nodes })
     }
 }
 

@@ -49,12 +49,13 @@ pub(super) fn first_columns(sizes: &[usize]) -> Result<Vec<usize>, JointActionsE
     if sizes.is_empty() || sizes.contains(&0) || total.is_none_or(|total| total > MAX_OPTIONS) {
         return Err(JointActionsError::Sizes(sizes.to_vec()));
     }
-    let mut end = 0;
-    let starts = sizes.iter().map(|&size| {
-        end += size;
-        end - size
-    });
-    Ok(starts.collect())
+    let mut first_columns = Vec::with_capacity(sizes.len());
+    let mut next = 0;
+    for &size in sizes {
+        first_columns.push(next);
+        next += size;
+    }
+    Ok(first_columns)
 }
 
 /// Returns actions in ascending order. Fails unless they are distinct and fit the choices.

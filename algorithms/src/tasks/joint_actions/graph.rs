@@ -14,27 +14,30 @@ pub(crate) struct Edge {
     pub(crate) next: Option<usize>,
 }
 
-/// Returns one node for each choice.
-pub(super) fn chain(starts: &[usize], sizes: &[usize]) -> Vec<Node> {
-    let node = |(choice, (&start, &size)): (usize, (&usize, &usize))| {
+/// Returns the graph of all combinations of options: one node for each choice, in order.
+pub(super) fn chain(first_columns: &[usize], sizes: &[usize]) -> Vec<Node> {
+    let mut nodes = Vec::with_capacity(sizes.len());
+    for (choice, (&first_column, &size)) in first_columns.iter().zip(sizes).enumerate() {
         let next = (choice + 1 < sizes.len()).then_some(choice + 1);
-        (start..start + size).map(|column| Edge { column, next }).collect()
-    };
-    starts.iter().zip(sizes).enumerate().map(node).collect()
+        nodes.push((first_column..first_column + size).map(|column| Edge { column, next }).collect());
+    }
+    nodes
 }
 
 /// Returns the smallest graph whose paths are the given actions, which are in ascending order.
-pub(super) fn merged(starts: &[usize], actions: &[&[usize]]) -> Vec<Node> {
+pub(super) fn merged(first_columns: &[usize], actions: &[&[usize]]) -> Vec<Node> {
     // From the last choice to the first. A node refers to those before it.
     let mut nodes: Vec<Node> = Vec::new();
     // An action for each distinct prefix of as many options as there are choices before, and the node after the prefix.
     let mut prefixes: Vec<(&[usize], Option<usize>)> = actions.iter().map(|&action| (action, None)).collect();
-    for (choice, start) in starts.iter().enumerate().rev() {
+    for (choice, first_column) in first_columns.iter().enumerate().rev() {
         let mut known = BTreeMap::new();
         let mut shorter_prefixes = Vec::new();
         for group in prefixes.chunk_by(|left, right| left.0[..choice] == right.0[..choice]) {
-            let edges: Node =
-                group.iter().map(|&(action, next)| Edge { column: start + action[choice], next }).collect();
+            let edges: Node = group
+                .iter()
+                .map(|&(action, next)| Edge { column: first_column + action[choice], next })
+                .collect();
             let node = *known.entry(edges.clone()).or_insert_with(|| {
                 nodes.push(edges);
                 nodes.len() - 1
