@@ -392,9 +392,9 @@ impl<N: Module> OnPolicy<N> {
             &training.device,
         );
         let shards = cluster.own_shards(spec.num_envs()).into_iter().map(|envs| {
-            let of_shard: Vec<usize> =
+            let units_of_shard: Vec<usize> =
                 units.iter().copied().filter(|&unit| envs.contains(&env(unit))).collect();
-            shard_gradient(&of_shard)
+            shard_gradient(&units_of_shard)
         });
         vectors.sum(cluster, shards)
     }

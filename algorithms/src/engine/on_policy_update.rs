@@ -75,8 +75,8 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         }
         let mut unread = Vec::new();
         for epoch in 1..=update_epochs {
-            for units in self.on_policy.minibatches(&mut units, num_minibatches) {
-                let rows = self.rows_of(units);
+            for part in self.on_policy.minibatches(&mut units, num_minibatches) {
+                let rows = self.rows_of(part);
                 if rows.transitions.is_empty() {
                     continue;
                 }
