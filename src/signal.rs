@@ -29,6 +29,7 @@ impl Signal {
         Self::ALL.into_iter().find(|signal| i32::from(signal.exit_status()) == status)
     }
 
+    /// Returns the signal with this number on Linux.
     pub(crate) fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|&signal| i32::from(signal as u8) == number)
     }
@@ -62,10 +63,10 @@ mod unix {
     #[allow(unsafe_code)]
     fn hang_ups_are_ignored() -> bool {
         // SAFETY: this installs no handler function; it ignores the signal, and then restores the previous disposition.
-        let set = |handling| unsafe { signal(RawSignal::SIGHUP, handling) };
-        let Ok(before) = set(SigHandler::SigIgn) else { return false };
+        let set_disposition = |disposition| unsafe { signal(RawSignal::SIGHUP, disposition) };
+        let Ok(before) = set_disposition(SigHandler::SigIgn) else { return false };
         // The same call succeeded above.
-        let _ = set(before);
+        let _ = set_disposition(before);
         matches!(before, SigHandler::SigIgn)
     }
 

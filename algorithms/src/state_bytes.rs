@@ -9,10 +9,15 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::LearnerError;
 
+/// The number of bytes that identify the learner, at the start of a state.
+pub(crate) const MAGIC_BYTES: usize = 8;
+/// The number of bytes before the encoded state: those that identify the learner, and the version.
+pub(crate) const HEADER_BYTES: usize = MAGIC_BYTES + size_of::<u16>();
+
 /// The first bytes of the state of one kind of learner.
 pub struct Header {
     /// The name of the learner.
-    pub(crate) magic: &'static [u8; 8],
+    pub(crate) magic: &'static [u8; MAGIC_BYTES],
     /// The version of the format.
     pub(crate) version: u16,
 }
@@ -81,9 +86,9 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(problem(b"something else"), "it has the wrong first bytes");
-        assert_eq!(problem(&bytes[..9]), "it is truncated");
+        assert_eq!(problem(&bytes[..HEADER_BYTES - 1]), "it is truncated");
         assert_eq!(end(b"+"), Err(bad("bytes follow its end: 1")));
-        bytes[8] = 4;
+        bytes[MAGIC_BYTES] = 4;
         assert_eq!(problem(&bytes), "it has version 4, but this build reads version 3");
     }
 }

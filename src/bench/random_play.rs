@@ -52,11 +52,11 @@ impl RandomPlay {
         });
         let mut env = AtariVectorEnv::of_groups(groups, pool)?;
         env.reset(ResetSeeds::From(SEED))?;
-        let action_counts = env.action_spaces().iter().map(count).collect();
+        let action_counts = env.action_spaces().iter().map(num_actions).collect();
         let mut play =
             Self { env, action_counts, actions: Vec::new(), random: ChaCha8Rng::seed_from_u64(SEED) };
-        let fewest = games.iter().map(|&(_, num_envs)| num_envs).min().unwrap_or(1);
-        let rounds = WARM_UP_STEPS.div_ceil(fewest);
+        let fewest_envs = games.iter().map(|&(_, num_envs)| num_envs).min().unwrap_or(1);
+        let rounds = WARM_UP_STEPS.div_ceil(fewest_envs);
         for _ in 0..(rounds * play.env.num_envs()).div_ceil(play.env.batch_size()) {
             play.step()?;
         }
@@ -87,7 +87,8 @@ impl RandomPlay {
     }
 }
 
-fn count(space: &Space) -> i32 {
+/// Returns the number of actions of a discrete space.
+fn num_actions(space: &Space) -> i32 {
     if let Space::Discrete { n, .. } = space { *n as i32 } else { 1 }
 }
 

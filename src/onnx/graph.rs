@@ -163,7 +163,7 @@ fn value_info(name: &str, element: Element, shape: &[usize], about: &str) -> Val
     let tensor_type = TensorType { elem_type: element as i32, shape: Some(shape) };
     ValueInfo {
         name: name.to_owned(),
-        of_type: Some(Type { tensor_type: Some(tensor_type) }),
+        value_type: Some(Type { tensor_type: Some(tensor_type) }),
         doc_string: about.to_owned(),
     }
 }

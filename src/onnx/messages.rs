@@ -84,20 +84,25 @@ pub(super) struct Attribute {
     pub(super) kind: i32,
 }
 
+/// Types of attributes, with the names and values of `AttributeProto.AttributeType`.
+const FLOAT: i32 = 1;
+const INT: i32 = 2;
+const INTS: i32 = 7;
+
 impl Attribute {
-    /// An attribute with one float.
+    /// Creates an attribute with one float.
     pub(super) fn of_float(name: &str, value: f32) -> Self {
-        Self { name: name.to_owned(), float: Some(value), kind: 1, ..Self::default() }
+        Self { name: name.to_owned(), float: Some(value), kind: FLOAT, ..Self::default() }
     }
 
-    /// An attribute with one integer.
+    /// Creates an attribute with one integer.
     pub(super) fn of_int(name: &str, value: i64) -> Self {
-        Self { name: name.to_owned(), int: Some(value), kind: 2, ..Self::default() }
+        Self { name: name.to_owned(), int: Some(value), kind: INT, ..Self::default() }
     }
 
-    /// An attribute with several integers.
+    /// Creates an attribute with several integers.
     pub(super) fn of_ints(name: &str, values: &[i64]) -> Self {
-        Self { name: name.to_owned(), ints: values.to_vec(), kind: 7, ..Self::default() }
+        Self { name: name.to_owned(), ints: values.to_vec(), kind: INTS, ..Self::default() }
     }
 }
 
@@ -121,7 +126,7 @@ pub(super) struct ValueInfo {
     #[prost(string, tag = "1")]
     pub(super) name: String,
     #[prost(message, optional, tag = "2")]
-    pub(super) of_type: Option<Type>,
+    pub(super) value_type: Option<Type>,
     #[prost(string, tag = "3")]
     pub(super) doc_string: String,
 }

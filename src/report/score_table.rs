@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::aggregate::Aggregate;
 use super::group::{Group, games};
 use super::improvement::Improvement;
-use super::published_scores::published;
+use super::published_scores::published_game;
 use crate::cli::ScoreFormat;
 use crate::statistics::{mean, standard_error};
 
@@ -218,7 +218,7 @@ fn game_scores(group: &Group, game: &str) -> Option<GameScores> {
     let pick = |pick: fn(f64, f64) -> f64| runs.iter().copied().reduce(pick);
     let (lowest, highest) = (pick(f64::min)?, pick(f64::max)?);
     let mean = mean(runs.iter().copied());
-    let published = published(game);
+    let published = published_game(game);
     Some(GameScores {
         game: game.to_owned(),
         setting: group.label.clone(),
@@ -254,7 +254,7 @@ fn setting_scores(group: &Group, games: &BTreeSet<&str>, rng: &mut ChaCha8Rng) -
 
 /// Returns the human-normalised score of every run in a game, if the game has reference scores.
 fn normalised(group: &Group, game: &str) -> Option<Vec<f64>> {
-    let published = published(game)?;
+    let published = published_game(game)?;
     group.scores(game).into_iter().map(|score| published.human_normalised(score)).collect()
 }
 

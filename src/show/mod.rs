@@ -47,7 +47,7 @@ pub(crate) struct ShownStep {
     /// The unclipped reward.
     pub(crate) reward: f64,
     pub(crate) ends_episode: bool,
-    /// The action.
+    /// The action as text.
     pub(crate) action: String,
     /// The indices of the [options](Description::options) that it consists of.
     pub(crate) chosen: Vec<usize>,

@@ -1,3 +1,5 @@
+//! The choices of actions, which learn separately.
+
 use burn::tensor::{Device, Int, Tensor};
 use kernels::host::integers;
 
@@ -46,47 +48,50 @@ impl Branches {
 
     /// Returns the indices of the branches of some rows.
     pub(crate) fn of_rows(&self, rows: &[usize]) -> Vec<usize> {
-        let ends: Vec<usize> = self
-            .counts
-            .iter()
-            .scan(0, |end, count| {
-                *end += count;
-                Some(*end)
-            })
-            .collect();
-        rows.iter().flat_map(|&row| ends[row] - self.counts[row]..ends[row]).collect()
+        let mut branches_of_rows = Vec::with_capacity(self.counts.len());
+        let mut next = 0;
+        for count in &self.counts {
+            branches_of_rows.push(next..next + count);
+            next += count;
+        }
+        rows.iter().flat_map(|&row| branches_of_rows[row].clone()).collect()
     }
 
     /// Repeats the values of each row once for each of its branches. All rows have the same number of values.
-    pub(crate) fn repeat<T: Copy>(&self, of_rows: &[T]) -> Vec<T> {
-        let width = of_rows.len() / self.counts.len();
-        let rows = of_rows.chunks_exact(width).zip(&self.counts);
+    pub(crate) fn repeat<T: Copy>(&self, row_values: &[T]) -> Vec<T> {
+        let width = row_values.len() / self.counts.len();
+        let rows = row_values.chunks_exact(width).zip(&self.counts);
         rows.flat_map(|(values, &count)| values.repeat(count)).collect()
     }
 
     /// Returns the weights of the branches, given those of the rows. The weighted mean over branches then equals the
     /// weighted mean over rows of the mean over each row's branches.
-    pub(crate) fn weights(&self, of_rows: &[f32]) -> Vec<f32> {
-        let per_row = self.len() as f32 / self.counts.len() as f32;
-        let rows = of_rows.iter().zip(&self.counts);
-        rows.flat_map(|(weight, &count)| std::iter::repeat_n(weight * (per_row / count as f32), count))
+    pub(crate) fn weights(&self, row_weights: &[f32]) -> Vec<f32> {
+        let mean_count = self.len() as f32 / self.counts.len() as f32;
+        let rows = row_weights.iter().zip(&self.counts);
+        rows.flat_map(|(weight, &count)| std::iter::repeat_n(weight * (mean_count / count as f32), count))
             .collect()
     }
 
-    /// Returns the sum over the branches of each row.
-    pub(crate) fn sums(&self, of_branches: &[f32]) -> Vec<f32> {
-        let mut rest = of_branches;
-        let sum = |&count: &usize| {
-            let own;
-            (own, rest) = rest.split_at(count);
-            own.iter().sum()
-        };
-        self.counts.iter().map(sum).collect()
+    /// Returns the sum of the values of each row's branches.
+    pub(crate) fn sums(&self, branch_values: &[f32]) -> Vec<f32> {
+        let mut remaining = branch_values;
+        let mut sums = Vec::with_capacity(self.counts.len());
+        for &count in &self.counts {
+            let (values_of_row, later) = remaining.split_at(count);
+            sums.push(values_of_row.iter().sum());
+            remaining = later;
+        }
+        sums
     }
 
-    /// Returns the mean over the branches of each row.
-    pub(crate) fn means(&self, of_branches: &[f32]) -> Vec<f32> {
-        self.sums(of_branches).into_iter().zip(&self.counts).map(|(sum, &count)| sum / count as f32).collect()
+    /// Returns the mean of the values of each row's branches.
+    pub(crate) fn means(&self, branch_values: &[f32]) -> Vec<f32> {
+        self.sums(branch_values)
+            .into_iter()
+            .zip(&self.counts)
+            .map(|(sum, &count)| sum / count as f32)
+            .collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! A conformance test for learners, beside [`rl_env::check_env`] for environments.
 
-mod player;
 mod random_envs;
 mod rule;
+mod training_loop;
 
 use std::cell::Cell;
 
@@ -11,7 +11,8 @@ use rl_env::{AutoresetMode, Batch};
 
 use crate::LearnerError;
 use crate::engine::Resumable;
-use player::{Player, failed};
+use crate::state_bytes::{HEADER_BYTES, MAGIC_BYTES};
+use training_loop::{TrainingLoop, failed};
 
 pub(crate) use random_envs::RandomEnvs;
 pub use rule::{LearnerRule, LearnerViolation};
@@ -22,7 +23,7 @@ const STEPS: usize = 40;
 const PAUSES: [usize; 5] = [0, 1, 5, 16, STEPS];
 /// The number of steps that a restored learner continues.
 const CONTINUED: usize = 20;
-/// The number of updates that are stopped at every moment.
+/// The number of updates that are stopped at each of their polls of `stop`.
 const STOPPED_UPDATES: usize = 2;
 
 /// Checks that a learner follows every [`LearnerRule`], in random environments like those of its spec. `new` returns
@@ -55,7 +56,7 @@ const STOPPED_UPDATES: usize = 2;
 ///     let policy = PolicyConfig { hidden_size: Some(8), ..PolicyConfig::default() };
 ///     Ppo::new(config.clone(), policy, spec.clone(), &device, 1).expect("valid settings")
 /// };
-/// // Three moments for each minibatch of both updates.
+/// // Both updates poll `stop` three times for each minibatch.
 /// assert!(check_learner(new, &device)? >= 2 * 3 * config.update_epochs * config.num_minibatches);
 /// # Ok::<(), algorithms::LearnerViolation>(())
 /// ```
@@ -72,67 +73,67 @@ pub fn check_learner<L: Resumable>(new: impl Fn() -> L, device: &Device) -> Resu
 
 /// Trains two learners.
 fn check_seed<L: Resumable>(new: &impl Fn() -> L) -> Result<(), LearnerViolation> {
-    let mut players = [Player::new(new()), Player::new(new())];
+    let mut loops = [TrainingLoop::new(new()), TrainingLoop::new(new())];
     for step in 0..STEPS {
-        let [first, second] = players.each_mut().map(Player::step);
+        let [first, second] = loops.each_mut().map(TrainingLoop::step);
         LearnerRule::SeedDeterminesTraining.expect(first? == second?, format!("step {step} differs"))?;
     }
-    let [first, second] = players.each_ref().map(Player::state);
+    let [first, second] = loops.each_ref().map(TrainingLoop::state);
     LearnerRule::SeedDeterminesTraining.expect(first? == second?, "the states differ")
 }
 
 /// Calls every method when it is not its turn.
 fn check_order<L: Resumable>(learner: L) -> Result<(), LearnerViolation> {
-    let mut player = Player::new(learner);
+    let mut training = TrainingLoop::new(learner);
     for _ in 0..STEPS {
-        refused_out_of_order(&mut player, "observe", |Player { learner, envs }| {
+        refused_out_of_order(&mut training, "observe", |TrainingLoop { learner, envs }| {
             learner.observe(&envs.batch)
         })?;
-        refused_out_of_order(&mut player, "update", |player| {
-            player.learner.update_unless(&|| false).map(drop)
+        refused_out_of_order(&mut training, "update", |training| {
+            training.learner.update_unless(&|| false).map(drop)
         })?;
-        player.act()?;
-        refused_out_of_order(&mut player, "act", |Player { learner, envs }| {
+        training.act()?;
+        refused_out_of_order(&mut training, "act", |TrainingLoop { learner, envs }| {
             learner.act(&envs.batch).map(drop)
         })?;
-        player.observe()?;
-        player.update()?;
+        training.observe()?;
+        training.update()?;
     }
     Ok(())
 }
 
 /// Expects that a call fails and changes nothing.
 fn refused_out_of_order<L: Resumable>(
-    player: &mut Player<L>,
+    training: &mut TrainingLoop<L>,
     method: &str,
-    call: impl FnOnce(&mut Player<L>) -> Result<(), LearnerError>,
+    call: impl FnOnce(&mut TrainingLoop<L>) -> Result<(), LearnerError>,
 ) -> Result<(), LearnerViolation> {
-    let (rule, before) = (LearnerRule::RefusesCallsOutOfOrder, player.state()?);
-    let result = call(player);
+    let (rule, before) = (LearnerRule::RefusesCallsOutOfOrder, training.state()?);
+    let result = call(training);
     let is_refused = matches!(result, Err(LearnerError::OutOfOrder(_)));
     rule.expect(is_refused, format!("{method} returned {result:?}"))?;
-    rule.expect(player.state()? == before, format!("{method} changed the learner"))
+    rule.expect(training.state()? == before, format!("{method} changed the learner"))
 }
 
 /// Observes batches that are not of the environments.
 fn check_batches<L: Resumable>(learner: L) -> Result<(), LearnerViolation> {
-    let mut player = Player::new(learner);
-    player.act()?;
-    let before = player.state()?;
-    for (what, batch) in foreign_batches(&player.envs) {
-        let (rule, result) = (LearnerRule::RefusesForeignBatches, player.learner.observe(&batch));
-        rule.expect(result.is_err(), format!("a batch with {what} was observed"))?;
-        rule.expect(player.state()? == before, format!("a batch with {what} changed the learner"))?;
+    let mut training = TrainingLoop::new(learner);
+    training.act()?;
+    let before = training.state()?;
+    for (difference, batch) in foreign_batches(&training.envs) {
+        let (rule, result) = (LearnerRule::RefusesForeignBatches, training.learner.observe(&batch));
+        rule.expect(result.is_err(), format!("a batch with {difference} was observed"))?;
+        rule.expect(training.state()? == before, format!("a batch with {difference} changed the learner"))?;
     }
-    player.observe()
+    training.observe()
 }
 
 /// Returns batches that differ from those of environments in one respect.
 fn foreign_batches(envs: &RandomEnvs) -> Vec<(&'static str, Batch)> {
-    let own = &envs.batch;
-    let (rows, row_bytes) = (own.len(), own.observations.row_bytes());
+    let batch = &envs.batch;
+    let (rows, row_bytes) = (batch.len(), batch.observations.row_bytes());
     let is_same_step = envs.spec.autoreset_mode == AutoresetMode::SameStep;
-    let mut infinite = own.clone();
+    let mut infinite = batch.clone();
     infinite.rewards[rows - 1] = f32::INFINITY;
     let mut batches = vec![
         ("a row more", Batch::new(rows + 1, row_bytes, is_same_step)),
@@ -140,15 +141,15 @@ fn foreign_batches(envs: &RandomEnvs) -> Vec<(&'static str, Batch)> {
         ("other final observations", Batch::new(rows, row_bytes, !is_same_step)),
         ("an infinite reward", infinite),
     ];
-    if own.has_action_masks() {
+    if batch.has_action_masks() {
         let mut unmasked = Batch::new(rows, row_bytes, is_same_step);
-        unmasked.observations.clone_from(&own.observations);
-        unmasked.final_observations.clone_from(&own.final_observations);
+        unmasked.observations.clone_from(&batch.observations);
+        unmasked.final_observations.clone_from(&batch.final_observations);
         batches.push(("no action masks", unmasked.clone()));
         batches.push(("shorter action masks", unmasked.with_action_masks(1)));
     }
     if rows > 1 {
-        let mut disordered = own.clone();
+        let mut disordered = batch.clone();
         disordered.env_ids.reverse();
         batches.push(("rows in another order", disordered));
     }
@@ -157,93 +158,104 @@ fn foreign_batches(envs: &RandomEnvs) -> Vec<(&'static str, Batch)> {
 
 /// Restores a learner before each call of the step after `pause` steps.
 fn check_states<L: Resumable>(learner: L, pause: usize, device: &Device) -> Result<(), LearnerViolation> {
-    let mut player = Player::new(learner);
+    let mut training = TrainingLoop::new(learner);
     for _ in 0..pause {
-        player.step()?;
+        training.step()?;
     }
-    let mut before = restored(&player, device)?;
-    player.act()?;
-    let mut acted = restored(&player, device)?;
-    player.observe()?;
-    let mut observed = restored(&player, device)?;
-    player.update()?;
-    observed.update()?;
-    acted.observe()?;
-    acted.update()?;
-    before.step()?;
+    let mut before_act = restored(&training, device)?;
+    training.act()?;
+    let mut before_observe = restored(&training, device)?;
+    training.observe()?;
+    let mut before_update = restored(&training, device)?;
+    training.update()?;
+
+    before_update.update()?;
+    before_observe.observe()?;
+    before_observe.update()?;
+    before_act.step()?;
     let rule = LearnerRule::StatesContinue;
-    for (moment, other) in [("act", &mut before), ("observe", &mut acted), ("update", &mut observed)] {
-        let problem = format!("restored before {moment} after {pause} steps, the states differ");
-        rule.expect(player.state()? == other.state()?, problem)?;
+    for (call, copy) in [("act", &before_act), ("observe", &before_observe), ("update", &before_update)] {
+        let problem = format!("restored before {call} after {pause} steps, the states differ");
+        rule.expect(training.state()? == copy.state()?, problem)?;
     }
     for step in 0..CONTINUED {
         let problem = format!("restored after {pause} steps, step {step} differs");
-        rule.expect(player.step()? == before.step()?, problem)?;
+        rule.expect(training.step()? == before_act.step()?, problem)?;
     }
     rule.expect(
-        player.state()? == before.state()?,
+        training.state()? == before_act.state()?,
         format!("restored after {pause} steps, the states differ"),
     )
 }
 
-/// Returns a restored copy.
-fn restored<L: Resumable>(player: &Player<L>, device: &Device) -> Result<Player<L>, LearnerViolation> {
-    let state = player.state()?;
+/// Returns a copy of a training loop whose learner is restored from its state.
+fn restored<L: Resumable>(
+    training: &TrainingLoop<L>,
+    device: &Device,
+) -> Result<TrainingLoop<L>, LearnerViolation> {
+    let state = training.state()?;
     let learner = L::from_state(&state, device).map_err(failed)?;
-    let copy = Player { learner, envs: player.envs.clone() };
+    let copy = TrainingLoop { learner, envs: training.envs.clone() };
     LearnerRule::StatesContinue.expect(copy.state()? == state, "a restored learner has another state")?;
     Ok(copy)
 }
 
 /// Restores truncated and changed states.
 fn check_damaged_states<L: Resumable>(learner: L, device: &Device) -> Result<(), LearnerViolation> {
-    let mut player = Player::new(learner);
-    player.step()?;
-    let state = player.state()?;
-    let mut damaged: Vec<(String, Vec<u8>)> = [0, 9, 10, state.len() / 2, state.len() - 1]
-        .map(|length| (format!("the first {length} bytes"), state[..length].to_vec()))
-        .into();
+    let mut training = TrainingLoop::new(learner);
+    training.step()?;
+    let state = training.state()?;
+    let lengths = [0, HEADER_BYTES - 1, HEADER_BYTES, state.len() / 2, state.len() - 1];
+    let mut damaged: Vec<(String, Vec<u8>)> =
+        lengths.map(|length| (format!("the first {length} bytes"), state[..length].to_vec())).into();
     damaged.push(("a byte more".to_owned(), [&state[..], &[0]].concat()));
-    for (part, index) in [("another name", 0), ("another version", 8)] {
+    for (difference, index) in [("another name", 0), ("another version", MAGIC_BYTES)] {
         let mut changed = state.clone();
         changed[index] ^= 0x40;
-        damaged.push((part.to_owned(), changed));
+        damaged.push((difference.to_owned(), changed));
     }
-    for (what, bytes) in damaged {
+    for (damage, bytes) in damaged {
         let result = L::from_state(&bytes, device).map(drop);
         let is_refused = matches!(result, Err(LearnerError::BadState(_)));
-        LearnerRule::RefusesDamagedStates.expect(is_refused, format!("{what}: {result:?}"))?;
+        LearnerRule::RefusesDamagedStates.expect(is_refused, format!("{damage}: {result:?}"))?;
     }
     Ok(())
 }
 
-/// Stops updates of the first learner at every possible moment; the second is never stopped. Returns the number of
-/// stops.
+/// Stops updates of the first learner at each of their polls of `stop`; the second learner is never stopped. Returns
+/// the number of stops.
 fn check_stopped_updates<L: Resumable>(learners: [L; 2]) -> Result<usize, LearnerViolation> {
-    let (rule, mut stops) = (LearnerRule::StoppedUpdatesAreUndone, 0);
-    let [mut stopped, mut other] = learners.map(Player::new);
+    let rule = LearnerRule::StoppedUpdatesAreUndone;
+    let [mut stopped, mut undisturbed] = learners.map(TrainingLoop::new);
+    let mut stops = 0;
     for _ in 0..STOPPED_UPDATES {
         stopped.fill()?;
-        other.fill()?;
-        let before = stopped.state()?;
-        let mut moments = 0;
-        let metrics = loop {
-            let asked = Cell::new(0);
-            let stop = || asked.replace(asked.get() + 1) == moments;
-            if let Some(metrics) = stopped.learner.update_unless(&stop).map_err(failed)? {
-                break metrics;
-            }
-            let is_undone = stopped.learner.is_ready() && stopped.state()? == before;
-            rule.expect(
-                is_undone,
-                format!("an update that was stopped at moment {moments} changed the learner"),
-            )?;
-            moments += 1;
-        };
-        let expected = other.update()?;
+        undisturbed.fill()?;
+        let (metrics, stops_of_update) = stop_until_complete(&mut stopped)?;
+        stops += stops_of_update;
+        let expected = undisturbed.update()?;
         rule.expect(Some(&metrics) == expected.as_ref(), format!("{metrics:?} instead of {expected:?}"))?;
-        rule.expect(stopped.state()? == other.state()?, "the states after the update differ")?;
-        stops += moments;
+        rule.expect(stopped.state()? == undisturbed.state()?, "the states after the update differ")?;
     }
     Ok(stops)
+}
+
+/// Makes an update that is due. Before it may complete, it is stopped at its first poll of `stop`, then at its second
+/// one, and so on. Returns its metrics and the number of times that it was stopped.
+fn stop_until_complete<L: Resumable>(
+    training: &mut TrainingLoop<L>,
+) -> Result<(L::Metrics, usize), LearnerViolation> {
+    let before = training.state()?;
+    let mut stops = 0;
+    loop {
+        let polls = Cell::new(0);
+        let stop = || polls.replace(polls.get() + 1) == stops;
+        if let Some(metrics) = training.learner.update_unless(&stop).map_err(failed)? {
+            return Ok((metrics, stops));
+        }
+        let is_undone = training.learner.is_ready() && training.state()? == before;
+        let problem = format!("an update that was stopped at poll {stops} changed the learner");
+        LearnerRule::StoppedUpdatesAreUndone.expect(is_undone, problem)?;
+        stops += 1;
+    }
 }

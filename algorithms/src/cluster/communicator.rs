@@ -1,3 +1,5 @@
+//! Communication between the processes of a cluster.
+
 use std::panic::resume_unwind;
 use std::thread;
 
@@ -31,7 +33,7 @@ pub trait Communicator: Send + Sync {
     }
 
     /// Returns the bytes that every process passes, in rank order. Lengths may differ.
-    fn all_gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError>;
+    fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError>;
 }
 
 /// The order of the terms of a sum over all processes.
@@ -44,7 +46,7 @@ pub enum SumOrder {
     Any,
 }
 
-/// The processes of a cluster cannot communicate.
+/// An error: the processes of a cluster cannot communicate.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("the processes cannot communicate: {0}")]
 pub struct CommunicationError(pub String);
@@ -92,12 +94,13 @@ pub(crate) mod testing {
             Ok(())
         }
 
-        fn all_gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
-            self.shared.messages.lock().unwrap()[self.rank] = own.to_vec();
+        fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+            self.shared.messages.lock().unwrap()[self.rank] = bytes.to_vec();
             self.shared.barrier.wait();
-            let all = self.shared.messages.lock().unwrap().clone();
+            let messages = self.shared.messages.lock().unwrap().clone();
+            // No thread may write its next message before all have read these.
             self.shared.barrier.wait();
-            Ok(all)
+            Ok(messages)
         }
     }
 
@@ -140,8 +143,8 @@ mod tests {
             Ok(())
         }
 
-        fn all_gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
-            Ok(vec![own.to_vec(); 2])
+        fn all_gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommunicationError> {
+            Ok(vec![bytes.to_vec(); 2])
         }
     }
 

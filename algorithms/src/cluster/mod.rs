@@ -39,7 +39,7 @@ pub struct Cluster {
     order: SumOrder,
 }
 
-/// The number of processes does not fit the number of shards.
+/// An error: the number of processes does not fit the number of shards.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
     "{shards} {} cannot be divided among {processes} {}: both must be powers of two, with processes <= shards <= \
@@ -127,21 +127,21 @@ impl Cluster {
     }
 
     /// Returns the bytes that every process passes, in rank order.
-    pub fn all_gather(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, CommunicationError> {
+    pub fn all_gather(&self, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, CommunicationError> {
         match &self.communicator {
-            Some(communicator) => communicator.all_gather(&own),
-            None => Ok(vec![own]),
+            Some(communicator) => communicator.all_gather(&bytes),
+            None => Ok(vec![bytes]),
         }
     }
 
     /// Like [`all_gather`](Self::all_gather), for values.
     pub(crate) fn all_gather_values<T: Serialize + DeserializeOwned>(
         &self,
-        own: &T,
+        value: &T,
     ) -> Result<Vec<T>, CommunicationError> {
         let damaged = |error: postcard::Error| CommunicationError(format!("a message is damaged ({error})"));
-        let all = self.all_gather(postcard::to_stdvec(own).map_err(damaged)?)?;
-        all.iter().map(|bytes| postcard::from_bytes(bytes)).collect::<Result<_, _>>().map_err(damaged)
+        let messages = self.all_gather(postcard::to_stdvec(value).map_err(damaged)?)?;
+        messages.iter().map(|bytes| postcard::from_bytes(bytes)).collect::<Result<_, _>>().map_err(damaged)
     }
 
     /// Returns true if there is a single shard, and so a single process.
@@ -166,14 +166,14 @@ impl Cluster {
         env: impl Fn(&R) -> usize,
         num_envs: usize,
     ) -> Vec<&'a [R]> {
-        let mut rest = rows;
+        let mut remaining = rows;
         let mut parts = Vec::new();
         for envs in self.own_shards(num_envs) {
-            let (own, others) = rest.split_at(rest.partition_point(|row| env(row) < envs.end));
-            if !own.is_empty() {
-                parts.push(own);
+            let (part, later) = remaining.split_at(remaining.partition_point(|row| env(row) < envs.end));
+            if !part.is_empty() {
+                parts.push(part);
             }
-            rest = others;
+            remaining = later;
         }
         parts
     }

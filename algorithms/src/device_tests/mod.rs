@@ -9,7 +9,7 @@ mod learning;
 
 use burn::optim::GradientsParams;
 use burn::tensor::Device;
-use kernels::testing::{gpus, simulate_device};
+use kernels::testing::{gpus, largest, simulate_device};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Space};
@@ -30,8 +30,7 @@ fn on_cpu_and_devices<T>(run: impl Fn(&Device) -> T) -> (T, Vec<T>) {
     (run(&Device::flex()), on_devices(run))
 }
 
-/// The actions, metrics and weights of a learner.
-#[derive(Default)]
+/// A training: the actions of all steps, the metrics of all updates, and the final weights.
 struct Trace {
     actions: Vec<i32>,
     metrics: Vec<f32>,
@@ -39,23 +38,25 @@ struct Trace {
 }
 
 impl Trace {
-    fn assert_is(&self, expected: &Self, tolerance: f32) {
+    /// Panics unless the actions are equal, and the metrics and weights are within the tolerance of [`assert_near`].
+    fn assert_near(&self, expected: &Self, tolerance: f32) {
         assert_eq!(self.actions, expected.actions);
-        near("metrics", &self.metrics, &expected.metrics, tolerance);
-        near("weights", &self.weights, &expected.weights, tolerance);
+        assert_near("metrics", &self.metrics, &expected.metrics, tolerance);
+        assert_near("weights", &self.weights, &expected.weights, tolerance);
     }
 }
 
-fn near(what: &str, values: &[f32], expected: &[f32], tolerance: f32) {
+/// Panics unless each of `values` differs from the expected one by at most `tolerance`, relative to 1 plus the
+/// magnitude of the expected one. `name` names the values in the message.
+fn assert_near(name: &str, values: &[f32], expected: &[f32], tolerance: f32) {
     assert_eq!(values.len(), expected.len());
-    let error = |(number, expected): (&f32, &f32)| (number - expected).abs() / (1.0 + expected.abs());
-    let errors: Vec<f32> = values.iter().zip(expected).map(error).collect();
-    let worst = errors.iter().copied().fold(0.0, f32::max);
-    println!("{what}: at most {worst:e} apart");
-    // NaN must fail too.
-    assert!(errors.iter().all(|&error| error <= tolerance), "{what}: {worst} apart");
+    let error = |(value, expected): (&f32, &f32)| (value - expected).abs() / (1.0 + expected.abs());
+    let worst = largest(values.iter().zip(expected).map(error));
+    println!("{name}: at most {worst:e} apart");
+    assert!(worst <= tolerance, "{name}: {worst} apart");
 }
 
+/// Returns all values of weights.
 fn flat(weights: Vec<NamedWeights>) -> Vec<f32> {
     weights.into_iter().flat_map(|weights| weights.values).collect()
 }
@@ -69,23 +70,24 @@ fn images() -> VectorSpec {
     spec(Space::bytes([1, 37, 39]), AutoresetMode::SameStep)
 }
 
-/// Acts and observes until the learner has made `updates` updates.
+/// Trains until the learner has made `updates` updates. `update` makes one and returns its metrics.
 fn train<L: Learner>(
     learner: &mut L,
     envs: &mut RandomEnvs,
     updates: u64,
     mut update: impl FnMut(&mut L) -> Vec<f32>,
 ) -> Trace {
-    let mut trace = Trace::default();
+    let (mut actions, mut metrics) = (Vec::new(), Vec::new());
     while learner.updates() < updates {
-        trace.actions.extend(learner.act(&envs.batch).unwrap().discrete().unwrap());
-        envs.step();
-        learner.observe(&envs.batch).unwrap();
         if learner.is_ready() {
-            trace.metrics.extend(update(learner));
+            metrics.extend(update(learner));
+        } else {
+            actions.extend(learner.act(&envs.batch).unwrap().discrete().unwrap());
+            envs.step();
+            learner.observe(&envs.batch).unwrap();
         }
     }
-    trace
+    Trace { actions, metrics, weights: flat(learner.torch_weights().unwrap()) }
 }
 
 fn ppo_config() -> PpoConfig {

@@ -10,7 +10,7 @@ use crate::networks::{Noise, QNetwork};
 use crate::recording::Recording;
 
 /// The number of steps after which errors are set, in recordings with priorities.
-const KNOWN_AFTER: usize = 9;
+const STEPS_BEFORE_ERRORS: usize = 9;
 
 /// Repeats the gradient step of a recording. Returns the learner.
 fn assert_equals(name: &'static str) -> Dqn {
@@ -59,24 +59,24 @@ fn collect(dqn: &mut Dqn, recording: &mut Recording) {
     for (step, actions) in actions.chunks_exact(envs).enumerate() {
         dqn.off_policy.replay.begin_step(&batches[step], actions);
         dqn.observe(&batches[step + 1]).unwrap();
-        if dqn.config.prioritized && step + 1 == KNOWN_AFTER {
+        if dqn.config.prioritized && step + 1 == STEPS_BEFORE_ERRORS {
             let errors = recording.floats("errors");
-            let known = |env| (0..dqn.off_policy.replay.ready_steps_of(env)).map(move |index| (env, index));
-            let known: Vec<Draw> = (0..envs)
-                .flat_map(known)
-                .map(|(env, index)| dqn.off_policy.replay.draw_of(env, index))
-                .collect();
-            assert_eq!(known.len(), errors.len());
-            dqn.off_policy.replay.set_errors(&known, &errors);
+            let replay = &mut dqn.off_policy.replay;
+            let mut draws = Vec::new();
+            for env in 0..envs {
+                draws.extend((0..replay.ready_steps_of(env)).map(|index| replay.draw_of(env, index)));
+            }
+            assert_eq!(draws.len(), errors.len());
+            replay.set_errors(&draws, &errors);
         }
     }
 }
 
 /// Draws with the recorded random numbers. Asserts that the steps and their weights are those recorded.
 fn draw_by_priority(dqn: &Dqn, recording: &mut Recording, expected: &[Draw]) -> Vec<Draw> {
-    let mut step_ids = recording.random_numbers("uniform");
-    let draws = dqn.off_policy.replay.draw(expected.len(), dqn.per_beta(), &mut step_ids);
-    step_ids.finish();
+    let mut random_numbers = recording.random_numbers("uniform");
+    let draws = dqn.off_policy.replay.draw(expected.len(), dqn.per_beta(), &mut random_numbers);
+    random_numbers.finish();
     let weights = recording.floats("importance");
     for ((draw, expected), weight) in draws.iter().zip(expected).zip(&weights) {
         assert_eq!((draw.env, draw.step_id), (expected.env, expected.step_id));
@@ -89,16 +89,16 @@ fn draw_by_priority(dqn: &Dqn, recording: &mut Recording, expected: &[Draw]) -> 
 /// Returns the recorded noise.
 fn noise(dqn: &Dqn, recording: &mut Recording) -> StepNoise {
     let device = &dqn.agent.training.device;
-    let plain = device.clone().without_autodiff();
+    let inner_device = device.clone().without_autodiff();
     let mut draw = |name, network: &QNetwork, device| -> Option<Noise> {
-        let mut step_ids = recording.random_numbers(name);
-        let noise = network.draw_noise(1, &mut step_ids, device);
-        step_ids.finish();
+        let mut random_numbers = recording.random_numbers(name);
+        let noise = network.draw_noise(1, &mut random_numbers, device);
+        random_numbers.finish();
         noise
     };
     StepNoise {
-        target: draw("noise_target", &dqn.agent.target, &plain),
-        selection: draw("noise_selection", &dqn.agent.training.network, &plain),
+        target: draw("noise_target", &dqn.agent.target, &inner_device),
+        selection: draw("noise_selection", &dqn.agent.training.network, &inner_device),
         online: draw("noise_online", &dqn.agent.training.network, device),
         ..StepNoise::default()
     }

@@ -15,10 +15,10 @@ pub struct SplitPoint {
 
 /// The features of the body at which the backward pass is split.
 struct SplitFeatures {
-    /// The features with the graph of the body.
-    end: Tensor<2>,
-    /// The same values, as a leaf of the graph of the upper layers.
-    start: Tensor<2>,
+    /// The features in the graph of the body, as its output.
+    body_output: Tensor<2>,
+    /// The same values in the graph of the upper layers, as a leaf.
+    upper_input: Tensor<2>,
 }
 
 /// The second stage of a backward pass.
@@ -29,7 +29,7 @@ pub(crate) struct BodyBackward {
 }
 
 impl SplitPoint {
-    /// Returns the point. By default the backward pass is not split.
+    /// Creates the point. By default the backward pass is not split.
     pub(crate) fn new(is_split: bool) -> Self {
         Self { is_split, features: None }
     }
@@ -39,16 +39,16 @@ impl SplitPoint {
         if !self.is_split {
             return features;
         }
-        let start = Tensor::from_inner(features.clone().inner()).require_grad();
-        self.features = Some(SplitFeatures { end: features, start: start.clone() });
-        start
+        let upper_input = Tensor::from_inner(features.clone().inner()).require_grad();
+        self.features = Some(SplitFeatures { body_output: features, upper_input: upper_input.clone() });
+        upper_input
     }
 
     /// Returns the second stage if the backward pass is split, given the gradients of the first.
     pub(crate) fn body_backward(self, gradients: &Gradients) -> Option<BodyBackward> {
-        let SplitFeatures { end, start } = self.features?;
-        let gradient = start.grad(gradients).expect("the loss depends on the features");
-        Some(BodyBackward { features: end, gradient })
+        let SplitFeatures { body_output, upper_input } = self.features?;
+        let gradient = upper_input.grad(gradients).expect("the loss depends on the features");
+        Some(BodyBackward { features: body_output, gradient })
     }
 }
 

@@ -372,15 +372,16 @@ impl<N: Module> OnPolicy<N> {
         training.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
     }
 
-    /// Computes the gradient of a minibatch of `items`, which are entries of the rollout or whole environments.
-    /// `of_shard` returns the gradient of the items of a shard, or `None` if there is nothing to learn from. `names`
-    /// are the names of the terms; `details` is the number of details in the whole minibatch.
+    /// Computes the gradient of a minibatch of these [units](crate::engine::minibatch_rows). `env` returns the
+    /// environment of a unit. `shard_gradient` returns the gradient of the units of a shard, or `None` if there is
+    /// nothing to learn from. `names` are the names of the terms; `details` is the number of details in the whole
+    /// minibatch.
     pub(crate) fn gradient(
         &self,
-        items: &[usize],
+        units: &[usize],
         env: impl Fn(usize) -> usize,
         (names, details): (&[&'static str], usize),
-        mut of_shard: impl FnMut(&[usize]) -> Result<Option<ShardGradient>, Halt>,
+        mut shard_gradient: impl FnMut(&[usize]) -> Result<Option<ShardGradient>, Halt>,
     ) -> Result<Gradient, Halt> {
         let Self { cluster, training, spec, .. } = self;
         let vectors = GradientVectors::new(
@@ -391,8 +392,9 @@ impl<N: Module> OnPolicy<N> {
             &training.device,
         );
         let shards = cluster.own_shards(spec.num_envs()).into_iter().map(|envs| {
-            let own: Vec<usize> = items.iter().copied().filter(|&item| envs.contains(&env(item))).collect();
-            of_shard(&own)
+            let units_of_shard: Vec<usize> =
+                units.iter().copied().filter(|&unit| envs.contains(&env(unit))).collect();
+            shard_gradient(&units_of_shard)
         });
         vectors.sum(cluster, shards)
     }

@@ -13,6 +13,7 @@ use crate::networks::PolicyConfig;
 use crate::state_bytes::{bad, end};
 use crate::{LearnerError, VectorSpec};
 
+/// The complete state. A checkpoint has the fields in this order.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(deserialize = "C: Deserialize<'de>, S: Deserialize<'de>"))]
 struct State<'a, C, S> {
@@ -26,7 +27,7 @@ struct State<'a, C, S> {
 type StateOf<'a, A> = State<'a, <A as OnPolicyAlgorithm>::Config, <A as OnPolicyAlgorithm>::State>;
 
 impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
-    /// Writes the complete state at any moment. Just after an update it is small, because no rollout is in progress.
+    /// Writes the complete state. It is small just after an update, because no rollout is in progress then.
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), LearnerError> {
         let state = State {
             config: self.config.clone(),
@@ -41,7 +42,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
     /// Restores the learner that [`state`](crate::Learner::state) described. Compare [`spec`](crate::Learner::spec) to
     /// check that your environments are those that it was created for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {
-        whole(Self::from_first_state(bytes, device)?)
+        expect_no_rest(Self::from_first_state(bytes, device)?)
     }
 
     /// Like [`from_state`](Self::from_state), with settings that may differ from those in the state unless they are
@@ -52,7 +53,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         policy: PolicyConfig,
         device: &Device,
     ) -> Result<Self, LearnerError> {
-        whole(Self::from_first_state_with(bytes, config, policy, device)?)
+        expect_no_rest(Self::from_first_state_with(bytes, config, policy, device)?)
     }
 
     /// Restores the learner whose state `bytes` begin with. Also returns the rest.
@@ -79,6 +80,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         Ok((learner, rest))
     }
 
+    /// Creates the learner of a state that was decoded from at most `length` bytes.
     fn restored(state: StateOf<'_, A>, length: usize, device: &Device) -> Result<Self, LearnerError> {
         if !state.spec.is_consistent(length) {
             return Err(bad("the environments, the tasks and the network do not match"));
@@ -92,8 +94,8 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
     }
 }
 
-/// Returns a restored learner, unless bytes are left.
-fn whole<L>((learner, rest): (L, &[u8])) -> Result<L, LearnerError> {
+/// Returns a restored learner. Fails if bytes are left after its state.
+fn expect_no_rest<L>((learner, rest): (L, &[u8])) -> Result<L, LearnerError> {
     end(rest)?;
     Ok(learner)
 }

@@ -69,13 +69,13 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         let learning_rate = self.on_policy.step_options().learning_rate;
         let mut update =
             Update { steps: Vec::new(), epochs: 0, learning_rate, transitions: transitions.len() };
-        let mut items = transitions;
+        let mut units = transitions;
         if self.agent.is_recurrent() {
-            items = (0..self.on_policy.spec.num_envs()).collect();
+            units = (0..self.on_policy.spec.num_envs()).collect();
         }
         let mut unread = Vec::new();
         for epoch in 1..=update_epochs {
-            for part in self.on_policy.minibatches(&mut items, num_minibatches) {
+            for part in self.on_policy.minibatches(&mut units, num_minibatches) {
                 let rows = self.rows_of(part);
                 if rows.transitions.is_empty() {
                     continue;
@@ -89,7 +89,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
                 update.steps.extend(self.read(mem::take(&mut unread), targets)?);
             }
             if let Err(error) = self.on_policy.training.check_weights() {
-                let rows = self.rows_of(last_minibatch(&items, num_minibatches));
+                let rows = self.rows_of(last_minibatch(&units, num_minibatches));
                 return Err(self.diagnose(error, &rows, targets).into());
             }
             update.epochs = epoch;
@@ -100,17 +100,17 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         Ok(update)
     }
 
-    /// Returns the rows of a part of a rollout: entries, or for a recurrent network the steps of environments.
-    pub(crate) fn rows_of(&self, items: &[usize]) -> MinibatchRows {
+    /// Returns the rows of a part of a rollout. The units are entries or, for a recurrent network, environments.
+    pub(crate) fn rows_of(&self, units: &[usize]) -> MinibatchRows {
         let rollout = &self.on_policy.rollout;
         let entries: Vec<usize> = if self.agent.is_recurrent() {
             let steps = self.on_policy.plan.num_steps;
-            (0..steps).flat_map(|step| items.iter().map(move |env| env * steps + step)).collect()
+            (0..steps).flat_map(|step| units.iter().map(move |env| env * steps + step)).collect()
         } else {
-            items.to_vec()
+            units.to_vec()
         };
         let transitions = entries.iter().copied().filter(|&entry| rollout.is_transition(entry)).collect();
-        MinibatchRows { items: items.to_vec(), entries, transitions }
+        MinibatchRows { units: units.to_vec(), entries, transitions }
     }
 
     /// Takes one step of the optimiser on a minibatch, unless `stop` returns true. On an error nothing changes.
@@ -138,9 +138,9 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
     ) -> Result<Gradient, Halt> {
         let offsets: HashMap<(usize, usize), usize> =
             A::details(self, minibatch).into_iter().zip(0..).collect();
-        let env = |item| if self.agent.is_recurrent() { item } else { self.on_policy.rollout.env(item) };
-        self.on_policy.gradient(&minibatch.items, env, (A::TERMS, offsets.len()), |items| {
-            let shard = self.rows_of(items);
+        let env = |unit| if self.agent.is_recurrent() { unit } else { self.on_policy.rollout.env(unit) };
+        self.on_policy.gradient(&minibatch.units, env, (A::TERMS, offsets.len()), |units| {
+            let shard = self.rows_of(units);
             if shard.transitions.is_empty() {
                 return Ok(None);
             }

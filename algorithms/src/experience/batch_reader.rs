@@ -7,7 +7,7 @@ use kernels::{FrameStacks, PackedRows, on_cpu};
 use rl_env::{AutoresetMode, Batch, ObservationBuffer};
 
 use crate::networks::{ObservationLayout, RowTasks};
-use crate::tasks::vector_spec::mask_bytes;
+use crate::tasks::task::mask_bytes;
 use crate::{JointActions, LearnerError, SpecError, Task, TaskActions, VectorSpec};
 
 /// Rows of a batch, ready for a network.

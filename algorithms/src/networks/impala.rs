@@ -47,8 +47,8 @@ impl Impala {
     ) -> (Self, [usize; 3]) {
         let arithmetic = config.arithmetic_on(initializer.device);
         let mut image = image;
-        let [section0, section1, section2] = [16, 32, 32].map(|of_paper| {
-            let outputs = config.channels(of_paper);
+        let [section0, section1, section2] = [16, 32, 32].map(|channels_of_paper| {
+            let outputs = config.channels(channels_of_paper);
             let conv = initializer.uniform_conv([image[2], outputs], false);
             let conv = Conv { arithmetic, ..conv };
             image = [pooled_side(image[0]), pooled_side(image[1]), outputs];

@@ -9,7 +9,7 @@ use super::groups::{GroupIndices, GroupedRows};
 use super::illegal_actions;
 use super::mask::forbidden_options;
 use crate::Task;
-use crate::tasks::vector_spec::max_outputs;
+use crate::tasks::task::max_outputs;
 
 /// The task of each row of a batch, prepared for the heads.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::torch::{TorchNames, is_of_tasks, with_torch_values};
 use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
 use crate::networks::value_scale::{Rescaling, TaskScales};
-use crate::tasks::vector_spec::{max_components, max_outputs};
+use crate::tasks::task::{max_components, max_outputs};
 use crate::{LearnerError, Task, VectorSpec};
 
 /// A trained network: its description, and its weights with the names and axes of PyTorch.

@@ -5,7 +5,7 @@ use kernels::host::{floats, integers};
 use super::loss;
 use crate::Task;
 use crate::networks::ILLEGAL_LOGIT;
-use crate::tasks::vector_spec::max_outputs;
+use crate::tasks::task::max_outputs;
 
 /// The actions of the rows of a minibatch, with the [graphs](crate::JointActions) of their tasks as tensors.
 #[derive(Clone, Debug)]

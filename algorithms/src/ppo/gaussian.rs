@@ -13,7 +13,7 @@ use super::loss::Terms;
 use crate::Task;
 use crate::networks::standard_normal;
 use crate::tasks::squashing::{log_slope, log_slopes};
-use crate::tasks::vector_spec::max_outputs;
+use crate::tasks::task::max_outputs;
 
 /// Returns half the logarithm of `2 pi`.
 fn half_ln_two_pi() -> f32 {

@@ -44,7 +44,7 @@ impl Minibatch {
     ) -> Self {
         let on_policy = &ppo.on_policy;
         let device = &on_policy.training.device;
-        let MinibatchRows { items, transitions, .. } = shard;
+        let MinibatchRows { units, transitions, .. } = shard;
         let indices_of_transitions = indices_of_transitions(on_policy, shard);
         let Gathered { observations, rows, actions, targets: row_targets } = match &targets.on_device {
             Some(on_device) => {
@@ -60,7 +60,7 @@ impl Minibatch {
         Self {
             observations,
             rows,
-            sequences: ppo.agent.recurrent.sequences(items, device),
+            sequences: ppo.agent.recurrent.sequences(units, device),
             transitions: indices_of_transitions,
             actions,
             advantages: floats(advantages, [transitions.len()], device),

@@ -18,11 +18,10 @@ impl Ppo {
         let network = training.network.valid();
         let normalizer = self.agent.statistics.as_ref().map(|statistics| statistics.normalizer(&device));
         let num_entries = spec.num_envs() * self.config.num_steps;
-        // Whole environments if the network is recurrent, else entries.
-        let num_items = if self.agent.recurrent.is_recurrent() { spec.num_envs() } else { num_entries };
-        let items: Vec<usize> = (0..num_items).collect();
+        let num_units = if self.agent.recurrent.is_recurrent() { spec.num_envs() } else { num_entries };
+        let units: Vec<usize> = (0..num_units).collect();
         let (mut entries, mut values, mut log_probs) = (Vec::new(), Vec::new(), Vec::new());
-        for part in split(&items, self.config.num_minibatches) {
+        for part in split(&units, self.config.num_minibatches) {
             halt_if(stop)?;
             let rows = self.rows_of(part).entries;
             let task = |entry| self.on_policy.task(entry);

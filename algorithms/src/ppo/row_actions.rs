@@ -11,7 +11,9 @@ use crate::networks::Outputs;
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a minibatch has one, which is moved once")]
 pub(super) enum RowActions {
+    /// Actions of one choice or several.
     Joint(Choices),
+    /// Continuous actions.
     Continuous(Components),
 }
 

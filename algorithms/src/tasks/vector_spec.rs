@@ -1,52 +1,11 @@
-use std::collections::BTreeSet;
+//! The description of a vector environment for a learner.
 
 use rl_env::{AutoresetMode, Dtype, Space, VectorEnv};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::{ContinuousActions, JointActions, JointActionsError, TaskActions};
-
-/// One of the tasks of a vector environment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Task {
-    /// The name of the task, such as `pong`.
-    pub name: String,
-    /// The legal actions.
-    pub actions: TaskActions,
-    /// The index of each [output](TaskActions::num_outputs) among the [outputs of all
-    /// tasks](VectorSpec::shared_outputs). The indices are distinct.
-    pub shared: Vec<usize>,
-}
-
-impl Task {
-    /// Creates a task whose actions are the first of those that all tasks share: a single choice of `num_actions`
-    /// options.
-    ///
-    /// # Panics
-    /// Panics if `num_actions` is 0 or more than [`JointActions::MAX_OPTIONS`].
-    pub fn new(name: impl Into<String>, num_actions: usize) -> Self {
-        Self::of_actions(name, JointActions::discrete(num_actions))
-    }
-
-    /// Creates a task whose outputs are the first of those that all tasks share.
-    pub fn of_actions(name: impl Into<String>, actions: impl Into<TaskActions>) -> Self {
-        let actions = actions.into();
-        Self { name: name.into(), shared: (0..actions.num_outputs()).collect(), actions }
-    }
-
-    /// Returns true if the outputs of both tasks have the same meaning. Masks do not matter.
-    pub(crate) fn has_outputs_of(&self, other: &Self) -> bool {
-        self.shared == other.shared && self.actions.clone().masked() == other.actions.clone().masked()
-    }
-
-    /// Returns true if the outputs are distinct indices below `count`.
-    fn is_consistent(&self, count: usize) -> bool {
-        let distinct: BTreeSet<usize> = self.shared.iter().copied().collect();
-        distinct.len() == self.actions.num_outputs()
-            && self.shared.len() == self.actions.num_outputs()
-            && distinct.last().is_none_or(|&last| last < count)
-    }
-}
+use super::spec_error::SpecError;
+use super::task::{Task, mask_bytes, max_components, max_outputs};
+use crate::{JointActions, TaskActions};
 
 /// Everything that a learner needs to know about a vector environment before the first batch.
 ///
@@ -76,155 +35,6 @@ pub struct VectorSpec {
     pub shared_outputs: usize,
     /// The autoreset mode, which decides what the batch holds at the end of an episode.
     pub autoreset_mode: AutoresetMode,
-}
-
-/// The reason why learners do not support a vector environment.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SpecError {
-    /// The vector environment is empty.
-    #[error("the vector environment has no environments; learners need at least one")]
-    NoEnvs,
-    /// An action space is not supported.
-    #[error(
-        "environment {env} has the action space {space}; learners need Discrete(n) or MultiDiscrete([n, ...]) that \
-         start at 0 and have 1 to {max} options in total, or a Box of 1 to {components} float32",
-        max = JointActions::MAX_OPTIONS, components = ContinuousActions::MAX_COMPONENTS
-    )]
-    ActionSpace {
-        /// Index of the environment.
-        env: usize,
-        /// The action space, as text.
-        space: String,
-    },
-    /// Some tasks have choices, others continuous actions.
-    #[error(
-        "{joint} has {choices}, {other} has {continuous}; all tasks of a network need the same kind of actions"
-    )]
-    MixedActions {
-        /// The name of a task with choices.
-        joint: String,
-        /// Its actions.
-        choices: String,
-        /// The name of a task with continuous actions.
-        other: String,
-        /// Its actions.
-        continuous: String,
-    },
-    /// A learner of action values was given continuous actions.
-    #[error(
-        "{task} has the action space {space}; learners of action values need Discrete or MultiDiscrete actions. PPO and SAC \
-         learn continuous ones"
-    )]
-    ContinuousActions {
-        /// The name of the task.
-        task: String,
-        /// Its action space.
-        space: String,
-    },
-    /// SAC was given choices.
-    #[error(
-        "{task} has the action space {space}; SAC needs a Box of bounded float32. PPO, DQN and PQN learn discrete actions"
-    )]
-    DiscreteActions {
-        /// The name of the task.
-        task: String,
-        /// Its action space.
-        space: String,
-    },
-    /// Actions without bounds, to which squashed actions cannot be scaled.
-    #[error(
-        "{task} has the action space {space}; SAC and policy.squash_actions need finite bounds. Without \
-         squash_actions, PPO learns unbounded actions"
-    )]
-    UnboundedActions {
-        /// The name of the task.
-        task: String,
-        /// Its action space.
-        space: String,
-    },
-    /// Environments of one task differ in their actions. They share a head of the network, so their actions must have
-    /// the same meaning.
-    #[error(
-        "environment {env} has {got}, but other environments of its task {task} have {expected}; they must be equal"
-    )]
-    UnequalActions {
-        /// Index of the environment.
-        env: usize,
-        /// The name of its task.
-        task: String,
-        /// Its actions.
-        got: String,
-        /// The actions of the first environment of the task.
-        expected: String,
-    },
-    /// The outputs of a task are not distinct members of the shared outputs.
-    #[error(
-        "the outputs {outputs:?} of the task {task} must be distinct and below {count}, the number of shared outputs"
-    )]
-    SharedOutputs {
-        /// The name of the task.
-        task: String,
-        /// The indices given for its outputs.
-        outputs: Vec<usize>,
-        /// The number of shared outputs.
-        count: usize,
-    },
-    /// An environment has no task, or a task has no environment.
-    #[error("task_ids must contain every index of the {tasks} tasks and no other number")]
-    TaskIds {
-        /// The number of tasks.
-        tasks: usize,
-    },
-    /// The actions of a task cannot be factored as requested.
-    #[error("the actions of the task {task} cannot be factored: {error}")]
-    Factors {
-        /// The name of the task.
-        task: String,
-        /// The reason.
-        #[source]
-        error: JointActionsError,
-    },
-    /// The factored actions of a task do not match those of its environments.
-    #[error("the task {task} has the action space {space}, which {factored} cannot replace")]
-    OtherActions {
-        /// The name of the task.
-        task: String,
-        /// The action space of its environments.
-        space: String,
-        /// The factored actions.
-        factored: String,
-    },
-    /// No torso of the network supports the observation space.
-    #[error(
-        "no network supports observations of {0}; use byte images (channels, height, width) of at least 4 x 4 pixels, or \
-         vectors of bytes or floats, or a Tuple of images and a vector of floats"
-    )]
-    ObservationSpace(String),
-    /// SAC was given images.
-    #[error("the observations are {0}; SAC needs vectors. PPO learns continuous actions from images")]
-    ImageObservations(String),
-    /// Episodes never restart.
-    #[error("the autoreset mode is Disabled; learners need NextStep or SameStep")]
-    NoAutoreset,
-    /// A policy was asked to act in a task that it was not trained on.
-    #[error("the policy was not trained on the task {task:?} with {actions}; it was trained on {known}")]
-    UnknownTask {
-        /// The name of the task.
-        task: String,
-        /// Its actions.
-        actions: String,
-        /// The tasks that the policy was trained on.
-        known: String,
-    },
-    /// A policy was given observations of a space that differs from the one it was trained on.
-    #[error("the observations are {got}; the policy was trained on {expected}")]
-    OtherObservations {
-        /// The space of the environments.
-        got: String,
-        /// The space of the policy.
-        expected: String,
-    },
 }
 
 impl VectorSpec {
@@ -439,21 +249,6 @@ impl VectorSpec {
             }),
         }
     }
-}
-
-/// Returns the largest number of outputs of any task.
-pub(crate) fn max_outputs(tasks: &[Task]) -> usize {
-    tasks.iter().map(|task| task.actions.num_outputs()).max().unwrap_or(0)
-}
-
-/// Returns the number of bytes of an action mask, 0 if the tasks have none.
-pub(crate) fn mask_bytes(tasks: &[Task]) -> usize {
-    if tasks.iter().any(|task| task.actions.are_masked()) { max_outputs(tasks) } else { 0 }
-}
-
-/// Returns the largest number of components of a continuous action of any task.
-pub(crate) fn max_components(tasks: &[Task]) -> usize {
-    tasks.iter().map(|task| task.actions.num_components()).max().unwrap_or(0)
 }
 
 /// Returns the tasks with their actions. Fails if the environments of a task differ.

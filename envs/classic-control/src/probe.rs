@@ -19,14 +19,16 @@ pub enum ProbeKind {
     /// One step, observation 0; action 1 earns 1, action 0 earns -1. The policy must take action 1. Tests advantages
     /// and the policy loss.
     BestAction,
-    /// One step, observation +1 or -1; action 1 is right for +1, action 0 for -1; right earns 1, wrong -1. The policy
-    /// must depend on the observation. Tests that observations and actions are not mixed up between rows.
+    /// One step, observation +1 or -1; action 1 is correct for +1, action 0 for -1. The correct action earns 1, the
+    /// other -1. The policy must depend on the observation. Tests that observations and actions are not mixed up
+    /// between rows.
     ActionFromObservation,
-    /// Three steps, observation +1 or -1, then 0 twice. In the last step action 1 is right if the first observation was
-    /// +1, action 0 if it was -1; right earns 1, wrong -1. Only a recurrent policy can solve it.
+    /// Three steps, observation +1 or -1, then 0 twice. In the last step, action 1 is correct if the first observation
+    /// was +1, action 0 if it was -1. The correct action earns 1, the other -1. Only a recurrent policy can solve it.
     Memory,
-    /// One step, observation +1 or -1. The action is two choices of two and of three options, of which (1, 2) is right
-    /// for +1 and (0, 1) for -1; right earns 1, anything else -1. Tests policies and values of several choices.
+    /// One step, observation +1 or -1. The action is two choices of two and of three options, of which (1, 2) is
+    /// correct for +1 and (0, 1) for -1. The correct action earns 1, all others -1. Tests policies and values of
+    /// several choices.
     Combination,
 }
 
@@ -75,7 +77,7 @@ struct State {
     rng: ChaCha8Rng,
     observation: f32,
     /// The first observation of the episode.
-    first: f32,
+    first_observation: f32,
     /// The number of steps in the episode.
     steps: u8,
 }
@@ -86,7 +88,13 @@ impl Probe {
         Self {
             observation_space: Space::floats(1, -1.0, 1.0),
             action_space: kind.action_space(),
-            state: State { kind, rng: ChaCha8Rng::seed_from_u64(0), observation: 0.0, first: 0.0, steps: 0 },
+            state: State {
+                kind,
+                rng: ChaCha8Rng::seed_from_u64(0),
+                observation: 0.0,
+                first_observation: 0.0,
+                steps: 0,
+            },
         }
     }
 }
@@ -107,7 +115,7 @@ impl State {
                 }
             }
         };
-        self.first = self.observation;
+        self.first_observation = self.observation;
     }
 
     fn reward(&self, action: &[i32]) -> f32 {
@@ -117,11 +125,11 @@ impl State {
             ProbeKind::ValueFromObservation | ProbeKind::DiscountedValue => self.observation,
             ProbeKind::BestAction => sign,
             ProbeKind::ActionFromObservation => sign * self.observation,
-            ProbeKind::Memory if self.steps == 2 => sign * self.first,
+            ProbeKind::Memory if self.steps == 2 => sign * self.first_observation,
             ProbeKind::Memory => 0.0,
             ProbeKind::Combination => {
-                let right = if self.observation > 0.0 { [1, 2] } else { [0, 1] };
-                if action == right { 1.0 } else { -1.0 }
+                let correct = if self.observation > 0.0 { [1, 2] } else { [0, 1] };
+                if action == correct { 1.0 } else { -1.0 }
             }
         }
     }
@@ -231,16 +239,16 @@ mod tests {
     }
 
     #[test]
-    fn a_combination_is_right_for_each_observation() {
+    fn one_combination_is_correct_for_each_observation() {
         let mut env = Probe::new(ProbeKind::Combination);
         let mut seen = [false; 2];
-        for action in (0..20).flat_map(|_| (0..2).flat_map(|left| (0..3).map(move |right| [left, right]))) {
+        for action in [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]].repeat(20) {
             let (first, steps) = episode(&mut env, &action);
-            let right = if first == 1.0 { [1, 2] } else { [0, 1] };
-            assert_eq!(steps, [(if action == right { 1.0 } else { -1.0 }, true)]);
-            seen[usize::from(first == 1.0)] |= action == right;
+            let correct = if first == 1.0 { [1, 2] } else { [0, 1] };
+            assert_eq!(steps, [(if action == correct { 1.0 } else { -1.0 }, true)]);
+            seen[usize::from(first == 1.0)] |= action == correct;
         }
-        assert_eq!(seen, [true; 2], "both observations occur with the right action");
+        assert_eq!(seen, [true; 2], "both observations occur with the correct action");
         assert!(env.step(Action::Discrete(&[0, 3]), &mut [0; 4]).is_err());
     }
 

@@ -1,3 +1,5 @@
+//! The file whose lock serialises downloads.
+
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -6,12 +8,12 @@ use std::path::Path;
 /// regular file: a link could lead to a file of somebody else.
 pub fn open_lock_file(directory: &Path) -> io::Result<File> {
     let path = directory.join(".lock");
-    if fs::symlink_metadata(&path).is_ok_and(|there| !there.is_file()) {
+    if fs::symlink_metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
         let message = format!("{} is not a regular file", path.display());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     match File::options().create(true).truncate(false).write(true).open(&path) {
-        // Another user of the machine created it. Locking needs no more than reading.
+        // Another user of the machine created it. Permission to read suffices for locking.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
         file => file,
     }

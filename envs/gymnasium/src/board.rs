@@ -1,25 +1,35 @@
-//! The commands, actions and results of all environments in shared memory.
+//! The commands, actions and results of all environments in shared memory. `worker.py` has the same constants.
 
 use rl_env::{Actions, ObservationBuffer};
 
 use crate::memory::{SharedMemory, bytes_of};
 
-/// The bytes of a command: its kind, the row of the observation, and a seed.
-const COMMAND_BYTES: usize = 24;
+/// The words of a command: its kind, the row of the observation, and a seed.
+const COMMAND_WORDS: usize = 3;
+const COMMAND_BYTES: usize = COMMAND_WORDS * size_of::<u64>();
 
-/// The bytes of a result: the reward, and the return, the seconds and the length of the episode, and flags.
-const RESULT_BYTES: usize = 40;
+/// The words of a result: the reward, then the return, the seconds and the length of the episode, and flags.
+const RESULT_WORDS: usize = 5;
+const RESULT_BYTES: usize = RESULT_WORDS * size_of::<u64>();
 
-/// The bytes of a component of an action.
+/// The bytes of a component of an action, `i32` or `f32`.
 const COMPONENT_BYTES: usize = 4;
 
+/// Kinds of commands.
+const STEP: u64 = 0;
+const RESET: u64 = 1;
+const RESET_WITH_SEED: u64 = 2;
+const REPORT: u64 = 3;
+const IDLE: u64 = 4;
+const RESTORE: u64 = 5;
+
 /// Flags of a result.
-const TERMINATED: u64 = 1;
-const TRUNCATED: u64 = 2;
-const AUTORESET: u64 = 4;
-const ENDED: u64 = 8;
-const OVER: u64 = 16;
-const STEPPED: u64 = 32;
+const TERMINATED: u64 = 1 << 0;
+const TRUNCATED: u64 = 1 << 1;
+const AUTORESET: u64 = 1 << 2;
+const ENDED: u64 = 1 << 3;
+const OVER: u64 = 1 << 4;
+const STEPPED: u64 = 1 << 5;
 
 /// A command to an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,17 +51,17 @@ pub(crate) enum Command {
 pub(crate) struct Outcome {
     pub(crate) reward: f64,
     /// The return of the episode that ended.
-    pub(crate) total: f64,
+    pub(crate) episode_return: f64,
     /// The duration of the episode that ended.
-    pub(crate) seconds: f64,
+    pub(crate) episode_seconds: f64,
     /// The number of steps in the episode that ended, or in the current one.
-    pub(crate) length: u64,
+    pub(crate) episode_length: u64,
     pub(crate) terminated: bool,
     pub(crate) truncated: bool,
     /// True if the row is not a transition.
     pub(crate) autoreset: bool,
-    /// True if an episode ended.
-    pub(crate) ended: bool,
+    /// True if an episode ended with this row.
+    pub(crate) episode_ended: bool,
     /// True if the episode is over, so that a reset has to precede the next step.
     pub(crate) is_over: bool,
     /// True if an action was performed.
@@ -66,12 +76,12 @@ pub(crate) struct Board {
     pub(crate) offsets: BoardOffsets,
 }
 
-/// The places of a board in shared memory.
+/// The offsets in bytes of the parts of a board in shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoardOffsets {
     pub(crate) commands: usize,
     pub(crate) actions: usize,
-    /// The distance between the actions of two environments.
+    /// The bytes from the action of an environment to that of the next one.
     pub(crate) action_stride: usize,
     pub(crate) results: usize,
 }
@@ -83,6 +93,7 @@ impl Board {
         rows.iter().map(|&row| bytes_of(num_envs, row)).sum()
     }
 
+    /// Creates the board at the current end of the shared memory.
     pub(crate) fn new(memory: &mut SharedMemory, num_envs: usize, action_len: usize) -> Self {
         let (commands, command_rows) = memory.take_rows(num_envs, COMMAND_BYTES);
         let (actions, action_rows) = memory.take_rows(num_envs, action_len * COMPONENT_BYTES);
@@ -94,12 +105,12 @@ impl Board {
     /// Writes a command. The observation goes to `row`.
     pub(crate) fn command(&mut self, env: usize, command: Command, row: usize) {
         let (kind, seed) = match command {
-            Command::Step => (0, 0),
-            Command::Reset(None) => (1, 0),
-            Command::Reset(Some(seed)) => (2, seed),
-            Command::Report => (3, 0),
-            Command::Idle => (4, 0),
-            Command::Restore => (5, 0),
+            Command::Step => (STEP, 0),
+            Command::Reset(None) => (RESET, 0),
+            Command::Reset(Some(seed)) => (RESET_WITH_SEED, seed),
+            Command::Report => (REPORT, 0),
+            Command::Idle => (IDLE, 0),
+            Command::Restore => (RESTORE, 0),
         };
         let words: &mut [u64] = bytemuck::cast_slice_mut(self.commands.row_mut(env));
         words.copy_from_slice(&[kind, row as u64, seed]);
@@ -116,17 +127,18 @@ impl Board {
 
     /// Returns the result of an environment.
     pub(crate) fn outcome(&self, env: usize) -> Outcome {
-        let words: &[u64] = bytemuck::cast_slice(self.results.row(env));
-        let has = |flag: u64| words[4] & flag != 0;
+        let &[reward, episode_return, episode_seconds, episode_length, flags] =
+            bytemuck::from_bytes::<[u64; RESULT_WORDS]>(self.results.row(env));
+        let has = |flag: u64| flags & flag != 0;
         Outcome {
-            reward: f64::from_bits(words[0]),
-            total: f64::from_bits(words[1]),
-            seconds: f64::from_bits(words[2]),
-            length: words[3],
+            reward: f64::from_bits(reward),
+            episode_return: f64::from_bits(episode_return),
+            episode_seconds: f64::from_bits(episode_seconds),
+            episode_length,
             terminated: has(TERMINATED),
             truncated: has(TRUNCATED),
             autoreset: has(AUTORESET),
-            ended: has(ENDED),
+            episode_ended: has(ENDED),
             is_over: has(OVER),
             stepped: has(STEPPED),
         }
@@ -148,14 +160,14 @@ mod tests {
         }
         board.act(1, Actions::Continuous(&[0.5]));
         let words: &[u64] = bytemuck::cast_slice(board.commands.row(2));
-        assert_eq!(words, [2, 12, u64::MAX]);
+        assert_eq!(words, [RESET_WITH_SEED, 12, u64::MAX]);
         let action: &[i32] = bytemuck::cast_slice(board.actions.row(1));
         assert_eq!(action, [0.5_f32.to_bits().cast_signed(), 1, 1]);
         let words: &mut [u64] = bytemuck::cast_slice_mut(board.results.row_mut(1));
         words.copy_from_slice(&[1.5_f64.to_bits(), 0, 0, 9, TRUNCATED | ENDED]);
         let outcome = board.outcome(1);
-        assert_eq!((outcome.reward, outcome.length), (1.5, 9));
-        let flags = [outcome.terminated, outcome.truncated, outcome.autoreset, outcome.ended];
+        assert_eq!((outcome.reward, outcome.episode_length), (1.5, 9));
+        let flags = [outcome.terminated, outcome.truncated, outcome.autoreset, outcome.episode_ended];
         assert_eq!(flags, [false, true, false, true]);
     }
 }

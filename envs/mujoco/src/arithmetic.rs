@@ -4,8 +4,9 @@ use std::hint::black_box;
 use std::iter::Sum;
 use std::ops::Add;
 
-/// The longest array that NumPy adds in one block, and the number of partial sums in it.
+/// The length of the longest array that NumPy adds in one block.
 const BLOCK: usize = 128;
+/// The number of partial sums in a block: number `i` is added to sum `i % COLUMNS`.
 const COLUMNS: usize = 8;
 
 /// Returns the sum of an array: `numpy.sum`. Up to seven numbers are added one after another, up to 128 in eight
@@ -25,8 +26,8 @@ pub(crate) fn sum<T: Copy + Add<Output = T> + Sum>(values: &[T]) -> T {
         columns = std::array::from_fn(|column| columns[column] + row[column]);
     }
     let pair = |first: usize| columns[first] + columns[first + 1];
-    let columns = (pair(0) + pair(2)) + (pair(4) + pair(6));
-    rest.iter().fold(columns, |sum, &value| sum + value)
+    let sum_of_columns = (pair(0) + pair(2)) + (pair(4) + pair(6));
+    rest.iter().fold(sum_of_columns, |sum, &value| sum + value)
 }
 
 /// Returns the sum of the squares of 64-bit floats.

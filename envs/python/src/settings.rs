@@ -1,3 +1,5 @@
+//! The settings of a vector environment that Python passes, and their limits.
+
 use ale::roms::{Pip, RomError, RomSources};
 use ale::{AleError, AtariOptions, EpisodeRules, Game, game, multiplayer_game};
 use pyo3::exceptions::PyValueError;

@@ -104,7 +104,7 @@ impl Machine {
 
 /// The device that answers at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Device {
+pub(crate) enum Device {
     Cartridge,
     Tia,
     Ram,
@@ -114,7 +114,7 @@ enum Device {
 impl Device {
     /// Decodes an address. The console connects A12, A7 and A9 only.
     #[inline]
-    fn at(address: u16) -> Self {
+    pub(crate) fn at(address: u16) -> Self {
         if address & 0x1000 != 0 {
             Self::Cartridge
         } else if address & 0x0080 == 0 {

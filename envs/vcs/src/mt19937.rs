@@ -1,8 +1,16 @@
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
+/// The parameters of MT19937 by their names in the paper: the degree of the recurrence, the offset of its middle word,
+/// the last row of the twist matrix, and the masks of the tempering.
 const N: usize = 624;
 const M: usize = 397;
+const A: u32 = 0x9908b0df;
+const B: u32 = 0x9d2c5680;
+const C: u32 = 0xefc60000;
+/// The bits of a word that the recurrence takes from the current word and from the next one.
+const UPPER_MASK: u32 = 0x80000000;
+const LOWER_MASK: u32 = 0x7fffffff;
 
 /// The 32-bit Mersenne Twister MT19937 of Matsumoto and Nishimura (1998), seeded with one integer.
 ///
@@ -18,6 +26,7 @@ const M: usize = 397;
 pub struct Mt19937 {
     #[serde(with = "BigArray")]
     state: [u32; N],
+    /// The index of the next word; `N` if all have been used.
     next: usize,
 }
 
@@ -41,8 +50,8 @@ impl Mt19937 {
         let mut y = self.state[self.next];
         self.next += 1;
         y ^= y >> 11;
-        y ^= (y << 7) & 0x9d2c5680;
-        y ^= (y << 15) & 0xefc60000;
+        y ^= (y << 7) & B;
+        y ^= (y << 15) & C;
         y ^ (y >> 18)
     }
 
@@ -51,11 +60,12 @@ impl Mt19937 {
         f64::from(self.next_u32()) / 4294967296.0
     }
 
+    /// Computes the next `N` words of the state.
     fn refill(&mut self) {
         for i in 0..N {
-            let y = (self.state[i] & 0x80000000) | (self.state[(i + 1) % N] & 0x7fffffff);
-            let magic = if y & 1 == 1 { 0x9908b0df } else { 0 };
-            self.state[i] = self.state[(i + M) % N] ^ (y >> 1) ^ magic;
+            let y = (self.state[i] & UPPER_MASK) | (self.state[(i + 1) % N] & LOWER_MASK);
+            let twist = if y & 1 == 1 { A } else { 0 };
+            self.state[i] = self.state[(i + M) % N] ^ (y >> 1) ^ twist;
         }
         self.next = 0;
     }

@@ -14,9 +14,9 @@ use crate::slot::Slot;
 /// All environments and the ring of batches that they fill: the task that the pool runs.
 ///
 /// If a batch holds all environments, or groups take turns, an environment writes its observation directly to its fixed
-/// row. Otherwise it takes the next free row only when it has *finished*. If rows were assigned earlier, a fast
-/// environment would have to wait for a slow one in the same batch. Until then the final observation of an episode is
-/// kept in the scratch memory of the slot.
+/// row. Otherwise it takes the next free row only when it has *finished*: if rows were assigned earlier, a fast
+/// environment would have to wait for a slow one in the same batch. While it has no row, its observations are in the
+/// scratch memory of the slot.
 pub(crate) struct Slots<E: Env> {
     envs: Box<[Mutex<Slot<E>>]>,
     mode: AutoresetMode,
@@ -124,20 +124,15 @@ impl<E: Env> Slots<E> {
         position
     }
 
-    /// Calls `write` with the rows at a position assigned by [`assign_position`](Self::assign_position), and returns
-    /// the position.
-    fn write_row(
-        &self,
-        position: usize,
-        write: impl FnOnce(&mut [u8], Option<&mut [u8]>) -> Result<(), EnvError>,
-    ) -> Result<usize, EnvError> {
+    /// Calls `write` with the rows of the observation and of the final observation at a position assigned by
+    /// [`assign_position`](Self::assign_position).
+    fn write_row<R>(&self, position: usize, write: impl FnOnce(&mut [u8], Option<&mut [u8]>) -> R) -> R {
         // SAFETY: positions are distinct, and the ring has room for the batch that the caller reads and for one result
         // of each environment, so nothing else accesses these rows. `PoolVectorEnv` drops the batches after the pool
         // that runs this task, and does not touch those being filled.
         #[allow(unsafe_code)]
         let (row, final_row) = unsafe { self.rows.row(position) };
-        write(row, final_row)?;
-        Ok(position)
+        write(row, final_row)
     }
 
     /// Carries out the command of an environment and returns the position of the result.
@@ -145,11 +140,12 @@ impl<E: Env> Slots<E> {
         let mut slot = self.lock(env);
         if self.has_fixed_rows {
             let position = self.assign_position(env, &mut slot);
-            return self.write_row(position, |row, mut final_row| {
+            self.write_row(position, |row, mut final_row| {
                 slot.perform(self.mode, row, final_row.as_deref_mut())?;
                 slot.observe(row, final_row);
                 Ok(())
-            });
+            })?;
+            return Ok(position);
         }
         let mut memory = mem::replace(&mut slot.scratch, ObservationBuffer::new(0, 0));
         let (scratch, final_scratch) = {
@@ -159,17 +155,21 @@ impl<E: Env> Slots<E> {
         };
         let has_final = self.mode == AutoresetMode::SameStep;
         let result = slot.perform(self.mode, scratch, has_final.then_some(&mut *final_scratch));
-        let position = result.and_then(|()| {
-            let position = self.assign_position(env, &mut slot);
-            self.write_row(position, |row, mut final_row| {
-                slot.observe(row, final_row.as_deref_mut());
-                if let (Some(final_row), Some(_)) = (final_row, slot.outcome.episode) {
-                    final_row.copy_from_slice(final_scratch);
-                }
-                Ok(())
-            })
-        });
+        let position = result.map(|()| self.write_next_row(env, &mut slot, final_scratch));
         slot.scratch = memory;
+        position
+    }
+
+    /// Takes the next free row for an environment that has performed its command, and writes the result there.
+    /// `final_observation` is copied if an episode has ended. Returns the position.
+    fn write_next_row(&self, env: usize, slot: &mut Slot<E>, final_observation: &[u8]) -> usize {
+        let position = self.assign_position(env, slot);
+        self.write_row(position, |row, mut final_row| {
+            slot.observe(row, final_row.as_deref_mut());
+            if let (Some(final_row), Some(_)) = (final_row, slot.outcome.episode) {
+                final_row.copy_from_slice(final_observation);
+            }
+        });
         position
     }
 }
@@ -190,7 +190,7 @@ fn is_interrupted_after_run() -> bool {
 }
 
 impl<E: Env + 'static> Task for Slots<E> {
-    fn start_thread(&self) {
+    fn on_thread_start(&self) {
         self.arrivals.watch_interruptions();
     }
 

@@ -12,10 +12,11 @@ use super::backward::{Backward, Gradients, PART_IMAGES};
 use super::geometry::Geometry;
 use super::input_gradient::Phase;
 use super::output_gradient::OutputGradient;
+use super::padded::padded_half;
 use super::patches::{append_patches, images_at_once};
 use crate::products::half::{
-    BLOCK, Bf16Arithmetic, COLUMNS, HalfOuterProducts, HalfPanels, HalfProduct, HalfRows, PAIRS, ROWS,
-    round_all,
+    BLOCK_PAIRS, BLOCK_ROWS, Bf16Arithmetic, HalfOuterProducts, HalfPanels, HalfProduct, HalfRows,
+    PANEL_COLUMNS, ROWS, round_all,
 };
 use crate::products::{Panels, PositionSums};
 
@@ -43,11 +44,11 @@ pub(super) fn forward(
         || (Vec::new(), Vec::new()),
         |(buffer, patches), (images, output)| {
             if at_once.is_none() {
-                return layer.run(padded(geometry, images, buffer), output);
+                return layer.run(padded_half(geometry, images, buffer), output);
             }
             patches.clear();
             for image in images.chunks_exact(geometry.image()) {
-                append_patches(geometry, padded(geometry, image, buffer), patches);
+                append_patches(geometry, padded_half(geometry, image, buffer), patches);
             }
             layer.run_on_patches(patches, output);
         },
@@ -88,7 +89,7 @@ impl Layer<'_> {
     fn run_on_patches(&self, patches: &mut Vec<u16>, output: &mut [MaybeUninit<f32>]) {
         let length = self.geometry.patch();
         let count = patches.len() / length;
-        patches.resize(patches.len() + BLOCK, 0);
+        patches.resize(patches.len() + BLOCK_ROWS, 0);
         self.multiply(HalfRows { values: patches, count, step: length, runs: &[0], length }, output);
     }
 
@@ -104,19 +105,6 @@ impl Layer<'_> {
         }
         .run(self.arithmetic);
     }
-}
-
-/// Returns an image with its padding, and zeros behind it that whole blocks may read.
-fn padded<'a>(geometry: Geometry, image: &[f32], buffer: &'a mut Vec<u16>) -> &'a [u16] {
-    let Geometry { width, inputs, padding, .. } = geometry;
-    let (image_row, row) = (width * inputs, geometry.padded_width() * inputs);
-    // The zeros of the previous image are still in place.
-    buffer.resize(geometry.padded_height() * row + BLOCK, 0);
-    for (y, values) in image.chunks_exact(image_row).enumerate() {
-        let start = (y + padding) * row + padding * inputs;
-        round_all(values, &mut buffer[start..start + image_row]);
-    }
-    buffer
 }
 
 /// Computes the gradients with respect to weight, bias and, if requested, input.
@@ -185,7 +173,7 @@ impl Part {
 
     /// Returns the length, padded to whole tiles.
     fn columns(&self) -> usize {
-        self.length().next_multiple_of(COLUMNS)
+        self.length().next_multiple_of(PANEL_COLUMNS)
     }
 
     /// Returns the number of outputs, padded to whole tiles.
@@ -209,10 +197,10 @@ impl Part {
         let inputs = images.input.chunks_exact(geometry.image());
         for (index, ((output, output_gradient), image)) in outputs.zip(gradients).zip(inputs).enumerate() {
             gradient.read(output_gradient, images.rectified.then_some(output));
-            rounded.resize(gradient.values().len() + BLOCK, 0);
+            rounded.resize(gradient.values().len() + BLOCK_ROWS, 0);
             round_all(gradient.values(), &mut rounded[..gradient.values().len()]);
             self.add_bias(&gradient);
-            let image = padded(geometry, image, &mut image_buffer);
+            let image = padded_half(geometry, image, &mut image_buffer);
             match images_at_once(geometry) {
                 None => self.add_image(image, &gradient, &rounded, &mut positions),
                 Some(count) => {
@@ -252,8 +240,8 @@ impl Part {
     ) {
         let Geometry { inputs, stride, kernel, .. } = self.geometry;
         let (height, width) = (self.geometry.output_height(), self.geometry.output_width());
-        // Rows are cut into chunks of at most 16 pairs.
-        let chunks = width.div_ceil(2 * PAIRS);
+        // Rows are cut into chunks of at most a block.
+        let chunks = width.div_ceil(BLOCK_ROWS);
         let pairs = width.div_ceil(2 * chunks);
         let padded_width = 2 * pairs * chunks;
         gradient.transpose(rounded, self.outputs(), padded_width, &mut positions.transposed);
@@ -284,9 +272,9 @@ impl Part {
     fn add_patches(&mut self, positions: &mut Positions) {
         let (length, columns, outputs) = (self.length(), self.columns(), self.geometry.outputs);
         let count = positions.images * self.geometry.positions();
-        let blocks = count.div_ceil(BLOCK);
+        let blocks = count.div_ceil(BLOCK_ROWS);
         positions.words.clear();
-        positions.words.resize(blocks * PAIRS * columns, 0);
+        positions.words.resize(blocks * BLOCK_PAIRS * columns, 0);
         for (words, values) in
             positions.words.chunks_exact_mut(columns).zip(positions.values.chunks(2 * length))
         {
@@ -296,7 +284,7 @@ impl Part {
                 *word = u32::from(first[index]) | u32::from(second) << 16;
             }
         }
-        let row = blocks * BLOCK;
+        let row = blocks * BLOCK_ROWS;
         positions.transposed.clear();
         positions.transposed.resize(self.outputs() * row, 0);
         for (position, values) in positions.gradients.chunks_exact(outputs).enumerate() {
@@ -307,11 +295,11 @@ impl Part {
         HalfOuterProducts {
             left: &positions.transposed,
             left_row: row,
-            left_step: BLOCK,
+            left_step: BLOCK_ROWS,
             right: &positions.words,
             right_pair: columns,
-            right_step: PAIRS * columns,
-            pairs: PAIRS,
+            right_step: BLOCK_PAIRS * columns,
+            pairs: BLOCK_PAIRS,
             height: blocks,
             sums: &mut self.weight,
             columns,

@@ -8,6 +8,7 @@
 //! * `patches`: copies of the values under a kernel, where an image has few positions
 //! * `output_gradient`: the gradient of an image's output
 //! * `forward`, `backward`, `input_gradient`: the passes over a batch, in parallel
+//! * `half`: the same passes with products of `bf16`
 //! * `extension`: the operation in burn's terms
 //!
 //! burn's convolutions for GPUs need autotuning, which compiles dozens of kernels for every shape. On these devices the

@@ -9,7 +9,7 @@ use super::Sizes;
 use super::row_sums::sums_of_rows;
 use crate::products::Panels;
 use crate::products::half::{
-    BLOCK, Bf16Arithmetic, HalfPanels, HalfProduct, HalfRows, round_all, round_transposed,
+    BLOCK_ROWS, Bf16Arithmetic, HalfPanels, HalfProduct, HalfRows, round_all, round_transposed,
 };
 
 /// Rows of the left factor that a thread multiplies at once.
@@ -51,7 +51,7 @@ pub(super) fn gradients_of_parameters(
     let Sizes { rows, inputs, outputs } = sizes;
     let right = HalfPanels::pack(gradient, 1, rows, outputs);
     let mut left = round_transposed(input, inputs, rows);
-    left.resize(left.len() + BLOCK, 0);
+    left.resize(left.len() + BLOCK_ROWS, 0);
     let weight = multiply(&left, rows, &right, (&[], f32::NEG_INFINITY), arithmetic);
     (weight, sums_of_rows(&Panels::pack_rows(gradient, outputs), rows))
 }
@@ -65,7 +65,7 @@ fn multiply(
     (bias, least): (&[f32], f32),
     arithmetic: Bf16Arithmetic,
 ) -> Vec<f32> {
-    let (count, columns) = ((left.len() - BLOCK) / length, right.columns());
+    let (count, columns) = ((left.len() - BLOCK_ROWS) / length, right.columns());
     let mut result: Box<[MaybeUninit<f32>]> = Box::new_uninit_slice(count * columns);
     result.par_chunks_mut(PART_ROWS * columns).enumerate().for_each(|(part, result)| {
         let values = &left[part * PART_ROWS * length..];
@@ -78,7 +78,7 @@ fn multiply(
 
 /// Rounds a matrix. Appends a block of zeros.
 fn rounded(matrix: &[f32]) -> Vec<u16> {
-    let mut rounded = vec![0; matrix.len() + BLOCK];
+    let mut rounded = vec![0; matrix.len() + BLOCK_ROWS];
     round_all(matrix, &mut rounded[..matrix.len()]);
     rounded
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::super::aggregate::Aggregate;
 use super::super::group::Group;
 use super::super::html::{Table, escaped, format_number, name};
-use super::super::published_scores::{Column, PUBLISHED, published};
+use super::super::published_scores::{Column, PUBLISHED, published_game};
 use super::super::score_table::{GameScores, ScoreTable, Statistic};
 
 /// Returns the section on human-normalised scores: median, interquartile mean, mean and optimality gap.
@@ -70,7 +70,7 @@ fn number_of_games(normalised: usize, group: &Group) -> String {
 /// Returns the human-normalised scores of a published agent, or `None` if it lacks a game that has reference scores.
 fn published_scores(column: &Column, games: &BTreeSet<&str>) -> Option<Vec<Vec<f64>>> {
     let with_references =
-        games.iter().filter_map(|label| published(label).filter(|game| game.human_score.is_some()));
+        games.iter().filter_map(|label| published_game(label).filter(|game| game.human_score.is_some()));
     let score = |game: &ale::Game| Some(vec![game.human_normalised(PUBLISHED.score(column, game.id)?)?]);
     with_references.map(score).collect()
 }

@@ -24,24 +24,27 @@ fn several_choices_are_learned_from_and_restored_bit_for_bit() {
             for _ in 0..41 {
                 step(&mut dqn, &mut envs);
             }
-            let (mut other, mut copy) = (restored(&mut dqn, true), envs.clone());
+            let (mut restored_dqn, mut restored_envs) = (restored(&mut dqn, true), envs.clone());
             for _ in 0..20 {
-                assert_eq!(step(&mut dqn, &mut envs), step(&mut other, &mut copy));
+                let metrics = step(&mut dqn, &mut envs);
+                assert_eq!(metrics, step(&mut restored_dqn, &mut restored_envs));
             }
-            assert!(dqn.state().unwrap() == other.state().unwrap());
+            assert!(dqn.state().unwrap() == restored_dqn.state().unwrap());
             let policy = dqn.policy(&spec).unwrap();
-            let (values, greedy) = (policy.values(&envs.batch).unwrap(), policy.greedy(&envs.batch).unwrap());
+            let values = policy.values(&envs.batch).unwrap();
+            let greedy = policy.greedy(&envs.batch).unwrap();
             assert_legal(&spec, Actions::Discrete(&greedy));
-            // Values are those of the five factored actions, or of 3 and 4 options.
-            assert_eq!(values.iter().map(Vec::len).collect::<Vec<_>>(), [5, 7, 5, 5]);
-            let best = |values: &[f32]| argmax(values) as i32;
-            let of_product = [best(&values[1][..3]), best(&values[1][3..])];
-            assert_eq!(
-                greedy,
-                [&[best(&values[0])], &of_product[..], &[best(&values[2]), best(&values[3])]].concat()
-            );
+            assert_eq!(greedy, greedy_elements(&values));
         }
     }
+}
+
+/// Returns the greedy actions for the values of the environments of [`spec_of_choices`]: the index of a factored action
+/// or of a single choice. The second environment has two choices, of 3 and of 4 options, and so two elements.
+fn greedy_elements(values: &[Vec<f32>]) -> Vec<i32> {
+    assert_eq!(values.iter().map(Vec::len).collect::<Vec<_>>(), [5, 3 + 4, 5, 5]);
+    let [factored, product, five, factored_too] = values else { panic!("four environments") };
+    [factored, &product[..3], &product[3..], five, factored_too].map(|values| argmax(values) as i32).to_vec()
 }
 
 /// The kind of head, the number of columns of its last layer, and the columns of illegal actions: the last
@@ -80,8 +83,8 @@ fn illegal_actions_affect_neither_actions_nor_updates() {
 #[test]
 fn a_policy_matches_tasks_of_other_environments_by_name() {
     let (dqn, envs) = (learner(rainbow(), vectors()), RandomEnvs::new(vectors()));
-    let own = dqn.policy(dqn.spec()).unwrap();
-    let values = own.values(&envs.batch).unwrap();
+    let policy = dqn.policy(dqn.spec()).unwrap();
+    let values = policy.values(&envs.batch).unwrap();
     assert_eq!(values.iter().map(Vec::len).collect::<Vec<_>>(), [2, 5, 5, 2]);
 
     // Only the second task, twice, on the observations of environments 1 and 2.
@@ -92,8 +95,8 @@ fn a_policy_matches_tasks_of_other_environments_by_name() {
     for row in 0..2 {
         batch.observations.row_mut(row).copy_from_slice(envs.batch.observations.row(row + 1));
     }
-    let policy = dqn.policy(&only_five).unwrap();
-    assert_eq!(policy.greedy(&batch).unwrap(), own.greedy(&envs.batch).unwrap()[1..3]);
+    let policy_of_five = dqn.policy(&only_five).unwrap();
+    assert_eq!(policy_of_five.greedy(&batch).unwrap(), policy.greedy(&envs.batch).unwrap()[1..3]);
 
     let mut unknown = only_five.clone();
     unknown.tasks[0].name = "six".to_owned();
@@ -105,9 +108,11 @@ fn a_policy_matches_tasks_of_other_environments_by_name() {
 /// Without random actions, equal observations lead to different actions only through noise.
 #[test]
 fn each_environment_acts_and_each_network_learns_with_its_own_noise() {
-    let quiet = |noisy| DqnConfig { noisy, start_e: 0.0, end_e: 0.0, learning_starts: 100, ..config() };
+    let without_random_actions =
+        |noisy| DqnConfig { noisy, start_e: 0.0, end_e: 0.0, learning_starts: 100, ..config() };
     for noisy in [false, true] {
-        let (mut dqn, mut envs) = (learner(quiet(noisy), vectors()), RandomEnvs::new(vectors()));
+        let (mut dqn, mut envs) =
+            (learner(without_random_actions(noisy), vectors()), RandomEnvs::new(vectors()));
         let observation = envs.batch.observations.row(0).to_vec();
         // The actions of the second and the third environment, which have the same task.
         let mut taken = Vec::new();
@@ -124,7 +129,7 @@ fn each_environment_acts_and_each_network_learns_with_its_own_noise() {
         assert_eq!(taken.iter().any(|&(second, _)| second != taken[0].0), noisy);
     }
     for (noisy, double) in [(false, true), (true, false), (true, true)] {
-        let noise = learner(DqnConfig { double, ..quiet(noisy) }, vectors()).draw_noise();
+        let noise = learner(DqnConfig { double, ..without_random_actions(noisy) }, vectors()).draw_noise();
         let drawn = [&noise.online, &noise.target, &noise.selection].map(Option::is_some);
         assert_eq!(drawn, [noisy, noisy, noisy && double]);
     }

@@ -16,32 +16,37 @@ fn difference(values: &[Vec<f32>], others: &[Vec<f32>]) -> f32 {
     largest(pairs().map(|(value, other)| (value - other).abs())) / size
 }
 
+/// Returns the action values of the network that acts.
+fn online_values(dqn: &Dqn, envs: &RandomEnvs) -> Vec<Vec<f32>> {
+    dqn.agent.actor.values(&envs.batch).unwrap()
+}
+
+/// Returns the action values of the target network.
+fn target_values(dqn: &Dqn, envs: &RandomEnvs) -> Vec<Vec<f32>> {
+    let mut actor = dqn.agent.actor.clone();
+    actor.set_network(dqn.agent.target.clone());
+    actor.values(&envs.batch).unwrap()
+}
+
 #[test]
 fn updated_value_scales_preserve_predictions() {
-    for of_returns in [config(), DqnConfig { distribution: Distribution::C51, ..rainbow() }] {
-        // Quantiles instead of probabilities, which have no scale. The learning rate is too small to change
-        // anything.
-        let distribution = if of_returns.noisy { Distribution::Quantile } else { Distribution::Mean };
-        let config = DqnConfig { learning_rate: 1e-30, distribution, ..of_returns };
+    // Quantiles have the scale of returns; probabilities, as in `rainbow`, have none.
+    for config in [config(), DqnConfig { distribution: Distribution::Quantile, ..rainbow() }] {
+        // The learning rate is too small to change anything.
+        let config = DqnConfig { learning_rate: 1e-30, ..config };
         let policy = PolicyConfig { value_scale: ValueScale::PopArt, ..PolicyConfig::default() };
         let mut dqn = Dqn::new(config, policy, vectors(), &Device::flex(), 7).unwrap();
         let mut envs = RandomEnvs::new(vectors());
-        let online = |dqn: &Dqn, envs: &RandomEnvs| dqn.agent.actor.values(&envs.batch).unwrap();
-        let of_target = |dqn: &Dqn, envs: &RandomEnvs| {
-            let mut policy = dqn.agent.actor.clone();
-            policy.set_network(dqn.agent.target.clone());
-            policy.values(&envs.batch).unwrap()
-        };
         for update in 0..20 {
             envs.act_until_ready(&mut dqn, 1000.0);
             let scales = dqn.agent.actor.head().scales.clone();
-            let before = (online(&dqn, &envs), of_target(&dqn, &envs));
+            let (online, target) = (online_values(&dqn, &envs), target_values(&dqn, &envs));
             dqn.update().unwrap();
             assert_ne!(dqn.agent.actor.head().scales, scales);
             // A task's predictions are not preserved for its first returns.
             if update > 0 {
-                assert!(difference(&before.0, &online(&dqn, &envs)) < 1e-3, "update {update}");
-                assert!(difference(&before.1, &of_target(&dqn, &envs)) < 1e-3, "update {update}");
+                assert!(difference(&online, &online_values(&dqn, &envs)) < 1e-3, "update {update}");
+                assert!(difference(&target, &target_values(&dqn, &envs)) < 1e-3, "update {update}");
             }
         }
         assert!(dqn.agent.actor.head().scales.deviation(0).unwrap() > 100.0);

@@ -1,6 +1,8 @@
 //! The replay buffer of an off-policy learner.
 //!
 //! * `action_element`: the elements of actions: options of choices, or components
+//! * `capacity`: the numbers of steps and frames of each environment, and the memory that they need
+//! * `sampling`: draws of steps, uniformly or by priority
 //! * `history`: the frames and steps of one environment. Each frame is stored once; observations are stacks
 //!   of frames.
 //! * `sum_tree`: priorities, and sampling by priority
@@ -13,7 +15,9 @@
 //! observation.
 
 mod action_element;
+mod capacity;
 mod history;
+mod sampling;
 mod shared_step;
 mod state;
 mod storage;
@@ -23,7 +27,6 @@ mod tests;
 
 use std::ops::Range;
 
-use rand::Rng;
 use rl_env::{AutoresetMode, Batch};
 
 use crate::cluster::Cluster;
@@ -39,37 +42,11 @@ use storage::FrameStore;
 use sum_tree::SumTree;
 
 pub(crate) use action_element::ActionElement;
+pub(crate) use capacity::{ReplayOptions, frame_bytes, replay_size};
+use capacity::{Shares, stack_of};
+pub(crate) use sampling::{Draw, Priorities};
 pub(crate) use state::{ReplayState, decode_frames};
 pub use storage::{ReplaySize, ReplayStorage};
-
-/// Added to every error before it becomes a priority, so that every step can be drawn again.
-const PRIORITY_EPSILON: f64 = 1e-6;
-
-/// Capacity and sampling of a replay buffer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReplayOptions {
-    /// The largest number of steps, over all environments.
-    pub(crate) buffer_size: usize,
-    /// The number of steps of a return.
-    pub(crate) n_step: usize,
-    /// The discount of rewards per step.
-    pub(crate) gamma: f32,
-    /// The exponent of priorities; uniform sampling if absent.
-    pub(crate) alpha: Option<f32>,
-}
-
-/// A step that was drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Draw {
-    pub(crate) env: usize,
-    /// The index of the step in its environment.
-    pub(crate) step_id: u64,
-    /// The importance weight, which corrects the sampling bias to the degree set by `beta`: at most 1, and always 1
-    /// without priorities.
-    pub(crate) weight: f32,
-    /// The probability of this step without priorities, divided by its probability with them.
-    pub(crate) correction: f32,
-}
 
 /// Steps of many environments. Each frame is stored once; stacks are assembled on reading.
 ///
@@ -100,92 +77,6 @@ pub(crate) struct ReplayBuffer<E> {
     /// The number of steps written so far, including evicted ones.
     written: u64,
     acting: bool,
-}
-
-/// A snapshot of the priorities of all steps.
-pub(crate) struct Priorities {
-    trees: Vec<SumTree>,
-    largest: Vec<f64>,
-}
-
-/// The capacity of each environment.
-struct Shares {
-    /// The number of steps of each environment.
-    steps: Vec<usize>,
-    slots: Vec<usize>,
-}
-
-impl Shares {
-    fn of(spec: &VectorSpec, stack: Stack, options: &ReplayOptions) -> Result<Self, ReplayError> {
-        let of_task = |task: usize| spec.task_ids.iter().filter(|&&id| id == task).count();
-        let share = |&task: &usize| options.buffer_size / spec.tasks.len() / of_task(task);
-        let steps: Vec<usize> = spec.task_ids.iter().map(share).collect();
-        let least = options.n_step.saturating_add(1);
-        if let Some(env) = (0..steps.len()).min_by_key(|&env| steps[env]).filter(|&env| steps[env] < least) {
-            return Err(ReplayError::SmallShare {
-                buffer_size: options.buffer_size,
-                share: steps[env],
-                task: spec.tasks[spec.task_ids[env]].name.clone(),
-                least,
-            });
-        }
-        let slots = steps.iter().map(|&steps| slots(steps, stack.frames)).collect();
-        Ok(Self { steps, slots })
-    }
-}
-
-/// Returns the number of slots for the frames of `steps` steps. An episode has up to `stack` more frames than steps.
-/// There is room for episodes of 64 steps; if episodes are shorter, fewer steps are kept. Vectors are small and have a
-/// stack of one, so there is always room for them.
-fn slots(steps: usize, stack: usize) -> usize {
-    let for_episodes = if stack == 1 { steps } else { steps / 64 * stack };
-    steps.saturating_add(for_episodes).saturating_add(2 * stack + 2)
-}
-
-/// Returns the division of observations into frames, for action masks of `mask_bytes` bytes.
-fn stack_of(layout: ObservationLayout, mask_bytes: usize) -> Stack {
-    let (frames, frame_bytes) = match layout {
-        ObservationLayout::Images { channels, height, width } => (channels, height * width),
-        ObservationLayout::Bytes { .. }
-        | ObservationLayout::Floats { .. }
-        | ObservationLayout::Mixed { .. } => (1, layout.row_bytes()),
-    };
-    Stack { frames, frame_bytes, mask_bytes }
-}
-
-/// Returns the number of bytes of a frame, of which observations are stacks.
-pub(crate) fn frame_bytes(layout: ObservationLayout) -> usize {
-    stack_of(layout, 0).frame_bytes
-}
-
-/// Computes the size of the part of a replay buffer that a process of a cluster holds.
-pub(crate) fn replay_size<E: ActionElement>(
-    spec: &VectorSpec,
-    layout: ObservationLayout,
-    options: &ReplayOptions,
-    cluster: &Cluster,
-) -> Result<ReplaySize, ReplayError> {
-    let stack = stack_of(layout, spec.mask_bytes());
-    let shares = Shares::of(spec, stack, options)?;
-    let sum = |counts: &[usize]| counts.iter().map(|&count| count as u64).fold(0, u64::saturating_add);
-    let steps = sum(&shares.steps);
-    let trees = match options.alpha {
-        Some(_) => {
-            let of_task = |task| shares.steps.iter().zip(&spec.task_ids).filter(move |&(_, &id)| id == task);
-            let entries = |task| of_task(task).map(|(&steps, _)| steps).sum();
-            (0..spec.tasks.len()).map(|task| SumTree::bytes(entries(task))).sum()
-        }
-        None => 0,
-    };
-    let of_step = size_of::<history::Step>() + E::width(spec) * size_of::<E>();
-    Ok(ReplaySize {
-        steps,
-        storage_bytes: sum(&shares.slots[cluster.own_envs(spec.num_envs())])
-            .saturating_mul(stack.slot_bytes() as u64),
-        frame_bytes: sum(&shares.steps[cluster.own_envs(spec.num_envs())])
-            .saturating_mul(stack.slot_bytes() as u64),
-        index_bytes: steps.saturating_mul(of_step as u64).saturating_add(trees),
-    })
 }
 
 impl<E: ActionElement> ReplayBuffer<E> {
@@ -256,16 +147,6 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.histories.iter().map(History::ready_steps).sum()
     }
 
-    /// Returns a copy of the priorities.
-    pub(crate) fn priorities(&self) -> Priorities {
-        Priorities { trees: self.priorities.clone(), largest: self.max_priorities.clone() }
-    }
-
-    /// Restores the [priorities](Self::priorities) from before the last draws.
-    pub(crate) fn set_priorities(&mut self, Priorities { trees, largest }: Priorities) {
-        (self.priorities, self.max_priorities) = (trees, largest);
-    }
-
     /// Stores the observation and the action of one step for each of this process's environments. `actions` are the
     /// elements of their actions, each padded to the largest number of any task.
     pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[E]) {
@@ -333,125 +214,11 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.histories[env].frames.push(row, mask, self.stack, bytes)
     }
 
-    /// Evicts surplus steps, and sets the priorities of steps that can now be drawn.
+    /// Evicts surplus steps of an environment, and makes those drawable whose returns are complete.
     fn update_entries(&mut self, env: usize) {
         let evicted = self.histories[env].evict(self.stack);
         let ready = self.histories[env].make_ready(self.options.n_step);
-        let (task, _) = self.task_positions[env];
-        if let Some(alpha) = self.options.alpha {
-            let priority = self.max_priorities[task].powf(alpha.into());
-            for (steps, priority) in [(evicted, 0.0), (ready, priority)] {
-                for step_id in steps {
-                    let entry = self.entry(env, step_id);
-                    self.priorities[task].set(entry, priority);
-                }
-            }
-        }
-    }
-
-    /// Returns true if steps can be drawn.
-    pub(crate) fn can_draw(&self) -> bool {
-        self.drawable_tasks().next().is_some()
-    }
-
-    /// Returns the tasks with steps that can be drawn. A task whose environments had used up their steps when the
-    /// replay buffer was lost never has any.
-    fn drawable_tasks(&self) -> impl Iterator<Item = usize> {
-        (0..self.envs_of.len()).filter(|&task| self.ready_steps(task) > 0)
-    }
-
-    /// Draws `count` steps. The numbers of steps of the tasks that have any differ by at most one. `beta` is the
-    /// exponent of the importance weights, from 0 (no correction) to 1 (full correction).
-    pub(crate) fn draw(&self, count: usize, beta: f32, rng: &mut impl Rng) -> Vec<Draw> {
-        let drawable: Vec<usize> = self.drawable_tasks().collect();
-        let tasks = drawable.len();
-        let first = if tasks > 1 { rng.random_range(0..tasks) } else { 0 };
-        let mut draws = Vec::with_capacity(count);
-        for turn in 0..tasks.min(count) {
-            let task = drawable[(first + turn) % tasks];
-            let share = count / tasks + usize::from(turn < count % tasks);
-            if self.options.alpha.is_some() {
-                self.draw_by_priority(task, share, beta, rng, &mut draws);
-            } else {
-                self.draw_uniformly(task, share, rng, &mut draws);
-            }
-        }
-        let largest = draws.iter().map(|draw| draw.weight).fold(0.0, f32::max);
-        for draw in &mut draws {
-            draw.weight /= largest;
-        }
-        draws
-    }
-
-    fn draw_uniformly(&self, task: usize, count: usize, rng: &mut impl Rng, draws: &mut Vec<Draw>) {
-        let total = self.ready_steps(task);
-        for _ in 0..count {
-            let mut index = rng.random_range(0..total);
-            for &env in &self.envs_of[task] {
-                let steps = self.histories[env].ready_steps();
-                if index < steps {
-                    let step_id = self.histories[env].step_id(index);
-                    draws.push(Draw { env, step_id, weight: 1.0, correction: 1.0 });
-                    break;
-                }
-                index -= steps;
-            }
-        }
-    }
-
-    /// Draws one step from each of `count` equal parts of the cumulative priorities. The weights are
-    /// `(number of steps * probability)^-beta`, as in the paper.
-    fn draw_by_priority(
-        &self,
-        task: usize,
-        count: usize,
-        beta: f32,
-        rng: &mut impl Rng,
-        draws: &mut Vec<Draw>,
-    ) {
-        let tree = &self.priorities[task];
-        let steps = self.ready_steps(task) as f64;
-        for part in 0..count {
-            let position = (part as f64 + rng.random::<f64>()) / count as f64 * tree.total();
-            let entry = tree.find(position);
-            let (env, step_id) = self.step_of(task, entry);
-            let probability = tree.priority(entry) / tree.total();
-            let correction = (steps * probability).recip();
-            let weight = correction.powf(beta.into()) as f32;
-            draws.push(Draw { env, step_id, weight, correction: correction as f32 });
-        }
-    }
-
-    /// Returns a step as if it had been drawn uniformly. `index` counts the steps of the environment that can be drawn.
-    #[cfg(test)]
-    pub(crate) fn draw_of(&self, env: usize, index: usize) -> Draw {
-        Draw { env, step_id: self.histories[env].step_id(index), weight: 1.0, correction: 1.0 }
-    }
-
-    /// Returns the number of steps of an environment that can be drawn.
-    #[cfg(test)]
-    pub(crate) fn ready_steps_of(&self, env: usize) -> usize {
-        self.histories[env].ready_steps()
-    }
-
-    /// Returns the priority of a drawn step, after the exponent was applied.
-    #[cfg(test)]
-    pub(crate) fn priority(&self, draw: &Draw) -> f64 {
-        self.priorities[self.task_positions[draw.env].0].priority(self.entry(draw.env, draw.step_id))
-    }
-
-    /// Updates the priorities of drawn steps from the errors of the network.
-    pub(crate) fn set_errors(&mut self, draws: &[Draw], errors: &[f32]) {
-        let Some(alpha) = self.options.alpha else { return };
-        for (draw, &error) in draws.iter().zip(errors) {
-            if self.histories[draw.env].is_ready(draw.step_id) {
-                let priority = f64::from(error.abs()) + PRIORITY_EPSILON;
-                let (task, _) = self.task_positions[draw.env];
-                self.max_priorities[task] = self.max_priorities[task].max(priority);
-                let entry = self.entry(draw.env, draw.step_id);
-                self.priorities[task].set(entry, priority.powf(alpha.into()));
-            }
-        }
+        self.update_priorities(env, evicted, ready);
     }
 
     /// Returns the elements of a step's action, padded with 0.
@@ -511,24 +278,5 @@ impl<E: ActionElement> ReplayBuffer<E> {
     fn read(&self, env: usize, position: u64, rows: &mut Vec<u8>) {
         let bytes = &self.frames.bytes()[self.regions[env].clone()];
         self.histories[env].frames.read(position, self.stack, bytes, rows);
-    }
-
-    /// Returns the number of steps of a task that can be drawn.
-    fn ready_steps(&self, task: usize) -> usize {
-        self.envs_of[task].iter().map(|&env| self.histories[env].ready_steps()).sum()
-    }
-
-    /// Returns the index of a step in its task's priorities.
-    fn entry(&self, env: usize, step_id: u64) -> usize {
-        let (_, position) = self.task_positions[env];
-        position * self.histories[env].capacity() + self.histories[env].slot(step_id)
-    }
-
-    /// Returns the step at an index of its task's priorities. Environments of a task have equal shares.
-    fn step_of(&self, task: usize, entry: usize) -> (usize, u64) {
-        let envs = &self.envs_of[task];
-        let capacity = self.histories[envs[0]].capacity();
-        let env = envs[entry / capacity];
-        (env, self.histories[env].step_in_slot(entry % capacity))
     }
 }

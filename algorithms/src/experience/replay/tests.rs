@@ -4,6 +4,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rl_env::{ObservationBuffer, Space};
 
+use super::sampling::PRIORITY_EPSILON;
 use super::*;
 use crate::networks::layout_of;
 use crate::{ContinuousActions, JointActions, Task};

@@ -68,25 +68,27 @@ impl WorkerVectorEnv {
         let mut unusable = None;
         for (row, &env) in self.targets.iter().enumerate() {
             let outcome = self.board.outcome(env);
-            let truncated_by_limit = note(&mut self.envs[env], &outcome);
+            let truncated_by_limit = record_outcome(&mut self.envs[env], &outcome);
             batch.rewards[row] = outcome.reward as f32;
             batch.raw_rewards[row] = outcome.reward as f32;
             batch.terminated[row] = outcome.terminated;
             batch.truncated[row] = outcome.truncated || truncated_by_limit;
             batch.autoreset[row] = outcome.autoreset;
             batch.steps[row] = u32::from(outcome.stepped);
-            batch.episodes[row] =
-                outcome.ended.then_some(EpisodeStats { total_reward: outcome.total, length: outcome.length });
-            batch.episode_seconds[row] = if outcome.ended { outcome.seconds } else { 0.0 };
+            batch.episodes[row] = outcome.episode_ended.then_some(EpisodeStats {
+                total_reward: outcome.episode_return,
+                length: outcome.episode_length,
+            });
+            batch.episode_seconds[row] = if outcome.episode_ended { outcome.episode_seconds } else { 0.0 };
             let has_final = self.mode == AutoresetMode::SameStep;
-            if has_final && !outcome.ended {
+            if has_final && !outcome.episode_ended {
                 batch.final_observations.row_mut(row).copy_from_slice(batch.observations.row(row));
                 if batch.has_action_masks() {
                     batch.final_action_masks.row_mut(row).copy_from_slice(batch.action_masks.row(row));
                 }
             }
-            let first = unusable_part(batch, row, &outcome, self.floats.as_ref());
-            unusable = unusable.or_else(|| first.map(|message| (env, message)));
+            let message = unusable_part(batch, row, &outcome, self.floats.as_ref());
+            unusable = unusable.or_else(|| message.map(|message| (env, message)));
         }
         match unusable {
             Some((env, message)) => Err(self.env_error(env, &message, "")),
@@ -95,8 +97,9 @@ impl WorkerVectorEnv {
     }
 }
 
-/// Notes the result of an environment. Returns true if it was its last step.
-fn note(env: &mut EnvState, outcome: &Outcome) -> bool {
+/// Updates the state of an environment from a result. Returns true if that was the environment's last step, which the
+/// limit of steps truncates.
+fn record_outcome(env: &mut EnvState, outcome: &Outcome) -> bool {
     env.is_over = outcome.is_over;
     match &mut env.steps_left {
         Some(left) if env.sent == Command::Step && outcome.stepped => {
@@ -116,7 +119,7 @@ fn unusable_part(
     outcome: &Outcome,
     floats: Option<&Range<usize>>,
 ) -> Option<String> {
-    let step = outcome.length;
+    let step = outcome.episode_length;
     if !outcome.reward.is_finite() {
         return Some(format!(
             "the reward of step {step} of the episode is {}, but must be finite",
@@ -130,7 +133,7 @@ fn unusable_part(
     };
     let after_step =
         if step == 0 { "after the reset".to_owned() } else { format!("of step {step} of the episode") };
-    if batch.final_observations.rows() > 0 && outcome.ended {
+    if batch.final_observations.rows() > 0 && outcome.episode_ended {
         let values = bytemuck::cast_slice(&batch.final_observations.row(row)[bytes.clone()]);
         if let Some(index) = first_of(values) {
             return Some(describe(values, index, after_step));

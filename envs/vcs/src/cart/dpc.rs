@@ -12,20 +12,45 @@ const FIRST_MUSIC: usize = 5;
 /// Frequencies of the music oscillator and of the CPU in hertz.
 const MUSIC_HZ: f64 = 15750.0;
 const CPU_HZ: f64 = 1193191.66666667;
+/// The bits of a counter's upper byte.
+const COUNTER_HIGH: u16 = 0x700;
+/// The bit of a write to [`SET_COUNTER_HIGH`] that switches a fetcher to music.
+const MUSIC_MODE: u8 = 0x10;
 
+/// Outputs of the fetchers, by bits 3 to 5 of the address of a read. The output [`RANDOM`] of the fetchers from 4 on is
+/// the amplitude of the music.
+const RANDOM: u16 = 0;
+const DATA: u16 = 1;
+const MASKED_DATA: u16 = 2;
+const FLAG: u16 = 7;
+
+/// Inputs of the fetchers, by bits 3 to 5 of the address of a write.
+const SET_TOP: u16 = 0;
+const SET_BOTTOM: u16 = 1;
+const SET_COUNTER_LOW: u16 = 2;
+const SET_COUNTER_HIGH: u16 = 3;
+const RESET_RANDOM: u16 = 6;
+
+/// A data fetcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Fetcher {
     /// Counts down through the display data.
     counter: u16,
+    /// The counter's lower byte at which the flag is set. In music mode, also the period of the counter.
     top: u8,
+    /// The counter's lower byte at which the flag is cleared.
     bottom: u8,
+    /// A mask of the data: 0 or 0xFF. In music mode, the fetcher's square wave.
     flag: u8,
+    /// True if the music oscillator clocks the counter instead of reads. Only the last three fetchers can do so.
     music: bool,
 }
 
+/// The state of the chip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dpc {
     fetchers: [Fetcher; 8],
+    /// A shift register of eight bits.
     random: u8,
     /// The CPU cycle of the last update of the music.
     music_at: u32,
@@ -46,6 +71,7 @@ impl Dpc {
         self.music_fraction = 0.0;
     }
 
+    /// Moves all times back by `cycles`.
     pub(super) fn rebase(&mut self, cycles: u32) {
         self.music_at = self.music_at.wrapping_sub(cycles);
     }
@@ -58,13 +84,14 @@ impl Dpc {
         }
     }
 
+    /// Shifts the random register, with feedback from bits 3, 4, 5 and 7.
     fn clock_random(&mut self) {
-        let r = self.random;
-        let new = !(r >> 7 ^ r >> 5 ^ r >> 4 ^ r >> 3) & 1;
-        self.random = r << 1 | new;
+        let bits = self.random;
+        let feedback = !(bits >> 7 ^ bits >> 5 ^ bits >> 4 ^ bits >> 3) & 1;
+        self.random = bits << 1 | feedback;
     }
 
-    /// Reads $x000-$x03F: bits 0-2 select the fetcher, bits 3-5 its output.
+    /// Reads $x000-$x03F at CPU cycle `now`: bits 0-2 select the fetcher, bits 3-5 its output.
     pub(super) fn read(&mut self, address: u16, display: &[u8], now: u32) -> u8 {
         let index = usize::from(address & 7);
         let fetcher = &mut self.fetchers[index];
@@ -75,16 +102,16 @@ impl Dpc {
             fetcher.flag = 0;
         }
         let (counter, flag) = (fetcher.counter, fetcher.flag);
-        let shown = || display[usize::from(DISPLAY - 1 - counter % DISPLAY)];
+        let data = || display[usize::from(DISPLAY - 1 - counter % DISPLAY)];
         let value = match address >> 3 & 7 {
-            0 if index < 4 => self.random,
-            0 => {
+            RANDOM if index < 4 => self.random,
+            RANDOM => {
                 self.advance_music(now);
                 self.amplitude()
             }
-            1 => shown(),
-            2 => shown() & flag,
-            7 => flag,
+            DATA => data(),
+            MASKED_DATA => data() & flag,
+            FLAG => flag,
             _ => 0,
         };
         let fetcher = &mut self.fetchers[index];
@@ -103,26 +130,27 @@ impl Dpc {
         let index = usize::from(address & 7);
         let fetcher = &mut self.fetchers[index];
         match address >> 3 & 7 {
-            0 => {
+            SET_TOP => {
                 fetcher.top = value;
                 fetcher.flag = 0;
             }
-            1 => fetcher.bottom = value,
-            2 => {
+            SET_BOTTOM => fetcher.bottom = value,
+            SET_COUNTER_LOW => {
                 let low = if index >= FIRST_MUSIC && fetcher.music { fetcher.top } else { value };
-                fetcher.counter = fetcher.counter & 0x700 | u16::from(low);
+                fetcher.counter = fetcher.counter & COUNTER_HIGH | u16::from(low);
             }
-            3 => {
+            SET_COUNTER_HIGH => {
                 fetcher.counter = u16::from(value & 7) << 8 | fetcher.counter & 0xFF;
                 if index >= FIRST_MUSIC {
-                    fetcher.music = value & 0x10 != 0;
+                    fetcher.music = value & MUSIC_MODE != 0;
                 }
             }
-            6 => self.random = 1,
+            RESET_RANDOM => self.random = 1,
             _ => {}
         }
     }
 
+    /// Clocks the counters of the fetchers that play music up to the CPU cycle `now`.
     fn advance_music(&mut self, now: u32) {
         let cycles = now.wrapping_sub(self.music_at) as i32;
         self.music_at = now;
@@ -148,15 +176,18 @@ impl Dpc {
             } else if low <= i32::from(fetcher.top) {
                 fetcher.flag = 0xFF;
             }
-            fetcher.counter = fetcher.counter & 0x700 | low as u16 & 0xFF;
+            fetcher.counter = fetcher.counter & COUNTER_HIGH | low as u16 & 0xFF;
         }
     }
 
-    /// Returns the sum of the square waves that are high, weighted by the chip's mixer.
+    /// Returns the amplitude of the music: the output of the chip's mixer for the square waves that are high.
     fn amplitude(&self) -> u8 {
+        /// Amplitudes by the set of waves that are high, one bit each.
         const MIXER: [u8; 8] = [0, 4, 5, 9, 6, 10, 11, 15];
-        let high = |fetcher: &Fetcher| fetcher.music && fetcher.flag != 0;
-        let bits = (0..3).filter(|&k| high(&self.fetchers[FIRST_MUSIC + k])).map(|k| 1 << k).sum::<usize>();
-        MIXER[bits]
+        let mut high = 0;
+        for (wave, fetcher) in self.fetchers[FIRST_MUSIC..].iter().enumerate() {
+            high |= usize::from(fetcher.music && fetcher.flag != 0) << wave;
+        }
+        MIXER[high]
     }
 }

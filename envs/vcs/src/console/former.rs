@@ -1,9 +1,11 @@
-//! The first frame after a saved state is restored. As in ale-py 0.12.1, it is drawn over the screens from before:
-//! where it draws nothing, they remain visible. Later frames do not show them.
+//! The first frame after a saved state is restored. As in ale-py 0.12.1, it is drawn on the *former screens*, those
+//! from before the state was restored. Where it draws nothing, they remain visible. Later frames do not show them.
+//!
+//! The console's screens continue with the restored state meanwhile, so that later frames are drawn on them.
 
 use serde::{Deserialize, Serialize};
 
-use super::latches::NO_LATCHES;
+use super::latches::SKIP_NONE;
 use super::{Console, ForeignSnapshot};
 use crate::replay::FrameStart;
 use crate::tia::{self, Drawing};
@@ -14,8 +16,8 @@ use crate::tia::{self, Drawing};
 pub struct FormerScreens {
     /// Palette bytes of the current and of the previous screen.
     screens: [Vec<u8>; 2],
-    /// True if the first frame has been drawn over them.
-    is_drawn_over: bool,
+    /// True if the first frame after the restored state has been drawn on them.
+    has_new_frame: bool,
 }
 
 impl FormerScreens {
@@ -52,22 +54,24 @@ impl Console {
         Ok(())
     }
 
-    /// Removes the screens that are shown, because a state is about to be restored.
+    /// Removes and returns the screens that are shown, because a state is about to be restored.
     pub(super) fn take_former_screens(&mut self) -> FormerScreens {
         if let Some(former) = self.former.take() {
-            return FormerScreens { is_drawn_over: false, ..former };
+            return FormerScreens { has_new_frame: false, ..former };
         }
         for screen in [0, 1] {
             self.draw(screen);
         }
         let mut screens = self.machine.tia.take_screens();
         screens.rotate_left(self.machine.tia.current_screen());
-        FormerScreens { screens, is_drawn_over: false }
+        FormerScreens { screens, has_new_frame: false }
     }
 
-    /// Runs the next frame. If it is the first one after a restored state, it is also drawn over the former screens.
-    pub(super) fn run_under(&mut self, former: FormerScreens, run: impl FnOnce(&mut Self)) {
-        if former.is_drawn_over {
+    /// Runs the next request with `run`. If it is the first one after a restored state, its frame is also drawn on the
+    /// former screens, which the caller has taken from `self.former`. They are no longer needed, and freed, if the
+    /// frame covers its screen, or if it is the second one.
+    pub(super) fn run_with_former_screens(&mut self, former: FormerScreens, run: impl FnOnce(&mut Self)) {
+        if former.has_new_frame {
             former.free();
             return run(self);
         }
@@ -77,23 +81,25 @@ impl Console {
         if begins && self.machine.tia.covers_screen() {
             former.free();
         } else {
-            self.former = Some(self.drawn_over(former, &start));
+            self.former = Some(self.draw_on_former_screens(former, &start));
         }
     }
 
-    /// Draws the frame that began at `start`, the last one, over former screens.
-    fn drawn_over(&mut self, former: FormerScreens, start: &FrameStart) -> FormerScreens {
+    /// Runs the last request again from its `start`, to draw it on the former screens, and then returns the console to
+    /// its current state. Returns these screens.
+    fn draw_on_former_screens(&mut self, former: FormerScreens, start: &FrameStart) -> FormerScreens {
         let now = FrameStart::capture(&self.cpu, &mut self.machine);
         let console_screens = self.machine.tia.take_screens();
         start.restore(&mut self.cpu, &mut self.machine);
+        // The former screens begin with the current one, those of the chip with the one of index 0.
         let mut screens = former.screens;
         screens.rotate_right(self.machine.tia.current_screen());
         self.machine.tia.put_screens(screens);
-        self.request(Drawing::Spans, NO_LATCHES);
+        self.run_request(Drawing::Spans, SKIP_NONE);
         let mut screens = self.machine.tia.take_screens();
         screens.rotate_left(self.machine.tia.current_screen());
         self.machine.tia.put_screens(console_screens);
         now.restore(&mut self.cpu, &mut self.machine);
-        FormerScreens { screens, is_drawn_over: true }
+        FormerScreens { screens, has_new_frame: true }
     }
 }

@@ -1,11 +1,27 @@
 //! Running of frames, and drawing of their screens, at once or later.
+//!
+//! A *request* runs the CPU until the program ends its frame, or for [`INSTRUCTIONS_PER_REQUEST`] instructions. In the
+//! second case the frame is *unfinished*, and the next request continues it. Frames are drawn alternately on two
+//! screens. Where a frame draws nothing, its screen keeps the pixels of the frame before the previous one, the *frame
+//! beneath*.
+//!
+//! # Invariants
+//!
+//! Between two calls of public methods:
+//!
+//! * The CPU and the chips are in their state after the last request. Drawing a screen runs an earlier frame again, but
+//!   returns to that state.
+//! * `replays` has the start of the last frame that began on each screen, unless that frame was unfinished or drawn by
+//!   spans at once.
+//! * The frame of such a start ends within one request and reads no unknown latch, so a replay draws the same frame.
+//! * Beneath an undrawn frame that does not cover its screen, there is no other undrawn frame.
 
 use super::Console;
-use super::latches::NO_LATCHES;
+use super::latches::SKIP_NONE;
 use crate::replay::FrameStart;
 use crate::tia::Drawing;
 
-/// Maximum number of instructions that one request for a frame may execute.
+/// The maximum number of instructions in one request, as in the reference.
 const INSTRUCTIONS_PER_REQUEST: u32 = 25_000;
 
 impl Console {
@@ -13,25 +29,30 @@ impl Console {
     /// a frame that was cut off.
     pub fn run_frame(&mut self) {
         match self.former.take() {
-            Some(former) => self.run_under(former, Self::run_drawn),
+            Some(former) => self.run_with_former_screens(former, Self::run_drawn),
             None => self.run_drawn(),
         }
     }
 
     fn run_drawn(&mut self) {
         if self.is_within_frame() {
-            self.draw_screens();
-            self.request(Drawing::Spans, NO_LATCHES);
-            return self.replays.clear(self.machine.tia.current_screen());
+            return self.continue_frame();
         }
-        let start = self.run(Drawing::Lines);
+        let start = self.run_skipping_latches(Drawing::Lines);
         let screen = self.machine.tia.current_screen();
         let beneath = self.replays.take_undrawn(screen);
         if self.machine.tia.covers_screen() {
             self.replays.set_drawn(screen, start);
         } else {
-            self.draw_over(beneath, start);
+            self.redraw_by_spans(beneath, start);
         }
+    }
+
+    /// Continues an unfinished frame. It cannot be replayed, so everything before it is drawn now.
+    fn continue_frame(&mut self) {
+        self.draw_screens();
+        self.run_request(Drawing::Spans, SKIP_NONE);
+        self.replays.clear(self.machine.tia.current_screen());
     }
 
     /// Like [`run_frame`](Self::run_frame), but leaves the screen undrawn. Use it for frames that are not
@@ -39,27 +60,27 @@ impl Console {
     /// afterwards if it is needed.
     pub fn run_frame_undrawn(&mut self) {
         match self.former.take() {
-            Some(former) => self.run_under(former, Self::run_undrawn),
+            Some(former) => self.run_with_former_screens(former, Self::run_undrawn),
             None => self.run_undrawn(),
         }
     }
 
     fn run_undrawn(&mut self) {
         if self.is_within_frame() {
-            return self.run_drawn();
+            return self.continue_frame();
         }
-        let start = self.run(Drawing::CollisionsOnly);
+        let start = self.run_skipping_latches(Drawing::CollisionsOnly);
         let tia = &self.machine.tia;
         let screen = tia.current_screen();
         let beneath = self.replays.take_undrawn(screen);
         if tia.is_unfinished() || beneath.is_some() && !tia.covers_screen() {
-            self.draw_over(beneath, start);
+            self.redraw_by_spans(beneath, start);
         } else {
             self.replays.set_undrawn(screen, start, tia.covers_screen());
         }
     }
 
-    /// Draws the screen of the last frame if it is undrawn.
+    /// Draws the screen of the last frame if it is undrawn. The state of the CPU and of the chips stays the same.
     pub fn draw_screen(&mut self) {
         if self.former.is_none() {
             self.draw(self.machine.tia.current_screen());
@@ -67,7 +88,8 @@ impl Console {
     }
 
     /// Draws the screens that are undrawn: the last one, and the one before it, which remains visible below a short
-    /// frame. Also computes the latches that are unknown.
+    /// frame. Also computes the latches that are unknown. The state of the CPU and of the chips stays the same
+    /// otherwise.
     pub fn draw_screens(&mut self) {
         self.compute_latches();
         for screen in [0, 1] {
@@ -75,7 +97,7 @@ impl Console {
         }
     }
 
-    /// Draws one screen if it is undrawn.
+    /// Draws one screen if it is undrawn. The state of the CPU and of the chips stays the same.
     pub(super) fn draw(&mut self, screen: usize) {
         if let Some(start) = self.replays.take_undrawn(screen)
             && self.replay(&start)
@@ -99,39 +121,43 @@ impl Console {
         }
     }
 
-    /// Draws the frame that began at `start`. Where it draws nothing, the screen shows an older frame,
-    /// `beneath`, which is drawn first if it is undrawn.
-    fn draw_over(&mut self, beneath: Option<FrameStart>, mut start: FrameStart) {
+    /// Runs the last frame again from its `start` and draws it by spans, because it does not cover its screen. If the
+    /// frame `beneath` it is undrawn, that one is drawn first. The console is at the end of the last frame both before
+    /// and after this.
+    fn redraw_by_spans(&mut self, beneath: Option<FrameStart>, mut start: FrameStart) {
         if let Some(beneath) = beneath {
             self.replay(&beneath);
         }
         self.compute_start_latches(&mut start);
         start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::Spans, NO_LATCHES);
+        self.run_request(Drawing::Spans, SKIP_NONE);
         self.replays.clear(self.machine.tia.current_screen());
     }
 
-    /// Replays an earlier frame to draw its screen. Returns true if the frame covers the whole screen.
+    /// Runs an earlier frame again to draw its screen, and then returns the console to its current state. Returns true
+    /// if the frame covers the whole screen.
     fn replay(&mut self, start: &FrameStart) -> bool {
         let now = FrameStart::capture(&self.cpu, &mut self.machine);
         start.restore(&mut self.cpu, &mut self.machine);
-        self.request(Drawing::Lines, NO_LATCHES);
+        self.run_request(Drawing::Lines, SKIP_NONE);
         let covers = self.machine.tia.covers_screen();
         if !covers {
             start.restore(&mut self.cpu, &mut self.machine);
-            self.request(Drawing::Spans, NO_LATCHES);
+            self.run_request(Drawing::Spans, SKIP_NONE);
         }
         now.restore(&mut self.cpu, &mut self.machine);
         covers
     }
 
-    /// Runs the CPU until the frame ends or the limit is reached. A frame that remains unfinished must be replayed with
-    /// [`Drawing::Spans`] unless that is `drawing`. The frame skips the collision latches `skipped`, one bit each.
-    pub(super) fn request(&mut self, drawing: Drawing, skipped: u16) {
+    /// Runs one request: begins a frame, or continues the unfinished one. A frame that begins is drawn as `drawing`
+    /// says, and skips the collision latches `skipped`, one bit each.
+    ///
+    /// The console is then at the end of the frame. It is in mid-frame if the limit was reached, if the CPU is jammed, or
+    /// if the program has read an unknown latch. A frame that is unfinished must run again from its start with
+    /// [`Drawing::Spans`], unless that is `drawing`.
+    pub(super) fn run_request(&mut self, drawing: Drawing, skipped: u16) {
         let machine = &mut self.machine;
-        if machine.tia.is_unfinished() {
-            machine.tia.resume_frame();
-        } else {
+        if !machine.tia.is_unfinished() {
             let phase = machine.tia.horizontal(machine.clock());
             machine.rebase();
             machine.tia.start_frame(phase, drawing, skipped);

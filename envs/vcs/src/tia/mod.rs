@@ -433,11 +433,6 @@ impl Tia {
         self.open_log();
     }
 
-    /// Continues a frame that an earlier request left unfinished.
-    pub(crate) fn resume_frame(&mut self) {
-        self.unfinished = true;
-    }
-
     /// Makes drawing player 0 panic.
     #[cfg(feature = "testing")]
     pub(crate) fn damage(&mut self) {

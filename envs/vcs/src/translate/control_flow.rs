@@ -16,12 +16,13 @@ impl Emitter<'_> {
         let [taken_block, after] = self.create_blocks();
         self.code.ins().brif(taken, taken_block, &[], after, &[]);
         let (target, next) = (instruction.branch_target(), instruction.next());
-        let elapsed = self.elapsed;
+        let not_taken = self.position;
         self.code.switch_to_block(taken_block);
-        self.elapsed += if (target ^ next) & 0xFF00 == 0 { 1 } else { 2 };
+        // A branch that is taken lasts longer, more so to another page.
+        self.position.cycles_through += if (target ^ next) & 0xFF00 == 0 { 1 } else { 2 };
         self.jump_to(target);
         self.code.switch_to_block(after);
-        self.elapsed = elapsed;
+        self.position = not_taken;
         self.jump_to(next);
         Ok(())
     }
@@ -52,7 +53,7 @@ impl Emitter<'_> {
     /// Emits JSR, which pushes the address of its last byte.
     pub(super) fn call(&mut self, instruction: Instruction) {
         let [high, low] = instruction.next().wrapping_sub(1).to_be_bytes();
-        let bytes = [self.byte(high), self.byte(low)];
+        let bytes = [self.const_i8(high), self.const_i8(low)];
         self.push_all(&bytes);
         self.jump_to(instruction.operand);
     }
@@ -61,7 +62,7 @@ impl Emitter<'_> {
     /// mode.
     pub(super) fn software_interrupt(&mut self, instruction: Instruction) {
         let [high, low] = instruction.return_address().to_be_bytes();
-        let bytes = [self.byte(high), self.byte(low), self.status()];
+        let bytes = [self.const_i8(high), self.const_i8(low), self.status()];
         self.push_all(&bytes);
         self.store_flag(offset_of!(Cpu, interrupt), 1);
         let target = region::break_target(self.unit, self.rom).unwrap_or_default();

@@ -26,7 +26,7 @@ pub(super) const INTERPRET: usize = 1;
 /// Loads and stores of the machine's state cannot trap.
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
 
-/// The CPU's registers (8 bits) and the time (32 bits) as variables.
+/// Cranelift's variables of the CPU's registers (8 bits) and of the time (32 bits).
 #[derive(Clone, Copy)]
 pub(super) struct Registers {
     pub(super) a: Variable,
@@ -37,43 +37,42 @@ pub(super) struct Registers {
     pub(super) zero: Variable,
     pub(super) carry: Variable,
     pub(super) overflow: Variable,
-    /// CPU cycles at the start of the basic block.
+    /// The time at the start of the basic block, in CPU cycles since the start of the frame, plus the cycles since then
+    /// that are known at run time only.
     pub(super) cycles: Variable,
-}
-
-/// Signatures of the functions in `callbacks`.
-#[derive(Clone, Copy)]
-pub(super) struct Signatures {
-    /// A pointer and three integers.
-    pub(super) access: SigRef,
 }
 
 /// Error for an instruction that the translator does not support. The interpreter executes it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unsupported(pub(super) Opcode);
 
-/// The current instruction's position in its basic block.
+/// The current instruction's position in its basic block. Cycles that are known at run time only, such as those for
+/// crossing a page, are added to [`Registers::cycles`] instead.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Position {
+    /// The address of the instruction.
     pub(super) pc: u16,
     /// Cycles from the start of the basic block to the start of the instruction.
-    pub(super) elapsed: u32,
-    /// Maximum number of cycles that the instructions after this one take, unless they wait.
-    pub(super) rest: u32,
+    pub(super) cycles_before: u32,
+    /// Cycles from the start of the basic block to the end of the instruction.
+    pub(super) cycles_through: u32,
+    /// Maximum number of cycles of the instructions after this one, unless they wait.
+    pub(super) max_cycles_after: u32,
 }
 
+/// The state of code generation for a region.
 pub(super) struct Emitter<'a> {
     pub(super) code: FunctionBuilder<'a>,
     pub(super) unit: &'a Unit,
     pub(super) rom: &'a [u8],
+    /// Pointers to the CPU and the machine, the parameters of the function.
     pub(super) cpu: Value,
     pub(super) machine: Value,
     pub(super) registers: Registers,
-    pub(super) signatures: Signatures,
+    /// The signature of all functions in `callbacks`.
+    pub(super) callback_signature: SigRef,
     /// Returns the first slot of the table for an address.
     pub(super) slots: &'a dyn Fn(u16) -> *const Slot,
-    /// Cycles from the start of the basic block to the end of the current instruction.
-    pub(super) elapsed: u32,
     pub(super) position: Position,
     /// The basic blocks of the region by their first addresses.
     pub(super) blocks: BTreeMap<u16, Block>,
@@ -96,6 +95,22 @@ pub(super) const REGISTER_OFFSETS: [usize; 8] = [
 ];
 
 impl Registers {
+    fn declare(code: &mut FunctionBuilder) -> Self {
+        let mut byte = || code.declare_var(I8);
+        Self {
+            a: byte(),
+            x: byte(),
+            y: byte(),
+            s: byte(),
+            negative: byte(),
+            zero: byte(),
+            carry: byte(),
+            overflow: byte(),
+            cycles: code.declare_var(I32),
+        }
+    }
+
+    /// Returns the CPU's registers, in the order of [`REGISTER_OFFSETS`].
     pub(super) fn bytes(&self) -> [Variable; 8] {
         [self.a, self.x, self.y, self.s, self.negative, self.zero, self.carry, self.overflow]
     }
@@ -120,24 +135,12 @@ pub(super) fn emit(
     function.signature = signature(convention, &[pointer, pointer], pointer);
     let mut context = FunctionBuilderContext::new();
     let mut code = FunctionBuilder::new(&mut function, &mut context);
-    let signatures =
-        Signatures { access: code.import_signature(signature(convention, &[pointer, I32, I32, I32], I32)) };
+    let callback_signature = code.import_signature(signature(convention, &[pointer, I32, I32, I32], I32));
     let start = code.create_block();
     code.append_block_params_for_function_params(start);
     code.switch_to_block(start);
     let &[cpu, machine] = code.block_params(start) else { unreachable!("two parameters") };
-    let mut byte = || code.declare_var(I8);
-    let registers = Registers {
-        a: byte(),
-        x: byte(),
-        y: byte(),
-        s: byte(),
-        negative: byte(),
-        zero: byte(),
-        carry: byte(),
-        overflow: byte(),
-        cycles: code.declare_var(I32),
-    };
+    let registers = Registers::declare(&mut code);
     let exit = code.create_block();
     for kind in [I32, I32, pointer] {
         code.append_block_param(exit, kind);
@@ -150,9 +153,8 @@ pub(super) fn emit(
         cpu,
         machine,
         registers,
-        signatures,
+        callback_signature,
         slots,
-        elapsed: 0,
         position: Position::default(),
         blocks,
         return_addresses: region.return_addresses(),
@@ -177,9 +179,9 @@ fn signature(convention: CallConv, parameters: &[Type], result: Type) -> Signatu
     signature
 }
 
-/// Returns an upper bound on the cycles of a basic block whose instructions do not wait: the cycles of each opcode,
-/// plus two for crossing pages and taking a branch.
-fn most_cycles(instructions: &[Instruction]) -> u32 {
+/// Returns an upper bound on the cycles of instructions that do not wait: the cycles of each opcode, plus two for
+/// crossing pages and taking a branch.
+fn max_cycles(instructions: &[Instruction]) -> u32 {
     instructions.iter().map(|instruction| u32::from(instruction.opcode.cycles) + 2).sum()
 }
 
@@ -196,38 +198,49 @@ impl Emitter<'_> {
     fn basic_block(&mut self, pc: u16, basic_block: &BasicBlock) -> Result<(), Unsupported> {
         let block = self.blocks[&pc];
         self.code.switch_to_block(block);
-        self.elapsed = 0;
-        self.position = Position { pc, elapsed: 0, rest: most_cycles(&basic_block.instructions) };
+        self.position =
+            Position { pc, max_cycles_after: max_cycles(&basic_block.instructions), ..Position::default() };
         if let Some(wait) = TimerWait::recognize(pc, basic_block) {
             self.skip_iterations(&wait);
         }
         self.interpret_if_late();
         for (index, &instruction) in basic_block.instructions.iter().enumerate() {
-            let rest = most_cycles(&basic_block.instructions[index + 1..]);
-            self.position = Position { pc: instruction.pc, elapsed: self.elapsed, rest };
-            self.elapsed += u32::from(instruction.opcode.cycles);
-            if instruction.is_branch() {
-                return self.branch(instruction);
+            let cycles_before = self.position.cycles_through;
+            self.position = Position {
+                pc: instruction.pc,
+                cycles_before,
+                cycles_through: cycles_before + u32::from(instruction.opcode.cycles),
+                max_cycles_after: max_cycles(&basic_block.instructions[index + 1..]),
+            };
+            if region::ends_block(self.unit, self.rom, instruction) {
+                return self.block_end(instruction);
             }
-            match (instruction.opcode.operation, instruction.opcode.mode) {
-                (Operation::Jmp, Mode::Absolute) => self.jump_to(instruction.operand),
-                (Operation::Jmp, Mode::Indirect) => self.jump_indirect(instruction),
-                (Operation::Jsr, _) => self.call(instruction),
-                (Operation::Rts, _) => self.return_(),
-                (Operation::Brk, _) => self.software_interrupt(instruction),
-                (Operation::Rti, _) => self.return_from_interrupt(),
-                _ => {
-                    self.instruction(instruction)?;
-                    if !region::is_special(self.unit, self.rom, instruction) {
-                        continue;
-                    }
-                    let (next, look_up) = (self.int(instruction.next().into()), self.pointer_sized(LOOK_UP));
-                    self.exit_to(next, look_up);
-                }
-            }
-            return Ok(());
+            self.instruction(instruction)?;
         }
         self.jump_to(basic_block.next);
+        Ok(())
+    }
+
+    /// Emits an instruction that [ends its basic block](region::ends_block), and the jump to the code after it.
+    fn block_end(&mut self, instruction: Instruction) -> Result<(), Unsupported> {
+        if instruction.is_branch() {
+            return self.branch(instruction);
+        }
+        match (instruction.opcode.operation, instruction.opcode.mode) {
+            (Operation::Jmp, Mode::Absolute) => self.jump_to(instruction.operand),
+            (Operation::Jmp, Mode::Indirect) => self.jump_indirect(instruction),
+            (Operation::Jsr, _) => self.call(instruction),
+            (Operation::Rts, _) => self.return_(),
+            (Operation::Brk, _) => self.software_interrupt(instruction),
+            (Operation::Rti, _) => self.return_from_interrupt(),
+            _ => {
+                // Another bank may be mapped now, so the caller looks up the code.
+                self.instruction(instruction)?;
+                let (next, look_up) =
+                    (self.const_i32(instruction.next().into()), self.const_pointer(LOOK_UP));
+                self.exit_to(next, look_up);
+            }
+        }
         Ok(())
     }
 
@@ -235,14 +248,11 @@ impl Emitter<'_> {
     fn skip_iterations(&mut self, wait: &TimerWait) {
         let cycles = self.code.use_var(self.registers.cycles);
         let first_read = self.code.ins().iadd_imm_s(cycles, i64::from(wait.read_after));
-        let function = self
-            .code
-            .ins()
-            .iconst(I64, callbacks::idle_iterations as callbacks::IdleIterations as usize as i64);
+        let function = self.const_pointer(callbacks::idle_iterations as callbacks::IdleIterations as usize);
         let counts = u32::from_le_bytes([*wait.counts.start(), *wait.counts.end(), 0, 0]);
-        let (counts, period) = (self.int(counts), self.int(wait.period));
+        let (counts, period) = (self.const_i32(counts), self.const_i32(wait.period));
         let arguments = [self.machine, counts, period, first_read];
-        let call = self.code.ins().call_indirect(self.signatures.access, function, &arguments);
+        let call = self.code.ins().call_indirect(self.callback_signature, function, &arguments);
         let iterations = self.code.inst_results(call)[0];
         let time = self.code.ins().imul_imm_u(iterations, i64::from(wait.period));
         let cycles = self.code.ins().iadd(cycles, time);
@@ -251,18 +261,18 @@ impl Emitter<'_> {
 
     /// Returns the time at the end of the current instruction.
     pub(super) fn now(&mut self) -> Value {
-        self.later(self.elapsed)
+        self.block_start_plus(self.position.cycles_through)
     }
 
-    /// Returns the time `elapsed` cycles after the start of the basic block.
-    pub(super) fn later(&mut self, elapsed: u32) -> Value {
-        let cycles = self.code.use_var(self.registers.cycles);
-        if elapsed == 0 { cycles } else { self.code.ins().iadd_imm_s(cycles, i64::from(elapsed)) }
+    /// Returns the time `cycles` after the start of the basic block.
+    pub(super) fn block_start_plus(&mut self, cycles: u32) -> Value {
+        let start = self.code.use_var(self.registers.cycles);
+        if cycles == 0 { start } else { self.code.ins().iadd_imm_s(start, i64::from(cycles)) }
     }
 
     /// Makes `cycles` the time at the end of the current instruction.
     pub(super) fn set_now(&mut self, cycles: Value) {
-        let start = self.code.ins().iadd_imm_s(cycles, -i64::from(self.elapsed));
+        let start = self.code.ins().iadd_imm_s(cycles, -i64::from(self.position.cycles_through));
         self.code.def_var(self.registers.cycles, start);
     }
 
@@ -271,16 +281,16 @@ impl Emitter<'_> {
         std::array::from_fn(|_| self.code.create_block())
     }
 
-    pub(super) fn int(&mut self, value: u32) -> Value {
+    pub(super) fn const_i32(&mut self, value: u32) -> Value {
         self.code.ins().iconst(I32, i64::from(value))
     }
 
-    pub(super) fn pointer_sized(&mut self, value: usize) -> Value {
-        self.code.ins().iconst(I64, value as i64)
+    pub(super) fn const_pointer(&mut self, address: usize) -> Value {
+        self.code.ins().iconst(I64, address as i64)
     }
 
-    pub(super) fn byte(&mut self, byte: u8) -> Value {
-        self.code.ins().iconst(I8, i64::from(byte))
+    pub(super) fn const_i8(&mut self, value: u8) -> Value {
+        self.code.ins().iconst(I8, i64::from(value))
     }
 
     pub(super) fn zero_extend(&mut self, byte: Value) -> Value {
@@ -290,9 +300,9 @@ impl Emitter<'_> {
     /// Calls a function of `callbacks` that accesses an address.
     pub(super) fn call_access(&mut self, function: callbacks::Access, address: Value, value: Value) -> Value {
         let now = self.now();
-        let function = self.code.ins().iconst(I64, function as usize as i64);
+        let function = self.const_pointer(function as usize);
         let call = self.code.ins().call_indirect(
-            self.signatures.access,
+            self.callback_signature,
             function,
             &[self.machine, address, value, now],
         );

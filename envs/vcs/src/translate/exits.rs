@@ -34,8 +34,8 @@ impl Emitter<'_> {
         self.code.ins().return_(&[result]);
     }
 
-    /// Exits unless the rest of the basic block, including the current instruction, is certain to end before the log
-    /// does.
+    /// Leaves the current instruction to the interpreter unless it and the rest of its basic block are certain to end
+    /// before the log does.
     pub(super) fn interpret_if_late(&mut self) {
         let late = self.is_late();
         self.interpret_if(late);
@@ -43,7 +43,7 @@ impl Emitter<'_> {
 
     /// Returns true unless the instructions after the current one are certain to end before the log does.
     fn is_late(&mut self) -> Value {
-        let latest = self.later(self.elapsed + self.position.rest);
+        let latest = self.block_start_plus(self.position.cycles_through + self.position.max_cycles_after);
         let end = self.code.ins().load(I32, TRUSTED, self.machine, LOG_END);
         self.code.ins().icmp(IntCC::UnsignedGreaterThan, latest, end)
     }
@@ -51,7 +51,7 @@ impl Emitter<'_> {
     /// Like [`interpret_if_late`](Self::interpret_if_late), but after the current instruction, which has waited.
     pub(super) fn interpret_next_if_late(&mut self, next: u16) {
         let late = self.is_late();
-        self.exit_if(late, next, self.elapsed, LOOK_UP);
+        self.exit_if(late, next, self.position.cycles_through, LOOK_UP);
     }
 
     /// Ends a basic block with a jump to `pc`, inside or outside of the region.
@@ -62,7 +62,7 @@ impl Emitter<'_> {
             self.code.ins().jump(block, &[]);
         } else {
             let code = self.code_at(pc);
-            let pc = self.int(pc.into());
+            let pc = self.const_i32(pc.into());
             self.exit_to(pc, code);
         }
     }
@@ -84,17 +84,17 @@ impl Emitter<'_> {
         match self.unit.code_index(pc) {
             Some(index) => {
                 let slot = (self.slots)(pc).wrapping_add(index);
-                let slot = self.pointer_sized(slot.expose_provenance());
+                let slot = self.const_pointer(slot.expose_provenance());
                 self.code.ins().load(I64, TRUSTED, slot, 0)
             }
-            None => self.pointer_sized(LOOK_UP),
+            None => self.const_pointer(LOOK_UP),
         }
     }
 
     /// Like [`code_at`](Self::code_at), for an address known at run time only. May be [`LOOK_UP`] even if there
     /// is native code.
     fn code_at_any(&mut self, pc: Value) -> Value {
-        let look_up = self.pointer_sized(LOOK_UP);
+        let look_up = self.const_pointer(LOOK_UP);
         if self.unit.mapping != Mapping::Whole {
             return look_up;
         }
@@ -103,7 +103,7 @@ impl Emitter<'_> {
         let index = self.code.ins().band_imm_s(pc, 0x0FFF);
         let index = self.code.ins().uextend(I64, index);
         let offset = self.code.ins().imul_imm_u(index, size_of::<Slot>() as i64);
-        let start = self.pointer_sized(start.expose_provenance());
+        let start = self.const_pointer(start.expose_provenance());
         let slot = self.code.ins().iadd(start, offset);
         let code = self.code.ins().load(I64, TRUSTED, slot, 0);
         let window = self.code.ins().band_imm_s(pc, 0xF000);
@@ -114,25 +114,25 @@ impl Emitter<'_> {
     /// Exits before the current instruction and leaves it to the interpreter if `condition` holds. Nothing of
     /// the instruction may have happened yet.
     pub(super) fn interpret_if(&mut self, condition: Value) {
-        self.exit_if(condition, self.position.pc, self.position.elapsed, INTERPRET);
+        self.exit_if(condition, self.position.pc, self.position.cycles_before, INTERPRET);
     }
 
     /// Exits after the current instruction if the `result` of a callback says that the frame has ended.
     pub(super) fn stop_if(&mut self, result: Value, next: u16) {
         let stopped = self.code.ins().icmp_imm_s(IntCC::SignedLessThan, result, 0);
-        self.exit_if(stopped, next, self.elapsed, LOOK_UP);
+        self.exit_if(stopped, next, self.position.cycles_through, LOOK_UP);
     }
 
-    /// Exits to `pc`, `elapsed` cycles after the start of the basic block, if `condition` holds.
-    fn exit_if(&mut self, condition: Value, pc: u16, elapsed: u32, result: usize) {
+    /// Exits if `condition` holds. The next instruction is then at `pc`, `cycles` after the start of the basic block.
+    fn exit_if(&mut self, condition: Value, pc: u16, cycles: u32, result: usize) {
         // The arguments of the exit are computed off the hot path.
         let [leave, after] = self.create_blocks();
         self.code.ins().brif(condition, leave, &[], after, &[]);
         self.code.switch_to_block(leave);
         self.code.set_cold_block(leave);
-        let cycles = self.code.use_var(self.registers.cycles);
-        let cycles = self.code.ins().iadd_imm_s(cycles, i64::from(elapsed));
-        let arguments = [self.int(pc.into()), cycles, self.pointer_sized(result)].map(BlockArg::from);
+        let start = self.code.use_var(self.registers.cycles);
+        let time = self.code.ins().iadd_imm_s(start, i64::from(cycles));
+        let arguments = [self.const_i32(pc.into()), time, self.const_pointer(result)].map(BlockArg::from);
         self.code.ins().jump(self.exit, &arguments);
         self.code.switch_to_block(after);
     }

@@ -11,7 +11,7 @@ use super::emit::{Emitter, TRUSTED, Unsupported};
 use super::instruction::Instruction;
 use crate::cart::{Cartridge, Mapping};
 use crate::cpu::{Mode, Opcode};
-use crate::machine::{Machine, RAM};
+use crate::machine::{Device, Machine, RAM};
 use crate::riot::Riot;
 
 /// Offset of RAM in the machine.
@@ -24,11 +24,11 @@ impl Emitter<'_> {
     pub(super) fn operand(&mut self, instruction: Instruction) -> Result<Value, Unsupported> {
         let Instruction { operand, opcode, .. } = instruction;
         Ok(match opcode.mode {
-            Mode::Immediate => self.byte(operand as u8),
+            Mode::Immediate => self.const_i8(operand as u8),
             Mode::ZeroPage | Mode::Absolute => self.read_known(operand, opcode.mode),
             Mode::ZeroPageX | Mode::ZeroPageY => {
                 let address = self.zero_page_indexed(instruction)?;
-                let open_bus = self.int(operand.into());
+                let open_bus = self.const_i32(operand.into());
                 self.read_zero_page(address, open_bus)
             }
             Mode::AbsoluteX | Mode::AbsoluteY => {
@@ -69,7 +69,7 @@ impl Emitter<'_> {
                 self.write_zero_page(instruction, address, value);
             }
             Mode::AbsoluteX | Mode::AbsoluteY => {
-                let base = self.int(operand.into());
+                let base = self.const_i32(operand.into());
                 self.write_indexed(instruction, base, value)?;
             }
             Mode::IndirectY => {
@@ -183,22 +183,22 @@ impl Emitter<'_> {
     /// Emits a read of a fixed address. The last byte on the bus is the operand's last byte.
     pub(super) fn read_known(&mut self, address: u16, mode: Mode) -> Value {
         if let Some(byte) = self.unit.constant(self.rom, address) {
-            return self.byte(byte);
+            return self.const_i8(byte);
         }
-        if is_ram_address(address) {
+        if Device::at(address) == Device::Ram {
             return self.code.ins().load(I8, TRUSTED, self.machine, Self::ram_offset(address));
         }
-        let is_riot = address & 0x1280 == 0x0280;
+        let is_riot = Device::at(address) == Device::Riot;
         if is_riot && matches!(address & 7, 4 | 6) {
             return self.read_timer(address);
         }
         let open_bus = if mode == Mode::ZeroPage { address as u8 } else { (address >> 8) as u8 };
-        if address & 0x1080 == 0 && address & 0x08 != 0 {
-            let (address, open_bus) = (self.int(address.into()), self.byte(open_bus));
+        if Device::at(address) == Device::Tia && address & 0x08 != 0 {
+            let (address, open_bus) = (self.const_i32(address.into()), self.const_i8(open_bus));
             return self.read_pin(address, open_bus);
         }
         let function = if is_riot { callbacks::read_riot } else { callbacks::read };
-        let (address, open_bus) = (self.int(address.into()), self.int(open_bus.into()));
+        let (address, open_bus) = (self.const_i32(address.into()), self.const_i32(open_bus.into()));
         self.read_chip(function, address, open_bus)
     }
 
@@ -211,9 +211,9 @@ impl Emitter<'_> {
         let shift = self.code.ins().load(I8, TRUSTED, self.machine, riot_offset(Riot::SHIFT));
         let set_at = self.code.ins().load(I32, TRUSTED, self.machine, riot_offset(Riot::SET_AT));
         let now = self.now();
-        let elapsed = self.code.ins().isub(now, set_at);
-        let elapsed = self.code.ins().iadd_imm_s(elapsed, -1);
-        let intervals = self.code.ins().ushr(elapsed, shift);
+        let since_set = self.code.ins().isub(now, set_at);
+        let since_start = self.code.ins().iadd_imm_s(since_set, -1);
+        let intervals = self.code.ins().ushr(since_start, shift);
         let count = self.code.ins().isub(timer, intervals);
         let count = self.code.ins().iadd_imm_s(count, -1);
         let value = self.code.ins().ireduce(I8, count);
@@ -221,7 +221,7 @@ impl Emitter<'_> {
         self.code.ins().brif(negative, expired, &[], after, &[value.into()]);
         self.code.switch_to_block(expired);
         self.code.set_cold_block(expired);
-        let (address, open_bus) = (self.int(address.into()), self.int(0));
+        let (address, open_bus) = (self.const_i32(address.into()), self.const_i32(0));
         let value = self.read_chip(callbacks::read_riot, address, open_bus);
         self.code.ins().jump(after, &[value.into()]);
         self.code.switch_to_block(after);
@@ -283,14 +283,14 @@ impl Emitter<'_> {
     }
 
     pub(super) fn write_known(&mut self, instruction: Instruction, address: u16, value: Value) {
-        if is_ram_address(address) {
+        if Device::at(address) == Device::Ram {
             self.code.ins().store(TRUSTED, value, self.machine, Self::ram_offset(address));
             return;
         }
-        if address & 0x1080 == 0 {
+        if Device::at(address) == Device::Tia {
             return self.write_tia(instruction, address & 0x3F, value);
         }
-        let (address, value) = (self.int(address.into()), self.zero_extend(value));
+        let (address, value) = (self.const_i32(address.into()), self.zero_extend(value));
         self.write_chip(instruction, callbacks::write, address, value);
     }
 
@@ -327,14 +327,14 @@ impl Emitter<'_> {
     fn read_table(&mut self, base: u16, index: Value) -> Value {
         let table = self.table(base);
         let address = match table {
-            Some((_, 0xFF)) => self.int(0),
+            Some((_, 0xFF)) => self.const_i32(0),
             Some((_, last)) => {
                 let outside = self.code.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, index, i64::from(last));
                 self.interpret_if(outside);
-                self.int(0)
+                self.const_i32(0)
             }
             None => {
-                let base = self.int(base.into());
+                let base = self.const_i32(base.into());
                 let address = self.indexed(base, index);
                 self.interpret_unless_simple(address);
                 address
@@ -352,7 +352,7 @@ impl Emitter<'_> {
             let byte = self.code.ins().iadd(start, index);
             return self.code.ins().load(I8, TRUSTED.with_readonly(), byte, 0);
         }
-        let open_bus = self.int((base >> 8).into());
+        let open_bus = self.const_i32((base >> 8).into());
         self.read_simple(address, open_bus)
     }
 
@@ -491,10 +491,6 @@ impl Emitter<'_> {
         let in_cartridge = self.code.ins().band_imm_s(address, 0x1000);
         self.interpret_if(in_cartridge);
     }
-}
-
-fn is_ram_address(address: u16) -> bool {
-    address & 0x1280 == 0x0080
 }
 
 /// Returns the offset in the machine of a field of the RIOT.

@@ -10,7 +10,7 @@ use wasmtime_internal_jit_icache_coherence::{clear_cache, pipeline_flush_mt};
 
 /// Maximum number of functions: one for every byte of the largest image that is translated. Programs have far fewer,
 /// unless they run the same code at several mirrors of the cartridge.
-const MOST: usize = 32 * 1024;
+const MAX_FUNCTIONS: usize = 32 * 1024;
 
 /// Compiles functions and owns their code.
 pub(super) struct Native {
@@ -36,7 +36,7 @@ impl Native {
         flags.set("regalloc_algorithm", "backtracking").ok()?;
         let isa: isa::Builder = cranelift_native::builder().ok()?;
         let isa = isa.finish(settings::Flags::new(flags)).ok()?;
-        Some(Self { isa, context: Context::new(), capacity: MOST, pages: Vec::new() })
+        Some(Self { isa, context: Context::new(), capacity: MAX_FUNCTIONS, pages: Vec::new() })
     }
 
     /// Returns the number of compiled functions.

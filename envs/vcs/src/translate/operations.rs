@@ -116,13 +116,13 @@ impl Emitter<'_> {
     }
 
     fn set_flag(&mut self, flag: Variable, value: u8) {
-        let value = self.byte(value);
+        let value = self.const_i8(value);
         self.code.def_var(flag, value);
     }
 
     /// Sets a rarely changed flag, which lives in memory.
     pub(super) fn store_flag(&mut self, offset: usize, value: u8) {
-        let value = self.byte(value);
+        let value = self.const_i8(value);
         self.code.ins().store(TRUSTED, value, self.cpu, offset as i32);
     }
 
@@ -259,7 +259,7 @@ impl Emitter<'_> {
         let s = self.code.use_var(self.registers.s);
         let above = self.code.ins().iadd_imm_s(s, 1);
         self.code.def_var(self.registers.s, above);
-        let opcode = self.int(instruction.code.into());
+        let opcode = self.const_i32(instruction.code.into());
         let dummy = self.read_zero_page(s, opcode);
         let dummy = self.zero_extend(dummy);
         self.read_zero_page(above, dummy)

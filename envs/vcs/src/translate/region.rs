@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::instruction::Instruction;
 use crate::cart::Unit;
 use crate::cpu::{BREAK_VECTOR, Mode, Operation};
+use crate::machine::Device;
 
 /// Maximum number of instructions in a region. The loops of a display kernel fit within it, and little code is compiled
 /// more than once.
-const LONGEST: usize = 80;
+const MAX_INSTRUCTIONS: usize = 80;
 
 /// A basic block: instructions that are entered at the first one and left at the last.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +19,7 @@ pub(super) struct BasicBlock {
     pub(super) next: u16,
 }
 
-/// The basic blocks of a region by their first addresses.
+/// A region: basic blocks by their leaders, the addresses of their first instructions.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     pub(super) entry: u16,
@@ -56,16 +57,16 @@ fn reachable(unit: &Unit, rom: &[u8], entry: u16) -> (BTreeMap<u16, Instruction>
     let mut leaders = BTreeSet::from([entry]);
     let mut unvisited = VecDeque::from([entry]);
     while let Some(mut pc) = unvisited.pop_front() {
-        while code.len() < LONGEST && !code.contains_key(&pc) {
+        while code.len() < MAX_INSTRUCTIONS && !code.contains_key(&pc) {
             let decoded = Instruction::decode(unit, rom, pc);
-            let Some(instruction) = decoded.filter(|&decoded| translatable(unit, rom, decoded)) else {
+            let Some(instruction) = decoded.filter(|&decoded| is_translatable(unit, rom, decoded)) else {
                 break;
             };
             code.insert(pc, instruction);
             let targets = targets(unit, rom, instruction);
             leaders.extend(&targets);
             unvisited.extend(&targets);
-            if instruction.is_jump() || is_special(unit, rom, instruction) {
+            if instruction.is_jump() || may_switch_bank(unit, rom, instruction) {
                 break;
             }
             pc = instruction.next();
@@ -101,47 +102,50 @@ fn basic_block(
         }
         block.instructions.push(instruction);
         block.next = instruction.next();
-        if instruction.is_branch() || instruction.is_jump() || is_special(unit, rom, instruction) {
+        if ends_block(unit, rom, instruction) {
             break;
         }
     }
     block
 }
 
+/// Returns true if the instruction is always the last one of its basic block.
+pub(super) fn ends_block(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
+    instruction.is_branch() || instruction.is_jump() || may_switch_bank(unit, rom, instruction)
+}
+
 /// Returns true if the instruction accesses a fixed address of the cartridge that is not plain, such as one that
-/// switches banks. Other code may be mapped after it, so it ends the region.
-pub(super) fn is_special(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
+/// switches banks. Other code may be mapped after it, so the region does not continue there.
+fn may_switch_bank(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     use Operation as O;
     let Instruction { opcode, operand, .. } = instruction;
     let accesses = !matches!(opcode.operation, O::Jmp | O::Jsr);
     let writes = matches!(opcode.operation, O::Sta | O::Stx | O::Sty | O::Sax);
     accesses
         && opcode.mode == Mode::Absolute
-        && operand & 0x1000 != 0
+        && Device::at(operand) == Device::Cartridge
         && (writes || unit.constant(rom, operand).is_none())
 }
 
 /// Returns true if the translator supports the instruction. The interpreter executes the others, all of them
 /// rare.
-fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
+fn is_translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
     use Operation as O;
     let Instruction { opcode, operand, .. } = instruction;
-    let is_ram = |address: u16| address & 0x1280 == 0x0080;
-    let is_tia = |address: u16| address & 0x1080 == 0;
-    let is_chip = |address: u16| address & 0x1000 == 0;
+    let is_in_cartridge = |address: u16| Device::at(address) == Device::Cartridge;
     // A pointer whose two bytes are in RAM.
     let is_pointer = |address: u16| (0x80..0xFF).contains(&address);
-    // Code in a chip depends on the last byte on the bus, which only the interpreter keeps.
-    if !instruction.is_jump() && is_chip(instruction.next()) {
+    // Code outside the cartridge depends on the last byte on the bus, which only the interpreter keeps.
+    if !instruction.is_jump() && !is_in_cartridge(instruction.next()) {
         return false;
     }
     match opcode.operation {
         // Jumps must stay in the cartridge, too.
         O::Jmp => match opcode.mode {
-            Mode::Absolute => !is_chip(operand),
+            Mode::Absolute => is_in_cartridge(operand),
             _ => is_pointer(operand),
         },
-        O::Jsr => !is_chip(operand),
+        O::Jsr => is_in_cartridge(operand),
         // Pong and breakout call subroutines with BRK.
         O::Brk => break_target(unit, rom).is_some(),
         O::Sta | O::Stx | O::Sty | O::Sax => match opcode.mode {
@@ -151,7 +155,7 @@ fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
         },
         O::Inc | O::Dec | O::Asl | O::Lsr | O::Rol | O::Ror => match opcode.mode {
             // Alien increments an address of the TIA to wait.
-            Mode::ZeroPage | Mode::Absolute => is_ram(operand) || is_tia(operand),
+            Mode::ZeroPage | Mode::Absolute => matches!(Device::at(operand), Device::Ram | Device::Tia),
             Mode::Accumulator | Mode::ZeroPageX => true,
             _ => false,
         },
@@ -197,7 +201,7 @@ fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
         | O::Pla => true,
         O::Bpl | O::Bmi | O::Bvc | O::Bvs | O::Bcc | O::Bcs | O::Bne | O::Beq => {
             // A branch that leaves the cartridge across the end of the address space is rare.
-            !is_chip(instruction.branch_target())
+            is_in_cartridge(instruction.branch_target())
         }
         _ => false,
     }
@@ -207,5 +211,5 @@ fn translatable(unit: &Unit, rom: &[u8], instruction: Instruction) -> bool {
 pub(super) fn break_target(unit: &Unit, rom: &[u8]) -> Option<u16> {
     let byte = |address| unit.constant(rom, address);
     let target = u16::from_le_bytes([byte(BREAK_VECTOR)?, byte(BREAK_VECTOR + 1)?]);
-    (target & 0x1000 != 0).then_some(target)
+    (Device::at(target) == Device::Cartridge).then_some(target)
 }

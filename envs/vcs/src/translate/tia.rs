@@ -38,7 +38,7 @@ impl Emitter<'_> {
                 self.code.ins().store(TRUSTED, value, self.machine, offset);
             }
             Logging::ByCall => {
-                let register = self.int(register.into());
+                let register = self.const_i32(register.into());
                 self.write_chip(instruction, callbacks::write, register, wide);
             }
             Logging::Always => self.append(register, wide),

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::region::BasicBlock;
 use crate::cpu::{Mode, Operation};
+use crate::machine::Device;
 
 /// A loop that reads the timer until it has counted down far enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,9 +66,9 @@ enum TimerRegister {
 
 impl TimerRegister {
     fn at(address: u16) -> Option<Self> {
-        match (address & 0x1280 == 0x0280, address & 7) {
-            (true, 4 | 6) => Some(Self::Count),
-            (true, 5 | 7) => Some(Self::Flag),
+        match (Device::at(address), address & 7) {
+            (Device::Riot, 4 | 6) => Some(Self::Count),
+            (Device::Riot, 5 | 7) => Some(Self::Flag),
             _ => None,
         }
     }

@@ -31,8 +31,9 @@ use worker::{Shared, Worker};
 
 /// The work of a pool.
 pub(crate) trait Task: Send + Sync + 'static {
-    /// Prepares a new thread of the pool.
-    fn start_thread(&self) {}
+    /// Sets up what the task needs on a thread that the pool has started, before the thread's first index. It is not
+    /// called for the calling thread of the pool, even if that one participates.
+    fn on_thread_start(&self) {}
 
     /// Runs the work of `index`, on any thread, once for each time that the index was sent.
     fn run(&self, index: usize);
@@ -92,14 +93,14 @@ impl<T: Task> Pool<T> {
                 thread::Builder::new().name(format!("env-worker-{}", worker.index())).spawn(move || {
                     // Pinning is best effort; it affects only speed.
                     core.map(core_affinity::set_for_current);
-                    shared.prepare_thread();
-                    shared.task.start_thread();
+                    shared.register_with_deques();
+                    shared.task.on_thread_start();
                     drop(starting);
                     worker.run_until_stopped(&shared);
                 })?;
             pool.threads.push(thread);
         }
-        pool.shared.prepare_thread();
+        pool.shared.register_with_deques();
         // Nothing is sent: the channel closes when the last thread is ready and drops its end.
         drop(starting);
         let _ = started.recv();

@@ -64,9 +64,9 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Searches the empty deques once: the first access registers a thread with the memory reclamation of the deques,
-    /// which allocates.
-    pub(super) fn prepare_thread(&self) {
+    /// Registers the calling thread with the memory reclamation of the deques, so that it does not allocate in a round.
+    /// A thread is registered by its first attempt to steal, so it searches the deques once while they are empty.
+    pub(super) fn register_with_deques(&self) {
         let stolen = self.stealers.iter().find_map(steal);
         debug_assert_eq!(stolen, None, "nothing has been started yet");
     }

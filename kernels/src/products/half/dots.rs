@@ -9,7 +9,7 @@ use std::mem;
 use super::instructions::dots_are_available;
 use super::outer_products::HalfOuterProducts;
 use super::product::HalfProduct;
-use super::sizes::{COLUMNS, PAIRS, TILE, WORDS};
+use super::sizes::{BLOCK_PAIRS, BLOCK_ROWS, BLOCK_WORDS, PANEL_COLUMNS, TILE};
 use crate::products::tile::with_rows;
 
 /// Rows whose sums stay in registers, with two vectors each.
@@ -46,12 +46,12 @@ fn multiply_rows<const ROWS: usize>(product: &mut HalfProduct<'_>, first: usize,
     for run in left.runs {
         let mut values = left.values[run + first * left.step..].as_ptr();
         for _ in 0..right.blocks() {
-            for pair in 0..PAIRS {
+            for pair in 0..BLOCK_PAIRS {
                 // SAFETY: `HalfProduct::check` has checked that whole blocks of each row are within the values, and
                 // that the panel has as many blocks. Vectors and pairs may be loaded from any address.
                 unsafe {
                     let line = words.add(pair * TILE);
-                    let columns: [__m512bh; 2] = [line, line.add(PAIRS * TILE)]
+                    let columns: [__m512bh; 2] = [line, line.add(BLOCK_PAIRS * TILE)]
                         .map(|line| mem::transmute(_mm512_loadu_si512(line.cast())));
                     for (row, sums) in sums.iter_mut().enumerate() {
                         let factor = values.add(row * left.step + 2 * pair).cast::<i32>().read_unaligned();
@@ -61,11 +61,11 @@ fn multiply_rows<const ROWS: usize>(product: &mut HalfProduct<'_>, first: usize,
                     }
                 }
             }
-            values = values.wrapping_add(2 * PAIRS);
-            words = words.wrapping_add(WORDS);
+            values = values.wrapping_add(BLOCK_ROWS);
+            words = words.wrapping_add(BLOCK_WORDS);
         }
     }
-    let mut stored = [[0.0; COLUMNS]; ROWS];
+    let mut stored = [[0.0; PANEL_COLUMNS]; ROWS];
     for (stored, sums) in stored.iter_mut().zip(sums) {
         // SAFETY: a row has two vectors.
         unsafe {
@@ -88,7 +88,7 @@ pub(super) fn add(products: &mut HalfOuterProducts<'_>) {
 fn add_here(products: &mut HalfOuterProducts<'_>) {
     let count = products.rows();
     let tiles = count.div_ceil(ROWS);
-    for column in (0..products.columns).step_by(COLUMNS) {
+    for column in (0..products.columns).step_by(PANEL_COLUMNS) {
         for tile in 0..tiles {
             let (first, end) = (tile * count / tiles, (tile + 1) * count / tiles);
             with_rows!(end - first, add_rows(products, first, column));

@@ -6,7 +6,7 @@ use super::arithmetic::Bf16Arithmetic;
 use super::number::{flush, lower, upper};
 use super::outer_products::HalfOuterProducts;
 use super::product::HalfProduct;
-use super::sizes::{BLOCK, COLUMNS, PAIRS, TILE, WORDS};
+use super::sizes::{BLOCK_PAIRS, BLOCK_ROWS, BLOCK_WORDS, PANEL_COLUMNS, TILE};
 
 /// Computes a product whose sizes have been checked.
 pub(super) fn multiply(product: &mut HalfProduct<'_>, arithmetic: Bf16Arithmetic) {
@@ -27,12 +27,12 @@ impl WithSimd for Multiply<'_, '_> {
         let (left, right) = (product.left, product.right);
         for panel in 0..right.count() {
             for row in 0..left.count {
-                let mut sums = [0.0; COLUMNS];
-                let mut blocks = product.panel(panel).chunks_exact(WORDS);
+                let mut sums = [0.0; PANEL_COLUMNS];
+                let mut blocks = product.panel(panel).chunks_exact(BLOCK_WORDS);
                 for run in left.runs {
                     let values = &left.values[run + row * left.step..];
                     for (values, block) in
-                        values.chunks_exact(BLOCK).zip(blocks.by_ref().take(right.blocks()))
+                        values.chunks_exact(BLOCK_ROWS).zip(blocks.by_ref().take(right.blocks()))
                     {
                         match arithmetic {
                             Bf16Arithmetic::Tiles => add_sums(values, block, &mut sums),
@@ -64,18 +64,18 @@ impl WithSimd for Add<'_, '_> {
         let Self { products, arithmetic } = self;
         let HalfOuterProducts { left, left_row, left_step, right, right_pair, right_step, .. } = *products;
         let (pairs, height, columns) = (products.pairs, products.height, products.columns);
-        let mut block = [0; WORDS];
+        let mut block = [0; BLOCK_WORDS];
         for y in 0..height {
-            for column in (0..columns).step_by(COLUMNS) {
+            for column in (0..columns).step_by(PANEL_COLUMNS) {
                 for pair in 0..pairs {
-                    let words = &right[y * right_step + pair * right_pair + column..][..COLUMNS];
+                    let words = &right[y * right_step + pair * right_pair + column..][..PANEL_COLUMNS];
                     block[pair * TILE..][..TILE].copy_from_slice(&words[..TILE]);
-                    block[(PAIRS + pair) * TILE..][..TILE].copy_from_slice(&words[TILE..]);
+                    block[(BLOCK_PAIRS + pair) * TILE..][..TILE].copy_from_slice(&words[TILE..]);
                 }
                 for row in 0..products.rows() {
                     let values = &left[row * left_row + y * left_step..][..2 * pairs];
-                    let sums = &mut products.sums[row * columns + column..][..COLUMNS];
-                    let sums: &mut [f32; COLUMNS] = sums.try_into().expect("the columns of a panel");
+                    let sums = &mut products.sums[row * columns + column..][..PANEL_COLUMNS];
+                    let sums: &mut [f32; PANEL_COLUMNS] = sums.try_into().expect("the columns of a panel");
                     match arithmetic {
                         Bf16Arithmetic::Tiles => add_sums(values, &block, sums),
                         Bf16Arithmetic::Dots => add_pairs(values, &block, sums),
@@ -88,8 +88,8 @@ impl WithSimd for Add<'_, '_> {
 
 /// Adds a block in the order of [`Bf16Arithmetic::Tiles`].
 #[inline(always)]
-fn add_sums(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
-    let (mut even, mut odd) = ([0.0; COLUMNS], [0.0; COLUMNS]);
+fn add_sums(values: &[u16], block: &[u32], sums: &mut [f32; PANEL_COLUMNS]) {
+    let (mut even, mut odd) = ([0.0; PANEL_COLUMNS], [0.0; PANEL_COLUMNS]);
     each_pair(values, block, |column, [first, second], word| {
         even[column] = flush(even[column] + first * lower(word));
         odd[column] = flush(odd[column] + second * upper(word));
@@ -101,7 +101,7 @@ fn add_sums(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
 
 /// Adds a block in the order of [`Bf16Arithmetic::Dots`].
 #[inline(always)]
-fn add_pairs(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
+fn add_pairs(values: &[u16], block: &[u32], sums: &mut [f32; PANEL_COLUMNS]) {
     each_pair(values, block, |column, [first, second], word| {
         let with_second = flush(sums[column] + second * upper(word));
         sums[column] = flush(with_second + first * lower(word));
@@ -113,7 +113,7 @@ fn add_pairs(values: &[u16], block: &[u32], sums: &mut [f32; COLUMNS]) {
 #[inline(always)]
 fn each_pair(values: &[u16], block: &[u32], mut add: impl FnMut(usize, [f32; 2], u32)) {
     let (pairs, _) = values.as_chunks::<2>();
-    let (left, right) = block.split_at(PAIRS * TILE);
+    let (left, right) = block.split_at(BLOCK_PAIRS * TILE);
     let lines = left.as_chunks::<TILE>().0.iter().zip(right.as_chunks::<TILE>().0);
     for (pair, (left, right)) in pairs.iter().zip(lines) {
         let pair = pair.map(|number| lower(u32::from(number)));

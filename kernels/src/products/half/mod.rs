@@ -36,5 +36,5 @@ pub(crate) use outer_products::{HalfOuterProducts, ROWS};
 pub use packed_weight::PackedWeight;
 pub(crate) use panels::HalfPanels;
 pub(crate) use product::{HalfProduct, HalfRows};
-pub(crate) use sizes::{BLOCK, COLUMNS, PAIRS};
+pub(crate) use sizes::{BLOCK_PAIRS, BLOCK_ROWS, PANEL_COLUMNS};
 pub(crate) use words::{round_all, round_transposed};

@@ -1,12 +1,13 @@
-use super::sizes::{COLUMNS, TILE};
+use super::sizes::{BLOCK_PAIRS, PANEL_COLUMNS};
 
 /// Rows of the sums that are computed together.
 pub(crate) const ROWS: usize = 16;
 
 /// Operation that adds the outer products of two lists of positions to `sums`. Position `i` of `left` has a value for
-/// each row, and position `i` of `right` one for each column. Positions form an image, whose rows have up to 32 of
-/// them. They are added in pairs: both values of a pair are next to each other in `left`, and share a word in `right`.
-/// A row with an odd number of positions ends with a pair whose second value is 0 in `left`.
+/// each row, and position `i` of `right` one for each column. Positions form an image, whose rows have up to
+/// [`BLOCK_ROWS`](super::sizes::BLOCK_ROWS) of them. They are added in pairs: both values of a pair are next to each
+/// other in `left`, and share a word in `right`. A row with an odd number of positions ends with a pair whose second
+/// value is 0 in `left`.
 pub(crate) struct HalfOuterProducts<'a> {
     /// The values of row `r` at image row `y` begin at `left[r * left_row + y * left_step]`.
     pub(crate) left: &'a [u16],
@@ -16,11 +17,11 @@ pub(crate) struct HalfOuterProducts<'a> {
     pub(crate) right: &'a [u32],
     pub(crate) right_pair: usize,
     pub(crate) right_step: usize,
-    /// Pairs in an image row: at most 16.
+    /// Pairs in an image row: at most those of a block.
     pub(crate) pairs: usize,
     /// Image rows.
     pub(crate) height: usize,
-    /// `[rows, columns]`: multiples of 16 rows and 32 columns.
+    /// `[rows, columns]`: multiples of [`ROWS`] and [`PANEL_COLUMNS`].
     pub(crate) sums: &'a mut [f32],
     pub(crate) columns: usize,
 }
@@ -28,8 +29,8 @@ pub(crate) struct HalfOuterProducts<'a> {
 impl HalfOuterProducts<'_> {
     /// Checks that all reads and writes are within their slices.
     pub(super) fn check(&self) {
-        assert!(self.height > 0 && (1..=TILE).contains(&self.pairs));
-        assert!(self.columns > 0 && self.columns.is_multiple_of(COLUMNS));
+        assert!(self.height > 0 && (1..=BLOCK_PAIRS).contains(&self.pairs));
+        assert!(self.columns > 0 && self.columns.is_multiple_of(PANEL_COLUMNS));
         let rows = self.sums.len() / self.columns;
         assert!(rows > 0 && rows.is_multiple_of(ROWS) && self.sums.len() == rows * self.columns);
         let last_row = (self.height - 1) * self.left_step + (rows - 1) * self.left_row;

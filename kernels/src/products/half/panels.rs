@@ -3,7 +3,7 @@ use std::slice;
 
 use rayon::prelude::*;
 
-use super::sizes::{BLOCK, COLUMNS, TILE, TILES};
+use super::sizes::{BLOCK_ROWS, BLOCK_TILES, PANEL_COLUMNS, TILE};
 use super::words::{Tile, pair_neighbours, pair_rows, part_of_row, transpose};
 
 /// A matrix of `bf16` as panels of 32 columns. A panel consists of blocks of 32 rows. A block consists of two tiles,
@@ -55,22 +55,22 @@ impl HalfPanels {
     }
 
     fn zeros(runs: usize, length: usize, columns: usize) -> Self {
-        let blocks = length.div_ceil(BLOCK);
-        let tiles = columns.div_ceil(COLUMNS) * runs * blocks * TILES;
+        let blocks = length.div_ceil(BLOCK_ROWS);
+        let tiles = columns.div_ceil(PANEL_COLUMNS) * runs * blocks * BLOCK_TILES;
         Self { tiles: vec![AlignedTile([[0; TILE]; TILE]); tiles], runs, blocks, columns }
     }
 
     /// Calls `write` for each tile that holds values of the matrix, with its run, its rows in the run and its columns.
     fn fill(&mut self, length: usize, write: impl Fn(usize, Range<usize>, Range<usize>, &mut Tile) + Sync) {
         let (runs, blocks, columns) = (self.runs, self.blocks, self.columns);
-        let panels = self.tiles.par_chunks_mut(runs * blocks * TILES);
+        let panels = self.tiles.par_chunks_mut(runs * blocks * BLOCK_TILES);
         panels.enumerate().for_each(|(panel, tiles)| {
             for (index, tile) in tiles.iter_mut().enumerate() {
-                let (block, half) = (index / TILES, index % TILES);
-                let (run, row) = (block / blocks, block % blocks * BLOCK);
-                let column = panel * COLUMNS + half * TILE;
+                let (block, half) = (index / BLOCK_TILES, index % BLOCK_TILES);
+                let (run, row) = (block / blocks, block % blocks * BLOCK_ROWS);
+                let column = panel * PANEL_COLUMNS + half * TILE;
                 if column < columns {
-                    let rows = row..(row + BLOCK).min(length);
+                    let rows = row..(row + BLOCK_ROWS).min(length);
                     write(run, rows, column..(column + TILE).min(columns), &mut tile.0);
                 }
             }
@@ -79,7 +79,7 @@ impl HalfPanels {
 
     /// Returns the number of panels.
     pub(super) fn count(&self) -> usize {
-        self.columns.div_ceil(COLUMNS)
+        self.columns.div_ceil(PANEL_COLUMNS)
     }
 
     pub(super) fn runs(&self) -> usize {
@@ -93,7 +93,7 @@ impl HalfPanels {
 
     /// Returns the number of columns of a panel that belong to the matrix.
     pub(super) fn shown_columns(&self, panel: usize) -> usize {
-        COLUMNS.min(self.columns - panel * COLUMNS)
+        PANEL_COLUMNS.min(self.columns - panel * PANEL_COLUMNS)
     }
 
     /// Returns the number of columns.
@@ -103,7 +103,7 @@ impl HalfPanels {
 
     /// Returns the words of a panel, aligned to a cache line.
     pub(super) fn panel(&self, panel: usize) -> &[u32] {
-        let size = self.runs * self.blocks * TILES;
+        let size = self.runs * self.blocks * BLOCK_TILES;
         words(&self.tiles[panel * size..(panel + 1) * size])
     }
 }

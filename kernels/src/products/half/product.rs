@@ -1,7 +1,7 @@
 use std::mem::MaybeUninit;
 
 use super::panels::HalfPanels;
-use super::sizes::{BLOCK, COLUMNS, WORDS};
+use super::sizes::{BLOCK_ROWS, BLOCK_WORDS, PANEL_COLUMNS};
 
 /// A matrix of `bf16` that is read in place, such as the patches of an image. Row `i` consists of the `length` values
 /// from `values[run + i * step]` on, for each of `runs`. Up to 31 values after each run are read too, and multiplied by
@@ -36,10 +36,10 @@ impl HalfProduct<'_> {
     /// Checks that all reads and writes are within their slices.
     pub(super) fn check(&self) {
         let HalfRows { values, count, step, runs, length } = self.left;
-        let last = (count - 1) * step + length.next_multiple_of(BLOCK);
+        let last = (count - 1) * step + length.next_multiple_of(BLOCK_ROWS);
         assert!(length > 0 && runs.iter().all(|run| run + last <= values.len()));
         assert!(!runs.is_empty() && self.first_run + runs.len() <= self.right.runs());
-        assert_eq!(length.div_ceil(BLOCK), self.right.blocks());
+        assert_eq!(length.div_ceil(BLOCK_ROWS), self.right.blocks());
         let columns = self.right.columns();
         assert!(self.bias.is_empty() || self.bias.len() == columns);
         assert!((count - 1) * self.result_step + columns <= self.result.len());
@@ -48,14 +48,14 @@ impl HalfProduct<'_> {
     /// Returns the words of the runs in a panel.
     #[inline(always)]
     pub(super) fn panel(&self, panel: usize) -> &[u32] {
-        &self.right.panel(panel)[self.first_run * self.right.blocks() * WORDS..]
+        &self.right.panel(panel)[self.first_run * self.right.blocks() * BLOCK_WORDS..]
     }
 
     /// Writes the sums of some rows from `first` on in the columns of a panel.
     #[inline(always)]
-    pub(super) fn write(&mut self, first: usize, panel: usize, sums: &[[f32; COLUMNS]]) {
-        let (start, columns) = (panel * COLUMNS, self.right.shown_columns(panel));
-        let mut bias = [0.0; COLUMNS];
+    pub(super) fn write(&mut self, first: usize, panel: usize, sums: &[[f32; PANEL_COLUMNS]]) {
+        let (start, columns) = (panel * PANEL_COLUMNS, self.right.shown_columns(panel));
+        let mut bias = [0.0; PANEL_COLUMNS];
         if !self.bias.is_empty() {
             bias[..columns].copy_from_slice(&self.bias[start..start + columns]);
         }

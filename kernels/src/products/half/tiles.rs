@@ -5,7 +5,7 @@ use std::arch::asm;
 use super::instructions::tiles_are_available;
 use super::outer_products::{HalfOuterProducts, ROWS};
 use super::product::HalfProduct;
-use super::sizes::{COLUMNS, PAIRS};
+use super::sizes::{BLOCK_PAIRS, PANEL_COLUMNS};
 
 /// The registers of all tiles. Their shapes are set before a product and released after it, so that the system need not
 /// save them when it switches threads.
@@ -58,8 +58,8 @@ pub(super) fn multiply(product: &mut HalfProduct<'_>) {
         (0..count.div_ceil(height)).map(|tile| (tile * height).min(count - height)).collect();
     let addresses: Vec<*const u16> =
         product.left.runs.iter().map(|&run| product.left.values[run..].as_ptr()).collect();
-    let shapes = Shapes::new(height, PAIRS);
-    let mut sums = Sums([[0.0; COLUMNS]; 2 * ROWS]);
+    let shapes = Shapes::new(height, BLOCK_PAIRS);
+    let mut sums = Sums([[0.0; PANEL_COLUMNS]; 2 * ROWS]);
     let panels: Vec<usize> = (0..product.right.count()).collect();
     // Four tiles of sums keep the processor busy: those of two tiles of rows, or of two panels.
     let at_once = if firsts.len() == 1 { 2 } else { 1 };
@@ -82,7 +82,7 @@ pub(super) fn multiply(product: &mut HalfProduct<'_>) {
 
 /// The sums of two tiles of rows.
 #[repr(align(64))]
-struct Sums([[f32; COLUMNS]; 2 * ROWS]);
+struct Sums([[f32; PANEL_COLUMNS]; 2 * ROWS]);
 
 /// A tile of rows and a panel.
 struct Block<'a, 'b> {
@@ -105,8 +105,8 @@ struct Loop {
 }
 
 // For all functions below, `HalfProduct::check` has checked that whole blocks of each row are within the values. It has
-// also checked that each panel has as many blocks of `2 * ROWS * COLUMNS` words. The shapes of the tiles are set. Sums
-// have 128 bytes per row.
+// also checked that each panel has as many blocks, each of `sizes::BLOCK_WORDS` words. The shapes of the tiles are set.
+// Sums have 128 bytes per row.
 impl Block<'_, '_> {
     /// Returns the bytes from the first row of a run to another one.
     fn offset(&self, row: usize) -> usize {
@@ -286,7 +286,7 @@ pub(super) fn add(products: &mut HalfOuterProducts<'_>) {
     assert!(tiles_are_available());
     let rows: Vec<usize> = (0..products.rows()).step_by(ROWS).collect();
     let shapes = Shapes::new(ROWS, products.pairs);
-    for column in (0..products.columns).step_by(COLUMNS) {
+    for column in (0..products.columns).step_by(PANEL_COLUMNS) {
         for rows in rows.chunks(2) {
             add_tiles(products, rows[0], rows.len() == 2, column);
         }

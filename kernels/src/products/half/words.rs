@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::number::{pair, round};
-use super::sizes::{PAIRS, TILE};
+use super::sizes::{BLOCK_ROWS, TILE};
 
 /// Words of 16 rows and 16 columns.
 pub(super) type Tile = [[u32; TILE]; TILE];
@@ -94,8 +94,8 @@ pub(crate) fn round_transposed(matrix: &[f32], columns: usize, padded_rows: usiz
     let rows = matrix.len() / columns;
     let mut result = vec![0; columns * padded_rows];
     let mut tile = [[0; TILE]; TILE];
-    for first_row in (0..rows).step_by(2 * PAIRS) {
-        let count = (rows - first_row).min(2 * PAIRS);
+    for first_row in (0..rows).step_by(BLOCK_ROWS) {
+        let count = (rows - first_row).min(BLOCK_ROWS);
         for first in (0..columns).step_by(TILE) {
             let shown = first..(first + TILE).min(columns);
             for (index, line) in tile.iter_mut().enumerate() {

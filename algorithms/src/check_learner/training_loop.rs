@@ -5,8 +5,8 @@ use super::rule::{LearnerRule, LearnerViolation};
 use crate::LearnerError;
 use crate::engine::Resumable;
 
-/// A learner with its environments.
-pub(super) struct Player<L> {
+/// A learner and the environments in which it acts.
+pub(super) struct TrainingLoop<L> {
     pub(super) learner: L,
     pub(super) envs: RandomEnvs,
 }
@@ -14,7 +14,7 @@ pub(super) struct Player<L> {
 /// The outcome of a step: the actions, and the metrics of an update if one was due.
 pub(super) type Outcome<L> = (ActionBuffer, Option<<L as Resumable>::Metrics>);
 
-impl<L: Resumable> Player<L> {
+impl<L: Resumable> TrainingLoop<L> {
     pub(super) fn new(learner: L) -> Self {
         let envs = RandomEnvs::new(learner.spec().clone());
         Self { learner, envs }
