@@ -137,11 +137,6 @@ impl Games {
         self.names().into_iter().map(tracked).collect()
     }
 
-    /// Returns true if actions are known to be vectors of real numbers.
-    pub(crate) fn have_continuous_actions(&self) -> bool {
-        self.names().into_iter().any(|id| self.action_kind(id) == Some(ActionKind::Continuous))
-    }
-
     /// Returns the kind of the actions of a game. That of an environment in Python is known once it has been made.
     pub(super) fn action_kind(&self, id: &str) -> Option<ActionKind> {
         match self {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use rl_env::ResetSeeds;
+use rl_env::{ActionKind, ResetSeeds};
 
 use super::clock::Clock;
 use super::collection::Collection;
@@ -83,7 +83,7 @@ impl Run {
             &self.progress.recent_returns,
             self.experiment.budgets.steps_of_games(rounds),
         );
-        let mut health = Health::new(&self.experiment, services.printer.clone());
+        let mut health = Health::new(&self.experiment, self.action_kind(), services.printer.clone());
         health.replay(&self.directory);
         self.show_beginning(services.telemetry)?;
         let workload = self.experiment.algorithm.workload(self.learner.spec())?;
@@ -146,6 +146,11 @@ impl Run {
             self.save_if_possible(training)?;
         }
         Ok(!is_over)
+    }
+
+    fn action_kind(&self) -> ActionKind {
+        let are_discrete = self.learner.spec().tasks.iter().all(|task| task.actions.joint().is_some());
+        if are_discrete { ActionKind::Discrete } else { ActionKind::Continuous }
     }
 
     /// Shows the settings at the beginning of the curves of a new run.

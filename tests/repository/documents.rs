@@ -90,8 +90,8 @@ fn command(line: &str) -> Option<Vec<String>> {
 
 /// Returns the command to run in place of a documented one. A training command becomes `config`, which resolves the
 /// experiment without training. An evaluation plays one episode, and an extended run makes a few updates. Commands that
-/// need a network connection, an idle machine, hours, a terminal, a browser, an agent for two players or a run in training
-/// only print their help.
+/// need a network connection, an idle machine, hours, a terminal, a browser, an agent for two players or a run in
+/// training only print their help.
 fn runnable(arguments: &[String]) -> Vec<String> {
     let mut arguments = arguments.to_vec();
     match arguments[0].as_str() {

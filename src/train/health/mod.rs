@@ -9,6 +9,7 @@ mod watch;
 use std::path::Path;
 
 use algorithms::ValueScale;
+use rl_env::ActionKind;
 use serde_json::{Map, Value};
 
 use crate::config::Experiment;
@@ -39,10 +40,12 @@ pub(super) struct Findings {
 }
 
 impl Health {
-    pub(super) fn new(experiment: &Experiment, printer: Printer) -> Self {
+    /// Creates the checks of a run whose environments have actions of a kind, which that of an environment in Python
+    /// tells only once it has been made.
+    pub(super) fn new(experiment: &Experiment, actions: ActionKind, printer: Printer) -> Self {
         Self {
             algorithm: experiment.run.algorithm,
-            watches: watches(experiment),
+            watches: watches(experiment, actions),
             endless_episodes: endless_episodes(experiment),
             frames_per_step: experiment.frames_per_step() as f64,
             printer,
@@ -105,12 +108,12 @@ fn largest_value(samples: &[Sample], metric: Metric, game: Option<&str>) -> Opti
 }
 
 /// Returns a watch for each condition. Those of games are watched game by game, if there are enough of them.
-fn watches(experiment: &Experiment) -> Vec<Watch> {
+fn watches(experiment: &Experiment, actions: ActionKind) -> Vec<Watch> {
     let bounds = bounds(experiment);
     // The entropy of a continuous policy has no lower bound.
-    let is_continuous = experiment.games.have_continuous_actions();
-    let conditions =
-        CONDITIONS.iter().filter(|condition| !is_continuous || condition.watched != Metric::Entropy);
+    let conditions = CONDITIONS
+        .iter()
+        .filter(|condition| actions == ActionKind::Discrete || condition.watched != Metric::Entropy);
     let mut watches: Vec<Watch> = conditions.map(|condition| Watch::new(condition, None, bounds)).collect();
     let games = experiment.games.names();
     if games.len() >= GAMES_WITH_SHARES {
@@ -156,7 +159,11 @@ mod tests {
     use crate::config;
 
     fn health(config: &str) -> Health {
-        Health::new(&config::from_toml(config).unwrap().resolve().unwrap(), Printer::Quiet)
+        health_of(config, ActionKind::Discrete)
+    }
+
+    fn health_of(config: &str, actions: ActionKind) -> Health {
+        Health::new(&config::from_toml(config).unwrap().resolve().unwrap(), actions, Printer::Quiet)
     }
 
     /// Observes reports with one value each. Returns the warnings with the number of the report.
@@ -178,6 +185,10 @@ mod tests {
             (report, format!("entropy is 0.001, a problem since update {since}: {text}"))
         });
         assert_eq!(warnings(&mut health(""), Metric::Entropy, &values), expected);
+        // In Python, it is the environment that has continuous actions.
+        let in_python = "environments.games = ['gymnasium:BipedalWalker-v3']";
+        let mut continuous = health_of(in_python, ActionKind::Continuous);
+        assert_eq!(warnings(&mut continuous, Metric::Entropy, &values), []);
         let short = [0.001; 9];
         assert_eq!(warnings(&mut health(""), Metric::Entropy, &short), []);
     }
@@ -335,8 +346,12 @@ mod tests {
             // Any task with continuous actions will do.
             let is_continuous =
                 ["pendulum", "half-cheetah", "mountaincar-continuous"].iter().any(|task| name.contains(task));
-            let games = if is_continuous { "environments.games = ['Pendulum-v1']" } else { "" };
-            let mut health = health(&format!("experiment.algorithm = '{algorithm}'\n{games}"));
+            let (games, actions) = if is_continuous {
+                ("environments.games = ['Pendulum-v1']", ActionKind::Continuous)
+            } else {
+                ("", ActionKind::Discrete)
+            };
+            let mut health = health_of(&format!("experiment.algorithm = '{algorithm}'\n{games}"), actions);
             for row in lines {
                 let updates = number_in_row(&headings, &row, "updates").unwrap() as u64;
                 let findings = health.observe(updates, &|wanted, _| {

@@ -152,8 +152,8 @@ impl Console {
     /// Runs one request: begins a frame, or continues the unfinished one. A frame that begins is drawn as `drawing`
     /// says, and skips the collision latches `skipped`, one bit each.
     ///
-    /// The console is then at the end of the frame. It is in mid-frame if the limit was reached, if the CPU is jammed, or
-    /// if the program has read an unknown latch. A frame that is unfinished must run again from its start with
+    /// The console is then at the end of the frame. It is in mid-frame if the limit was reached, if the CPU is jammed,
+    /// or if the program has read an unknown latch. A frame that is unfinished must run again from its start with
     /// [`Drawing::Spans`], unless that is `drawing`.
     pub(super) fn run_request(&mut self, drawing: Drawing, skipped: u16) {
         let machine = &mut self.machine;
