@@ -11,14 +11,14 @@ use crate::learner::{Algorithm, Player};
 
 /// The settings of the agents of an experiment.
 #[derive(Clone)]
-pub(in super::super) struct AgentSettings {
+pub(in crate::environments) struct AgentSettings {
     algorithm: Algorithm,
     sections: Table,
     policy: PolicyConfig,
 }
 
 impl AgentSettings {
-    pub(in super::super) fn of(experiment: &Experiment) -> Result<Self> {
+    pub(in crate::environments) fn of(experiment: &Experiment) -> Result<Self> {
         Ok(Self {
             algorithm: experiment.run.algorithm,
             sections: experiment.algorithm.to_toml()?,
