@@ -8,6 +8,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 
 import ale_train
 from ale_train import Action
+from ale_train.agent_envs import make_agent_envs
 from ale_train.vector_env import AtariVectorEnv
 
 
@@ -43,6 +44,17 @@ def test_modes_and_difficulties_can_be_chosen_by_game() -> None:
         AtariVectorEnv(games=games, num_envs=2, mode={"freway": 1})
     with pytest.raises(ValueError, match="pong has no mode 12; its modes are"):
         AtariVectorEnv(games=games, num_envs=2, mode={"pong": 12})
+
+
+def test_environments_of_an_agent_have_the_mode_of_its_task() -> None:
+    experiment = {"environments": {"img_height": 44, "img_width": 44}}
+    for task, expected in [("breakout", (0, 0)), ("breakout@12", (12, 0)), ("breakout@12.1", (12, 1))]:
+        env = make_agent_envs(task, experiment, 2, {})
+        info = env.reset(seed=1)[1]
+        assert [(mode, difficulty) for mode, difficulty in zip(info["mode"], info["difficulty"])] == [expected] * 2
+        assert env.single_observation_space.shape == (4, 44, 44)
+    with pytest.raises(ValueError, match="pong@2p is a game of several players"):
+        make_agent_envs("pong@2p", experiment, 2, {})
 
 
 def test_a_flat_list_for_the_environments_is_a_clear_error() -> None:

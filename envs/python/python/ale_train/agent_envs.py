@@ -48,13 +48,27 @@ def make_agent_envs(
     """Creates environments of a game with the settings of an experiment.
 
     Raises:
-        ValueError: The environments were an object of another process.
+        ValueError: The environments were an object of another process, or have several players.
     """
     if is_in_python(game):
         return _in_python(game, experiment["environments"].get("gymnasium", {}), num_envs, options)
     if is_task(game):
         return make_vec(game, num_envs, **options)
-    return make_vec(game, num_envs, **{**atari_options(game, experiment), **options})
+    name, mode = _mode_of(game)
+    return make_vec(name, num_envs, **{**atari_options(game, experiment), **mode, **options})
+
+
+def _mode_of(task: str) -> tuple[str, dict[str, int]]:
+    """Returns the game of a task such as ``"breakout@12.1"``, and the mode and the difficulty that it names."""
+    game, _, mode = task.partition("@")
+    if not mode:
+        return game, {}
+    if mode.partition("@")[0].endswith("p"):
+        raise ValueError(
+            f"{task} is a game of several players, of which an agent plays one; `ale-train match` lets two agents play"
+        )
+    mode, _, difficulty = mode.partition(".")
+    return game, {"mode": int(mode), "difficulty": int(difficulty or 0)}
 
 
 def _in_python(game: str, settings: dict[str, Any], num_envs: int, options: dict[str, Any]) -> VectorEnv[Any, Any, Any]:
