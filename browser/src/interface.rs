@@ -43,6 +43,8 @@ struct Description<'a> {
     /// The number of rows of the screen.
     height: usize,
     frame_skip: u32,
+    /// Frames, height and width of the observation.
+    observation: [usize; 3],
     note: Option<&'a str>,
     agent: Option<AgentDescription<'a>>,
     /// The names of the agent's actions, if it plays this game.
@@ -121,6 +123,7 @@ fn description<'a>(rom: &'a Rom, agent: Option<&'a Agent>, session: &'a Session)
         title: rom.game().title,
         height: session.ale().height(),
         frame_skip: session.frame_skip(),
+        observation: session.observation_shape(),
         note: rom.note(),
         agent: agent.map(|agent| AgentDescription {
             algorithm: agent.algorithm(),

@@ -120,9 +120,16 @@ impl Session {
         self.env.ale()
     }
 
-    /// Returns the observation after the last step: `[frames, height, width]` bytes, the oldest frame first.
+    /// Returns the observation after the last step: grey bytes of the [shape](Self::observation_shape), the oldest frame
+    /// first.
     pub fn observation(&self) -> &[u8] {
         &self.observation
+    }
+
+    /// Returns the number of frames of the observation, their height and their width.
+    pub fn observation_shape(&self) -> [usize; 3] {
+        let options = self.env.options();
+        [options.stack_num, options.img_height, options.img_width]
     }
 
     /// Returns the number of frames of a step.
