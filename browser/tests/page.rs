@@ -120,7 +120,8 @@ fn ram_equals_that_of_the_native_program_after_every_action() {
     let theirs = page.evaluate(&format!("ramTrace({SEED}, {})", json!(actions)));
     let rom = roms::built_in("harvest").expect("the built-in game");
     let powered = PoweredGame::new(ale::game("harvest").expect("the game"), rom.into()).expect("a cartridge");
-    let mut ale = Ale::new(&powered, AleSettings::default(), SEED).expect("valid settings");
+    let settings = AleSettings { repeat_action_probability: 0.0, ..AleSettings::default() };
+    let mut ale = Ale::new(&powered, settings, SEED).expect("valid settings");
     ale.reset_game();
     let mut episodes = 1;
     let ours = actions.iter().map(|&action| {
