@@ -60,7 +60,9 @@ def module() -> bytes:
     cargo += ["--profile", "browser", "--target", TARGET, "--target-dir", str(directory)]
     flags = {**os.environ, "RUSTFLAGS": "-C target-feature=+simd128"}
     if subprocess.run(cargo, cwd=ROOT, env=flags, stdout=sys.stderr, check=False).returncode != 0:
-        raise SystemExit(f"the page cannot be built; `rustup target add {TARGET}` installs what it needs beside Rust")
+        raise SystemExit(
+            f"cargo cannot compile the page; if only the target is missing, run `rustup target add {TARGET}`"
+        )
     return (directory / TARGET / "browser" / "browser.wasm").read_bytes()
 
 
@@ -81,7 +83,11 @@ def render(module: bytes) -> str:
         f'<script type="application/base64" id="{name}">{base64.b64encode(file).decode()}</script>'
         for name, file in files.items()
     ]
-    parts = {"POLICY": "; ".join(policy), "STYLE": style, "SCRIPTS": "\n".join([*elements, f"<script>{script}</script>"])}
+    parts = {
+        "POLICY": "; ".join(policy),
+        "STYLE": style,
+        "SCRIPTS": "\n".join([*elements, f"<script>{script}</script>"]),
+    }
     page = (PAGE / "index.html").read_text()
     for name, text in parts.items():
         before, after = page.split(name)

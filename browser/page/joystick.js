@@ -32,10 +32,14 @@ class Joystick {
     const vertical = ["up", "down"].find((direction) => this.#held.has(direction)) ?? "";
     const horizontal = ["right", "left"].find((direction) => this.#held.has(direction)) ?? "";
     const code = Joystick.CODES[vertical + horizontal];
-    if (!this.#held.has("fire")) {
+    if (!this.isFiring) {
       return code;
     }
     return code === 0 ? 1 : code + 8;
+  }
+
+  get isFiring() {
+    return this.#held.has("fire");
   }
 
   release() {

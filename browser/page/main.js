@@ -40,7 +40,7 @@ async function openFiles(files) {
     const isAgent = file.name.toLowerCase().endsWith(".safetensors");
     const game = isAgent ? page.emulator.openAgent(bytes) : page.emulator.openRom(file.name, bytes);
     if (game.error !== undefined) {
-      notify(`${file.name} cannot be used: ${game.error}.`);
+      notify([`${file.name} cannot be used: ${game.error}`]);
       continue;
     }
     page.agentName = isAgent ? file.name : page.agentName;
@@ -58,14 +58,15 @@ function show(game) {
   const { agent } = game;
   const games = agent === null ? "" : agent.games.length > 5 ? `${agent.games.length} games` : agent.games.join(", ");
   const isIdle = agent !== null && !agent.plays;
-  const other = isIdle ? `${page.agentName} plays ${games}, not ${game.title}: open such a ROM, or an agent for this one.` : "";
-  notify([game.note ?? "", other].filter((text) => text !== "").join(" "));
+  const other = `${page.agentName} plays ${games}, not ${game.title}: open such a ROM, or an agent for this game`;
+  notify([game.note, isIdle ? other : null].filter((text) => text !== null));
 }
 
-function notify(text) {
+// Shows sentences without their full stops.
+function notify(sentences) {
   const element = document.getElementById("notice");
-  element.textContent = text;
-  element.hidden = text === "";
+  element.textContent = sentences.map((sentence) => `${sentence}.`).join(" ");
+  element.hidden = sentences.length === 0;
 }
 
 // Connects buttons, keys and files. The keyboard belongs to the game again after a click.

@@ -1,9 +1,13 @@
 // What the agent sees and thinks: its observation, and the probability or the value of each action.
 class Mind {
+  // The columns between two frames of the observation.
+  static GAP = 2;
+
   #rows = [];
   #kind;
-  #observation = document.getElementById("observation");
-  #image;
+  #canvas = document.getElementById("observation");
+  // Frames, height and width of the observation.
+  #shape;
 
   // Shows the agent of a game that was opened, called `name`.
   open({ agent, actions, kind, observation }, name) {
@@ -18,16 +22,14 @@ class Mind {
     document.getElementById("agent").textContent = name;
     document.getElementById("facts").textContent = `${agent.algorithm.toUpperCase()}, trained for ${agent.frames.toLocaleString("en")} frames`;
     this.#rows = ["value", ...actions.map((action) => action.toLowerCase())].map((action) => this.#row(action));
+    this.#shape = observation;
     const [frames, height, width] = observation;
     document.getElementById("observed").textContent = `${frames} frames of ${width} x ${height} pixels`;
-    [this.#observation.width, this.#observation.height] = [width, height];
-    this.#image = new ImageData(width, height);
+    this.#canvas.width = frames * (width + Mind.GAP) - Mind.GAP;
+    this.#canvas.height = height;
   }
 
-  get actions() {
-    return Math.max(0, this.#rows.length - 1);
-  }
-
+  // Shows the current observation and the agent's outputs for it.
   show(emulator) {
     if (this.#rows.length === 0) {
       return;
@@ -38,12 +40,17 @@ class Mind {
     const outputs = emulator.outputs(actions.length);
     const isPolicy = this.#kind === "probabilities";
     const [low, high] = isPolicy ? [0, 1] : [Math.min(...outputs), Math.max(...outputs)];
-    const chosen = emulator.chosen;
-    actions.forEach(({ parts, filled, number }, index) => {
+    actions.forEach(({ filled, number }, index) => {
       const output = outputs[index];
       const share = high > low ? (output - low) / (high - low) : 0;
       filled.style.transform = `scaleX(${share.toFixed(3)})`;
       number.textContent = isPolicy ? `${Math.round(100 * output)} %` : output.toFixed(2);
+    });
+  }
+
+  // Marks the action that followed.
+  mark(chosen) {
+    this.#rows.slice(1).forEach(({ parts }, index) => {
       parts.forEach((part) => part.classList.toggle("chosen", index === chosen));
     });
   }
@@ -61,14 +68,15 @@ class Mind {
     return { parts, filled, number };
   }
 
-  // The newest frame is the last one.
+  // Draws the frames side by side, the oldest first.
   #drawObservation(observation) {
-    const { data } = this.#image;
-    const newest = observation.length - data.length / 4;
-    for (let pixel = 0; pixel < data.length / 4; pixel += 1) {
-      data.fill(observation[newest + pixel], 4 * pixel, 4 * pixel + 3);
-      data[4 * pixel + 3] = 255;
+    const [frames, height, width] = this.#shape;
+    const context = this.#canvas.getContext("2d");
+    for (let frame = 0; frame < frames; frame += 1) {
+      const bytes = observation.subarray(frame * height * width, (frame + 1) * height * width);
+      const image = new ImageData(width, height);
+      new Uint32Array(image.data.buffer).set(Uint32Array.from(bytes, (grey) => 0xFF000000 | grey * 0x010101));
+      context.putImageData(image, frame * (width + Mind.GAP), 0);
     }
-    this.#observation.getContext("2d").putImageData(this.#image, 0, 0);
   }
 }

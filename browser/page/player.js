@@ -1,8 +1,8 @@
 // The game in progress: steps it 60 frames a second, and draws it.
 class Player {
   static FRAMES_PER_SECOND = 60;
-  // The time for which an episode that the agent finished stays on the screen, in milliseconds.
-  static GAME_OVER = 2000;
+  // The least time for which the end of an episode stays on the screen, in milliseconds.
+  static GAME_OVER = 1500;
   // The longest time that the game catches up after the page was hidden or busy, in milliseconds.
   static DELAY = 250;
 
@@ -36,7 +36,7 @@ class Player {
     this.#image = new ImageData(this.#emulator.width, game.height);
     const { canvas } = this.#context;
     [canvas.width, canvas.height] = [this.#image.width, this.#image.height];
-    canvas.setAttribute("aria-label", `the screen of ${game.title}`);
+    canvas.setAttribute("aria-label", `the screen of ${game.title}, played with the arrow keys and space`);
     document.getElementById("title").textContent = game.title;
     if (!this.hasAgent) {
       this.isManual = true;
@@ -69,6 +69,7 @@ class Player {
     [this.#stepFrames, this.#shown, this.#overSince] = [1, 0, null];
     this.#draw();
     this.#mind.show(this.#emulator);
+    this.#mind.mark(null);
   }
 
   #tick(now) {
@@ -88,13 +89,15 @@ class Player {
   #advance(now) {
     if (this.#shown === this.#stepFrames && this.#emulator.isOver) {
       this.#overSince ??= now;
-      if (!this.isManual && now - this.#overSince > Player.GAME_OVER) {
+      if ((!this.isManual || this.#joystick.isFiring) && now - this.#overSince > Player.GAME_OVER) {
         this.restart();
       }
     } else if (this.#shown === this.#stepFrames) {
+      // The outputs are those from which the agent's action follows.
+      this.#mind.show(this.#emulator);
       this.#stepFrames = this.#emulator.step(this.isManual ? this.#joystick.action : null);
       this.#shown = 0;
-      this.#mind.show(this.#emulator);
+      this.#mind.mark(this.#emulator.chosen);
     }
     if (this.#shown < this.#stepFrames) {
       this.#draw();
@@ -114,7 +117,7 @@ class Player {
     setText("score", String(this.#emulator.score));
     setText("lives", lives > 0 ? `${lives} ${lives === 1 ? "life" : "lives"}` : "");
     setText("speed", `${this.framesPerSecond} frames per second`);
-    const over = this.isManual ? "Game over. Press R or “New game”." : "Game over";
+    const over = this.isManual ? "Game over. Press fire for a new game." : "Game over";
     setText("message", this.isPaused ? "Paused" : this.#overSince !== null ? over : "");
     setPressed("agent-plays", !this.isManual);
     setPressed("you-play", this.isManual);

@@ -73,7 +73,7 @@ fn recognise(name: &str, image: &Arc<[u8]>) -> Result<(&'static Game, Option<Str
         let game = unknown.game.with_default_hardware(image).map_err(bad(unknown.game.id))?;
         return Ok((game, Some(unknown.to_string())));
     }
-    let note = "This ROM is none of the known games, so it has no score, no lives and no end.";
+    let note = "this ROM is none of the known games, so it has no score, no lives and no end";
     Ok((Game::without_rules(image).map_err(bad(name))?, Some(note.to_owned())))
 }
 

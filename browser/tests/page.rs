@@ -224,8 +224,7 @@ fn the_visitor_takes_over_and_hands_back() {
 fn the_joystick_works_on_a_touch_screen() {
     let Some((_browser, mut page)) = open(PHONE) else { return };
     page.call("Emulation.setTouchEmulationEnabled", &json!({ "enabled": true, "maxTouchPoints": 2 }));
-    let metrics =
-        json!({ "width": PHONE.0, "height": PHONE.1, "deviceScaleFactor": 2, "mobile": true });
+    let metrics = json!({ "width": PHONE.0, "height": PHONE.1, "deviceScaleFactor": 2, "mobile": true });
     page.call("Emulation.setDeviceMetricsOverride", &metrics);
     page.wait_until("getComputedStyle(document.getElementById('touch')).display === 'flex'");
     page.evaluate("document.getElementById('touch').scrollIntoView({ block: 'center' })");
@@ -260,7 +259,9 @@ fn files_of_the_visitor_are_opened_and_faults_are_explained() {
         "globalThis.image = new Uint8Array({image}); image[0] ^= 1; openFiles([new File([image], 'pong.bin')])"
     ));
     page.wait_until("document.getElementById('title').textContent === 'Pong'");
-    page.wait_until(&format!("{notice}.includes('unknown ROM of pong') && {notice}.includes('zoo:harvest plays harvest, not Pong')"));
+    page.wait_until(&format!(
+        "{notice}.includes('unknown ROM of pong') && {notice}.includes('zoo:harvest plays harvest, not Pong')"
+    ));
     assert_eq!(page.evaluate("document.getElementById('agent-plays').disabled"), true);
     page.screenshot("page-other-rom.png");
     let agent = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../checkpoints/zoo/pong.safetensors"));

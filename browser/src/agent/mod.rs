@@ -55,6 +55,11 @@ impl Agent {
         self.network.tasks().iter().map(|task| task.name.as_str()).collect()
     }
 
+    /// Returns the number of frames of an observation, their height and their width.
+    pub fn observation_shape(&self) -> [usize; 3] {
+        self.metadata.structure.image
+    }
+
     /// Returns the index of the first task that is this game, in any mode.
     pub(crate) fn task_of(&self, game: &Game) -> Option<usize> {
         self.games().iter().position(|name| Variant::of(name).is_some_and(|variant| variant.game == game.id))
@@ -199,7 +204,7 @@ mod tests {
             ),
             (
                 "\"critic.bias\"",
-                "\"critic.bais\"",
+                "\"critic.bia5\"",
                 "its tensor `critic.bias` is missing or does not fit the rest of the network",
             ),
         ] {
