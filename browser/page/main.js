@@ -1,5 +1,7 @@
 // Opens the built-in game, its agent and the visitor's files.
 const BUILT_IN_AGENT = "zoo:harvest";
+// The largest file that is read, in bytes.
+const LARGEST_FILE = 2 ** 28;
 
 const page = { agentName: BUILT_IN_AGENT };
 
@@ -11,7 +13,11 @@ async function start() {
   page.player = new Player(page.emulator, page.joystick, page.mind);
   openBuiltIn();
   connect();
-  page.player.run();
+  page.player.run(fail);
+}
+
+function fail(error) {
+  document.getElementById("message").textContent = `The page has failed (${error.message}). Reload it to play again.`;
 }
 
 // Returns the bytes of an element with base64.
@@ -36,6 +42,10 @@ function seed() {
 // Opens files that the visitor has chosen: agents by their name, others as ROMs.
 async function openFiles(files) {
   for (const file of files) {
+    if (file.size > LARGEST_FILE) {
+      notify([`${file.name} is too large`]);
+      continue;
+    }
     const bytes = new Uint8Array(await file.arrayBuffer());
     const isAgent = file.name.toLowerCase().endsWith(".safetensors");
     const game = isAgent ? page.emulator.openAgent(bytes) : page.emulator.openRom(file.name, bytes);
@@ -55,11 +65,16 @@ function show(game) {
   page.mind.open(game, page.agentName);
   page.player.open(game);
   document.getElementById("agent-plays").disabled = !page.player.hasAgent;
-  const { agent } = game;
-  const games = agent === null ? "" : agent.games.length > 5 ? `${agent.games.length} games` : agent.games.join(", ");
-  const isIdle = agent !== null && !agent.plays;
-  const other = `${page.agentName} plays ${games}, not ${game.title}: open such a ROM, or an agent for this game`;
-  notify([game.note, isIdle ? other : null].filter((text) => text !== null));
+  notify([game.note, idleness(game)].filter((text) => text !== null));
+}
+
+// Returns why an agent does not play, if there is one.
+function idleness({ agent, title }) {
+  if (agent === null || agent.plays) {
+    return null;
+  }
+  const games = agent.games.length > 5 ? `${agent.games.length} games` : agent.games.join(", ");
+  return `${page.agentName} plays ${games}, not ${title}: open such a ROM, or an agent for this game`;
 }
 
 // Shows sentences without their full stops.
@@ -105,7 +120,7 @@ function connectFiles() {
   for (const id of ["rom", "agent-file"]) {
     const input = document.getElementById(id);
     input.addEventListener("change", async () => {
-      await openFiles(input.files);
+      await openFiles(input.files).catch(fail);
       // The same file can be chosen again.
       input.value = "";
     });
@@ -119,10 +134,8 @@ function connectFiles() {
   addEventListener("drop", (event) => {
     event.preventDefault();
     mark(false);
-    openFiles(event.dataTransfer.files);
+    openFiles(event.dataTransfer.files).catch(fail);
   });
 }
 
-start().catch((error) => {
-  document.getElementById("message").textContent = `The game cannot start: ${error.message}`;
-});
+start().catch(fail);

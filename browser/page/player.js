@@ -57,10 +57,15 @@ class Player {
     this.#begin();
   }
 
-  run() {
+  // Plays until something fails, which calls `onFailure`.
+  run(onFailure) {
     const tick = (now) => {
-      requestAnimationFrame(tick);
-      this.#tick(now);
+      try {
+        this.#tick(now);
+        requestAnimationFrame(tick);
+      } catch (error) {
+        onFailure(error);
+      }
     };
     requestAnimationFrame(tick);
   }

@@ -26,19 +26,19 @@ struct Description {
 /// The experiment in which the agent was trained.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Experiment {
-    pub(super) environments: Environments,
+    pub(super) environments: EnvironmentSettings,
     #[serde(default)]
-    pub(super) evaluation: Evaluation,
+    pub(super) evaluation: EvaluationSettings,
     #[serde(default)]
-    dqn: ActionValues,
+    dqn: LearnerSettings,
     #[serde(default)]
-    pqn: ActionValues,
+    pqn: LearnerSettings,
 }
 
 /// The preprocessing, with the defaults of the configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-pub(super) struct Environments {
+pub(super) struct EnvironmentSettings {
     pub(super) frame_skip: u32,
     pub(super) repeat_action_probability: f32,
     pub(super) maxpool: bool,
@@ -51,7 +51,7 @@ pub(super) struct Environments {
     pub(super) game: BTreeMap<String, GameSettings>,
 }
 
-impl Default for Environments {
+impl Default for EnvironmentSettings {
     fn default() -> Self {
         Self {
             frame_skip: 4,
@@ -94,14 +94,14 @@ impl Drawn {
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(super) struct Evaluation {
+pub(super) struct EvaluationSettings {
     pub(super) repeat_action_probability: Option<f32>,
 }
 
 /// The settings of DQN, or of PQN, which has the first one only.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct ActionValues {
+struct LearnerSettings {
     eval_epsilon: Option<f64>,
     distribution: Option<String>,
     v_min: Option<f32>,
