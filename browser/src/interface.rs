@@ -227,7 +227,7 @@ pub(crate) extern "C" fn page_step(action: u32) -> usize {
 pub(crate) extern "C" fn page_screen(frame: usize) -> *const u8 {
     with(|page| {
         let screen = page.session.as_ref().and_then(|session| session.screens().get(frame));
-        screen.map_or(std::ptr::null(), |screen| screen.as_ptr())
+        screen.map_or(std::ptr::null(), Vec::as_ptr)
     })
 }
 

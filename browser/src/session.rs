@@ -99,7 +99,7 @@ impl Session {
         self.screens.clear();
         let screens = &mut self.screens;
         let step = self.env.step_and_show(rl_env::Action::Discrete(&[index]), &mut self.observation, |ale| {
-            screens.push(painted(ale))
+            screens.push(painted(ale));
         });
         let step = step.expect("the index is that of an action");
         self.score += f64::from(step.raw_reward);
@@ -239,16 +239,16 @@ fn turned(action: Action) -> Action {
 /// Returns the pixels of the current screen.
 fn screen(env: &AtariEnv) -> Vec<u8> {
     let image = env.render();
-    image.pixels.as_chunks().0.iter().flat_map(opaque).collect()
+    image.pixels.as_chunks().0.iter().copied().flat_map(opaque).collect()
 }
 
 /// Returns the pixels of a screen that is drawn.
 fn painted(ale: &Ale) -> Vec<u8> {
     let colours = &Palette::of(ale.tv()).rgb;
-    ale.screen().iter().flat_map(|&byte| opaque(&colours[usize::from(byte)])).collect()
+    ale.screen().iter().flat_map(|&byte| opaque(colours[usize::from(byte)])).collect()
 }
 
-fn opaque(&[red, green, blue]: &[u8; 3]) -> [u8; 4] {
+fn opaque([red, green, blue]: [u8; 3]) -> [u8; 4] {
     [red, green, blue, u8::MAX]
 }
 

@@ -94,7 +94,7 @@ fn actions(count: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let mut action = 0;
     let next = |index: usize| {
-        if index % 7 == 0 {
+        if index.is_multiple_of(7) {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             action = (state >> 24) as u8 % 18;
         }

@@ -34,7 +34,7 @@ impl Agent {
     pub fn read(file: &[u8]) -> Result<Self, FileError> {
         let unreadable = |error: safetensors::SafeTensorError| FileError::NotSafetensors(error.to_string());
         let (_, header) = SafeTensors::read_metadata(file).map_err(unreadable)?;
-        let metadata = Metadata::read(header.metadata().as_ref().unwrap_or(&Default::default()))?;
+        let metadata = Metadata::read(&header.metadata().clone().unwrap_or_default())?;
         let weights = Weights::read(&SafeTensors::deserialize(file).map_err(unreadable)?)?;
         let network = Network::new(&weights, metadata.structure.clone())?;
         Ok(Self { network, metadata })

@@ -138,7 +138,7 @@ impl Network {
         let Structure { tasks, is_shared, outputs, .. } = &self.structure;
         let atoms = outputs.atoms();
         let widest = tasks.iter().map(|task| task.shared().len()).max().unwrap_or(0);
-        let last = tasks.iter().flat_map(|task| task.shared()).max().map_or(0, |last| last + 1);
+        let last = tasks.iter().flat_map(TaskActions::shared).max().map_or(0, |last| last + 1);
         let of_actions = if *is_shared { last } else { widest * tasks.len() } * atoms;
         let (layer, found, further) = match &self.head {
             Head::Policy { actor, critic, .. } => ("actor", actor, Some(("critic", critic, tasks.len()))),

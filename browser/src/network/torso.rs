@@ -52,10 +52,7 @@ impl Torso {
     pub(super) fn read(sequence: &mut Sequence<'_>, kind: TorsoKind, image: Size) -> Result<Self, FileError> {
         let (layers, maps) = match strides(kind, image) {
             Some(strides) => convolutions(sequence, strides, image)?,
-            None => {
-                let (impala, maps) = Impala::read(sequence, image)?;
-                (Layers::Impala(Box::new(impala)), maps)
-            }
+            None => impala(sequence, image)?,
         };
         sequence.skip(1);
         let largest = if kind == TorsoKind::Small { 1.0 } else { LARGEST_BYTE };
@@ -94,6 +91,11 @@ fn strides(kind: TorsoKind, image: Size) -> Option<&'static [usize]> {
         TorsoKind::Small => Some(SMALL),
         TorsoKind::Impala => None,
     }
+}
+
+fn impala(sequence: &mut Sequence<'_>, image: Size) -> Result<(Layers, Size), FileError> {
+    let (impala, maps) = Impala::read(sequence, image)?;
+    Ok((Layers::Impala(Box::new(impala)), maps))
 }
 
 fn convolutions(
