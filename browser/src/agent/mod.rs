@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn files_that_are_no_agents_are_refused() {
-        let error = |file: &[u8]| Agent::read(file).err().expect("an error").to_string();
+        let error = |file: &[u8]| Agent::read(file).expect_err("an error").to_string();
         assert!(error(b"").starts_with("it is not an agent"));
         assert!(error(&HARVEST[..1000]).starts_with("it is not an agent"));
         for (text, other, expected) in [
