@@ -45,12 +45,14 @@ def main() -> int:
 
 
 def write(directory: Path) -> None:
-    """Writes the page, unless it is there already: mdbook watches the files of the book."""
+    """Writes the page at once, unless it is there already: mdbook watches the files of the book."""
     page = render(module())
     file = directory / "index.html"
     if not file.exists() or file.read_text() != page:
         directory.mkdir(parents=True, exist_ok=True)
-        file.write_text(page)
+        partial = directory / f".partial-{os.getpid()}"
+        partial.write_text(page)
+        partial.replace(file)
 
 
 def module() -> bytes:
