@@ -2,11 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use ale::{MAX_SIDE, MAX_STACK_NUM};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::FileError;
 use crate::network::{OutputKind, Structure, TaskActions, TaskScales, TorsoKind};
+
+/// The largest number of outputs for an action.
+const MOST_ATOMS: usize = 1 << 16;
+
+/// The largest number of frames of a step: the page shows nothing else before it has all of them.
+const MOST_FRAMES: u32 = 240;
 
 /// The metadata of an agent.
 #[derive(Clone, Debug)]
@@ -129,8 +136,14 @@ impl Metadata {
         let algorithm = text(texts, "algorithm")?.to_owned();
         let experiment = toml::from_str(text(texts, "experiment")?);
         let experiment: Experiment = experiment.map_err(|_| FileError::Metadata("experiment"))?;
-        let num_atoms = Some(json(texts, "num_atoms")?).filter(|&atoms: &usize| atoms > 0);
-        let num_atoms = num_atoms.ok_or(FileError::Metadata("num_atoms"))?;
+        let frames = experiment.environments.frame_skip;
+        if frames > MOST_FRAMES {
+            return Err(FileError::Unsupported(format!("whose steps have {frames} frames")));
+        }
+        let num_atoms = json(texts, "num_atoms")?;
+        if !(1..=MOST_ATOMS).contains(&num_atoms) {
+            return Err(FileError::Metadata("num_atoms"));
+        }
         let outputs = match algorithm.as_str() {
             "ppo" => OutputKind::Policy,
             "dqn" | "pqn" => experiment
@@ -138,14 +151,11 @@ impl Metadata {
                 .map_or(OutputKind::Quantiles(num_atoms), OutputKind::Categorical),
             other => return Err(FileError::Unsupported(format!("of the algorithm {other}"))),
         };
-        let image: Vec<usize> = json(texts, "observation_shape")?;
-        let image = image.try_into();
-        let image = image.map_err(|_| FileError::Unsupported("that does not observe images".to_owned()))?;
         let tasks: Vec<TaskActions> = json(texts, "tasks")?;
         tasks.iter().try_for_each(TaskActions::check)?;
         let structure = Structure {
             torso: json::<TorsoKind>(texts, "torso")?,
-            image,
+            image: image(texts)?,
             is_shared: json::<String>(texts, "head")? == "shared",
             outputs,
             tasks,
@@ -153,6 +163,17 @@ impl Metadata {
         };
         Ok(Self { algorithm, frames: json(texts, "frames")?, structure, experiment })
     }
+}
+
+/// Returns the number of frames of an observation, their height and their width.
+fn image(texts: &HashMap<String, String>) -> Result<[usize; 3], FileError> {
+    const KEY: &str = "observation_shape";
+    let shape: Vec<usize> = json(texts, KEY)?;
+    let image: Result<[usize; 3], _> = shape.try_into();
+    let image = image.map_err(|_| FileError::Unsupported("that does not observe images".to_owned()))?;
+    let [frames, height, width] = image;
+    let is_possible = frames <= MAX_STACK_NUM && height.max(width) <= MAX_SIDE;
+    if is_possible { Ok(image) } else { Err(FileError::Metadata(KEY)) }
 }
 
 fn text<'a>(texts: &'a HashMap<String, String>, key: &'static str) -> Result<&'a str, FileError> {

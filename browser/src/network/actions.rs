@@ -4,6 +4,9 @@ use serde::Deserialize;
 
 use crate::error::FileError;
 
+/// The largest number of outputs of a head that all tasks share.
+const MOST_OUTPUTS: usize = 1 << 20;
+
 /// The actions of a task, as the metadata of a file describes them.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct TaskActions {
@@ -25,16 +28,17 @@ impl TaskActions {
         if self.num_components.is_some() || self.choices.len() > 1 && self.factors.is_none() {
             return Err(FileError::Unsupported(format!("whose actions in {} are not numbered", self.name)));
         }
-        let columns: usize = self.choices.iter().sum();
+        let columns = self.choices.iter().try_fold(0_usize, |sum, &options| sum.checked_add(options));
         let fits = |action: &Vec<usize>| {
             action.len() == self.choices.len()
                 && action.iter().zip(&self.choices).all(|(option, options)| option < options)
         };
         let is_consistent = match &self.factors {
-            Some(factors) => columns == self.shared.len() && factors.iter().all(fits),
-            None => columns == 0 || columns == self.shared.len(),
+            Some(factors) => columns == Some(self.shared.len()) && factors.iter().all(fits),
+            None => self.choices.is_empty() || columns == Some(self.shared.len()),
         };
-        if is_consistent && self.count() > 0 { Ok(()) } else { Err(FileError::Metadata("tasks")) }
+        let is_possible = self.count() > 0 && self.shared.iter().all(|&column| column < MOST_OUTPUTS);
+        if is_consistent && is_possible { Ok(()) } else { Err(FileError::Metadata("tasks")) }
     }
 
     /// Returns the number of actions.
@@ -150,6 +154,7 @@ mod tests {
     fn actions_that_do_not_fit_are_refused() {
         for (json, error) in [
             (r#"{"name": "a", "shared": []}"#, FileError::Metadata("tasks")),
+            (r#"{"name": "a", "shared": [18446744073709551615]}"#, FileError::Metadata("tasks")),
             (
                 r#"{"name": "a", "shared": [0, 1], "choices": [2], "factors": [[2]]}"#,
                 FileError::Metadata("tasks"),
