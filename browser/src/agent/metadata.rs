@@ -125,7 +125,7 @@ impl Experiment {
     /// Returns the returns of a categorical distribution, if DQN learned one.
     fn support(&self, num_atoms: usize) -> Option<Vec<f32>> {
         let is_categorical = self.dqn.distribution.as_deref() == Some("c51");
-        let (low, high) = (self.dqn.v_min?, self.dqn.v_max?);
+        let (low, high) = (self.dqn.v_min.unwrap_or(-10.0), self.dqn.v_max.unwrap_or(10.0));
         let step = (high - low) / (num_atoms.max(2) - 1) as f32;
         is_categorical.then(|| (0..num_atoms).map(|atom| low + atom as f32 * step).collect())
     }

@@ -184,6 +184,9 @@ mod tests {
     #[test]
     fn files_that_are_no_agents_are_refused() {
         let error = |file: &[u8]| Agent::read(file).expect_err("an error").to_string();
+        let before = r"fire_after_lost_life = true\nframe_skip = 4";
+        let long = with(before, &format!("{:width$}", "frame_skip = 400", width = before.len()));
+        assert_eq!(error(&long), "the page cannot play an agent whose steps have 400 frames");
         assert!(error(b"").starts_with("it is not an agent"));
         assert!(error(&HARVEST[..1000]).starts_with("it is not an agent"));
         for (text, other, expected) in [
