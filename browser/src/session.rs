@@ -109,8 +109,8 @@ impl Session {
         }
     }
 
-    /// Returns the screens of the frames of the last step, or the first screen of an episode: `height * 160` pixels, row
-    /// by row, each red, green, blue and opacity.
+    /// Returns the screens of the frames of the last step, or the first screen of an episode: `height * 160` pixels,
+    /// row by row, each red, green, blue and opacity.
     pub fn screens(&self) -> &[Vec<u8>] {
         &self.screens
     }
@@ -120,8 +120,8 @@ impl Session {
         self.env.ale()
     }
 
-    /// Returns the observation after the last step: grey bytes of the [shape](Self::observation_shape), the oldest frame
-    /// first.
+    /// Returns the observation after the last step: grey bytes of the [shape](Self::observation_shape), the oldest
+    /// frame first.
     pub fn observation(&self) -> &[u8] {
         &self.observation
     }
@@ -189,8 +189,8 @@ impl Player {
         self.chosen = action.and_then(|action| self.codes.iter().position(|&code| code == action.code()));
     }
 
-    /// Returns the index of the next action: drawn from the policy, or the one with the largest value, which is replaced
-    /// by a random one now and then.
+    /// Returns the index of the next action: drawn from the policy, or the one with the largest value, which is
+    /// replaced by a random one now and then.
     fn choose(&mut self) -> usize {
         match &self.evaluation {
             Evaluation::Policy { log_probabilities, .. } => {

@@ -20,7 +20,8 @@ use variant::Variant;
 /// let agent = Agent::read(file)?;
 /// assert_eq!(agent.games(), ["harvest"]);
 /// let evaluation = agent.evaluate(0, &[0; 4 * 44 * 44], &mut Memory::default());
-/// assert!(matches!(evaluation, browser::Evaluation::Policy { log_probabilities, .. } if log_probabilities.len() == 3));
+/// let browser::Evaluation::Policy { log_probabilities, .. } = evaluation else { panic!("an agent of PPO") };
+/// assert_eq!(log_probabilities.len(), 3);
 /// # Ok::<(), browser::FileError>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -1,4 +1,5 @@
-//! The counterpart of `translate` for WebAssembly, where a program cannot add code to itself: everything is interpreted.
+//! The counterpart of `translate` for WebAssembly, where a program cannot add code to itself: the interpreter executes
+//! everything.
 
 use crate::cart::Cartridge;
 use crate::cpu::Cpu;
