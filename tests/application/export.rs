@@ -9,6 +9,7 @@ use algorithms::ppo::Ppo;
 use algorithms::pqn::Pqn;
 use algorithms::sac::Sac;
 use algorithms::{Learner, LearnerError};
+use browser::{Evaluation, Memory};
 use burn::tensor::Device;
 use rl_env::Batch;
 use safetensors::SafeTensors;
@@ -94,17 +95,30 @@ struct Record {
 
 /// Returns the observations of the recording.
 fn observations(rows: usize, is_image: bool) -> Batch {
-    let row_bytes = if is_image { 4 * 44 * 44 } else { 6 * size_of::<f32>() };
-    let mut batch = Batch::new(rows, row_bytes, false);
-    let mut numbers = (0_usize..).map(|index| ((index * 151 + 7) % 256) as u8);
+    if is_image {
+        return images(rows, 4 * 44 * 44);
+    }
+    let mut batch = Batch::new(rows, 6 * size_of::<f32>(), false);
+    let mut numbers = numbers_of_observations();
     for row in batch.observations.rows_mut() {
-        if is_image {
-            row.iter_mut().zip(&mut numbers).for_each(|(byte, number)| *byte = number);
-        } else {
-            for (float, number) in row.as_chunks_mut().0.iter_mut().zip(&mut numbers) {
-                *float = ((f32::from(number) - 128.0) / 128.0).to_le_bytes();
-            }
+        for (float, number) in row.as_chunks_mut().0.iter_mut().zip(&mut numbers) {
+            *float = ((f32::from(number) - 128.0) / 128.0).to_le_bytes();
         }
+    }
+    batch
+}
+
+/// Returns the bytes of which the observations of the recording consist.
+fn numbers_of_observations() -> impl Iterator<Item = u8> {
+    (0_usize..).map(|index| ((index * 151 + 7) % 256) as u8)
+}
+
+/// Returns observations of images with rows of this length.
+fn images(rows: usize, row_bytes: usize) -> Batch {
+    let mut batch = Batch::new(rows, row_bytes, false);
+    let mut numbers = numbers_of_observations();
+    for row in batch.observations.rows_mut() {
+        row.iter_mut().zip(&mut numbers).for_each(|(byte, number)| *byte = number);
     }
     batch
 }
@@ -151,6 +165,88 @@ impl Exported {
 
     fn tensors(&self) -> SafeTensors<'_> {
         SafeTensors::deserialize(&self.file).expect("safetensors")
+    }
+}
+
+/// Returns the outputs of a learner for its environments, as the page in a browser evaluates an observation.
+fn evaluations(algorithm: &str, state: &[u8], batch: &Batch) -> Result<Vec<Evaluation>, LearnerError> {
+    if algorithm != "ppo" {
+        let values = (Agent::restore(algorithm, state)?.outputs)(batch)?;
+        return Ok(values.into_iter().map(Evaluation::Values).collect());
+    }
+    let ppo = Ppo::from_state(state, &Device::flex())?;
+    let policy = ppo.policy(ppo.spec())?;
+    let (log_probabilities, values) = policy.log_probs_and_values(batch, &policy.initial_state())?;
+    let of_row = |(log_probabilities, value)| Evaluation::Policy { log_probabilities, value };
+    Ok(log_probabilities.into_iter().zip(values).map(of_row).collect())
+}
+
+/// Returns all numbers of an evaluation.
+fn numbers(evaluation: &Evaluation) -> Vec<f32> {
+    match evaluation {
+        Evaluation::Policy { log_probabilities, value } => [&log_probabilities[..], &[*value]].concat(),
+        Evaluation::Values(values) => values.clone(),
+    }
+}
+
+/// Returns the largest difference between the numbers of two evaluations, relative to the largest number or 1.
+fn difference(ours: &Evaluation, theirs: &Evaluation) -> f32 {
+    let (ours, theirs) = (numbers(ours), numbers(theirs));
+    assert_eq!(ours.len(), theirs.len());
+    let scale = theirs.iter().fold(1.0, |scale: f32, value| scale.max(value.abs()));
+    ours.iter().zip(theirs).fold(0.0, |most: f32, (ours, theirs)| most.max((ours - theirs).abs())) / scale
+}
+
+#[test]
+fn outputs_in_a_browser_equal_those_of_the_learner() {
+    let of_algorithm = |algorithm: &str| match algorithm {
+        "ppo" => &["ppo.num_steps=16"][..],
+        "pqn" => &["pqn.num_steps=16"],
+        _ => &["dqn.learning_starts=40", "dqn.buffer_size=1000", "dqn.batch_size=8"],
+    };
+    let small = ["policy.width=0.125", "policy.hidden_size=16"];
+    let factored = "environments.factored_actions=true";
+    for (algorithm, settings) in [
+        ("ppo", &["policy.layer_norm=false", "policy.value_scale=popart"][..]),
+        ("ppo", &["policy.layer_norm=true", "policy.lstm=8", "ppo.num_minibatches=2"]),
+        ("ppo", &["policy.torso=impala", "policy.layer_norm=true", "policy.value_scale=h"]),
+        ("ppo", &["policy.torso=small", "policy.head=shared", "policy.game_embedding=3"]),
+        ("ppo", &[factored, "environments.full_action_space=true", "policy.value_scale=symlog"]),
+        ("dqn", &["policy.torso=data_efficient", "dqn.dueling=true", "dqn.noisy=true"]),
+        ("dqn", &["dqn.distribution=c51", "dqn.num_atoms=11", "dqn.v_min=-2", "policy.value_scale=h"]),
+        ("dqn", &["dqn.distribution=quantile", "dqn.num_atoms=5", "dqn.dueling=true", "policy.head=shared"]),
+        ("dqn", &[factored, "environments.full_action_space=true", "policy.head=shared", "dqn.dueling=true"]),
+        ("pqn", &["policy.torso=impala", "policy.value_scale=popart"]),
+        ("pqn", &["policy.value_scale=symlog", "environments.img_width=84", "environments.img_height=84"]),
+    ] {
+        let settings = [&small, of_algorithm(algorithm), settings].concat();
+        let exported = Exported::train(algorithm, "harvest", "1024", &settings);
+        let agent = browser::Agent::read(&exported.file).expect("an agent");
+        let [frames, height, width] = agent.observation_shape();
+        let batch = images(2, frames * height * width);
+        let theirs = evaluations(algorithm, &exported.state, &batch).expect("finite outputs");
+        for (row, theirs) in theirs.iter().enumerate() {
+            let ours = agent.evaluate(0, batch.observations.row(row), &mut Memory::default());
+            assert!(difference(&ours, theirs) < 1e-5, "{settings:?}: {ours:?} and {theirs:?}");
+        }
+    }
+}
+
+#[test]
+fn an_agent_of_many_games_plays_each_of_them_alike_in_a_browser() {
+    let directory = TempDir::new().expect("a directory");
+    let file = directory.path().join("one.safetensors");
+    let zoo = concat!(env!("CARGO_MANIFEST_DIR"), "/checkpoints/zoo/atari57.safetensors");
+    let all = browser::Agent::read(&fs::read(zoo).expect("an agent")).expect("an agent");
+    let row = images(1, 4 * 44 * 44).observations.row(0).to_vec();
+    for game in ["alien", "pong", "zaxxon"] {
+        program::run("export zoo:atari57 --games").arg(game).arg("--out").arg(&file).succeed();
+        let one = browser::Agent::read(&fs::read(&file).expect("a file")).expect("an agent");
+        let task = all.games().iter().position(|name| *name == game).expect("the game");
+        let [of_all, of_one] =
+            [(&all, task), (&one, 0)].map(|(agent, task)| agent.evaluate(task, &row, &mut Memory::default()));
+        assert_eq!(of_all, of_one, "{game}");
+        fs::remove_file(&file).expect("the file");
     }
 }
 

@@ -3,6 +3,8 @@
 mod agents;
 mod browser;
 mod cards;
+#[path = "../chromium/mod.rs"]
+mod chromium;
 mod cli;
 mod divergence;
 mod export;

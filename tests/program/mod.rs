@@ -6,22 +6,17 @@
 mod line;
 mod runs;
 mod skip;
+mod succeed;
 
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 pub(crate) use line::{Line, run, train};
 pub(crate) use runs::{checkpoints, copy, curves, outcome, signal, wait_for};
 pub(crate) use skip::skip;
+pub(crate) use succeed::succeed;
 
 /// The binary under test.
 pub(crate) const ALE_TRAIN: &str = env!("CARGO_BIN_EXE_ale-train");
-
-/// Runs a command that must succeed and returns its output.
-pub(crate) fn succeed(command: &mut Command) -> Output {
-    let output = command.stderr(Stdio::piped()).output().expect("the program starts");
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output
-}
 
 /// Runs a command that must succeed and returns its standard output.
 pub(crate) fn stdout(command: &mut Command) -> String {

@@ -8,13 +8,14 @@ use std::process::Command;
 use serde::Deserialize;
 
 /// Every crate of the workspace, with the workspace crates that it depends on.
-const ALLOWED: [(&str, &[&str]); 14] = [
+const ALLOWED: [(&str, &[&str]); 15] = [
     ("downloads", &[]),
     ("rl-env", &[]),
     ("settings", &[]),
     ("kernels", &["settings"]),
     ("vcs", &[]),
     ("ale", &["downloads", "rl-env", "vcs"]),
+    ("browser", &["ale", "rl-env"]),
     ("vector", &["ale", "rl-env"]),
     ("classic-control", &["rl-env"]),
     ("toy-text", &["rl-env"]),

@@ -22,7 +22,10 @@ use crate::mt19937::Mt19937;
 use crate::replay::Replays;
 use crate::riot::Riot;
 use crate::tia::{LINE, SoundRegisters, Tia};
+#[cfg(not(target_family = "wasm"))]
 use crate::translate::Translation;
+#[cfg(target_family = "wasm")]
+use crate::untranslated::Translation;
 pub use former::FormerScreens;
 use options::geometry;
 pub use options::{ConsoleOptions, TvFormat};

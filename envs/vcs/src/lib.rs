@@ -3,17 +3,24 @@
 //! [`Console`] is the machine. It knows nothing of rewards, lives or agents, and uses no clock, threads or files.
 //! Running it never fails: only [`Cartridge`] returns errors, for ROM images that it does not accept.
 
+// The interpreter of WebAssembly needs none of what is for translated code only.
+#![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]
+
 mod cart;
 mod console;
 mod controllers;
 mod cpu;
+mod execution;
 mod latches_read;
 mod machine;
 mod mt19937;
 mod replay;
 mod riot;
 mod tia;
+#[cfg(not(target_family = "wasm"))]
 mod translate;
+#[cfg(target_family = "wasm")]
+mod untranslated;
 
 pub use cart::{Cartridge, CartridgeError, Scheme};
 pub use console::{
@@ -21,7 +28,7 @@ pub use console::{
 };
 pub use controllers::{Controller, Inputs, Joystick, Paddle, Switches, Wiring};
 pub use cpu::{Bus, Cpu, Mode, OPCODES, Opcode, Operation};
+pub use execution::Execution;
 pub use machine::RAM;
 pub use mt19937::Mt19937;
 pub use tia::{SoundGenerator, SoundRegisters, registers};
-pub use translate::Execution;

@@ -207,6 +207,42 @@ impl AtariEnv {
         ale.image()
     }
 
+    /// Takes a step like [`step`](Env::step), but draws every frame and calls `show` after each, for a smooth picture.
+    ///
+    /// ```
+    /// use ale::{AtariEnv, AtariOptions, PoweredGame, game, roms};
+    /// use rl_env::{Action, Env};
+    ///
+    /// let rom = roms::built_in("harvest").expect("the open game is built in");
+    /// let powered = PoweredGame::new(game("harvest")?, rom.into())?;
+    /// let mut env = AtariEnv::new(&powered, AtariOptions::default(), 0)?;
+    /// let mut observation = vec![0; env.observation_space().byte_len()];
+    /// env.reset(Some(1), &mut observation);
+    /// let mut frames = 0;
+    /// env.step_and_show(Action::Discrete(&[1]), &mut observation, |ale| {
+    ///     assert_eq!(ale.screen().len(), ale.height() * 160);
+    ///     frames += 1;
+    /// })?;
+    /// assert_eq!(frames, 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn step_and_show(
+        &mut self,
+        action: EnvAction<'_>,
+        observation: &mut [u8],
+        mut show: impl FnMut(&Ale),
+    ) -> Result<Step, EnvError> {
+        let step = self.advance_with(action, |env, action, strength| {
+            env.play_with(|ale, _| {
+                let reward = ale.act(action, strength);
+                show(ale);
+                reward
+            })
+        })?;
+        self.observe(observation);
+        Ok(step)
+    }
+
     /// Draws the mode and the difficulty of the next episode.
     fn draw_variant(&mut self) -> Result<(), AleError> {
         let mode = draw_setting(&self.options.modes, &mut self.variants);
@@ -269,11 +305,18 @@ impl AtariEnv {
 
     /// Emulates the frames of one step and adds the newest frame to the observation.
     fn play(&mut self, action: Action, strength: f32) -> Step {
-        let mut reward = 0_i32;
-        let Outcome { over, life_lost, ends } = self.play_frames(|ale, seen| {
+        self.play_with(|ale, seen| {
             let act = if seen { Ale::act } else { Ale::act_undrawn };
-            reward = reward.wrapping_add(act(ale, action, strength));
-        });
+            act(ale, action, strength)
+        })
+    }
+
+    /// Like [`play`](Self::play). `act` emulates a frame, draws it if its second argument is true, and returns the
+    /// reward.
+    fn play_with(&mut self, mut act: impl FnMut(&mut Ale, bool) -> i32) -> Step {
+        let mut reward = 0_i32;
+        let Outcome { over, life_lost, ends } =
+            self.play_frames(|ale, seen| reward = reward.wrapping_add(act(ale, seen)));
         let reports_lives = self.options.episodic_life || self.options.life_loss_info;
         let terminated = over || reports_lives && life_lost;
         Step { terminated, continues: terminated && !ends, ..self.step_with(reward, terminated) }
@@ -326,13 +369,32 @@ impl AtariEnv {
         outcome
     }
 
+    /// Takes a step whose frames `play` emulates, without writing the observation.
+    fn advance_with(
+        &mut self,
+        action: EnvAction<'_>,
+        mut play: impl FnMut(&mut Self, Action, f32) -> Step,
+    ) -> Result<Step, EnvError> {
+        let (action, strength) = self.decode(action)?;
+        let lives = self.lives;
+        self.sound.clear();
+        let step = play(self, action, strength);
+        let is_lost = (1..lives).contains(&self.lives) && !step.ends_episode();
+        let fires = is_lost && self.options.fire_after_lost_life && self.has_fire();
+        Ok(if fires { self.continue_after_lost_life(step, play) } else { step })
+    }
+
     /// Plays the steps after a lost life, which the agent does not see, and merges them into the step that lost it.
     /// Their rewards are added only to the raw reward.
-    fn continue_after_lost_life(&mut self, step: Step) -> Step {
+    fn continue_after_lost_life(
+        &mut self,
+        step: Step,
+        mut play: impl FnMut(&mut Self, Action, f32) -> Step,
+    ) -> Step {
         let third = self.action_codes.get(2).and_then(|&code| Action::new(code));
         let mut whole = step;
         for action in [Some(Action::NOOP), Some(Action::FIRE), third].into_iter().flatten() {
-            let step = self.play(action, 1.0);
+            let step = play(self, action, 1.0);
             whole.raw_reward += step.raw_reward;
             if step.ends_episode() {
                 whole.terminated |= step.terminated;
@@ -405,13 +467,7 @@ impl Env for AtariEnv {
     }
 
     fn advance(&mut self, action: EnvAction<'_>, _: &mut [u8]) -> Result<Step, EnvError> {
-        let (action, strength) = self.decode(action)?;
-        let lives = self.lives;
-        self.sound.clear();
-        let step = self.play(action, strength);
-        let is_lost = (1..lives).contains(&self.lives) && !step.ends_episode();
-        let fires = is_lost && self.options.fire_after_lost_life && self.has_fire();
-        Ok(if fires { self.continue_after_lost_life(step) } else { step })
+        self.advance_with(action, Self::play)
     }
 
     fn info(&self) -> AtariInfo {

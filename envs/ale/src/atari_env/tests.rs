@@ -71,6 +71,33 @@ fn observes_ram_instead_of_the_screen() {
 }
 
 #[test]
+fn shown_steps_equal_others_and_show_every_frame() {
+    let options =
+        AtariOptions { full_action_space: true, fire_after_lost_life: true, ..AtariOptions::default() };
+    let (mut env, mut shown) = (harvest(options.clone()), harvest(options));
+    let mut observation = reset(&mut env, Some(5));
+    let mut shown_observation = reset(&mut shown, Some(5));
+    let mut most = 0;
+    for index in 0..1000 {
+        let action = [index / 9 % 18];
+        let step = env.step(EnvAction::Discrete(&action), &mut observation).unwrap();
+        let (mut frames, mut last) = (0, Vec::new());
+        let shown_step = shown.step_and_show(EnvAction::Discrete(&action), &mut shown_observation, |ale| {
+            frames += 1;
+            last = ale.screen_rgb();
+        });
+        assert_eq!(shown_step.unwrap(), step);
+        assert!(shown_observation == observation && shown.ale().ram() == env.ale().ram(), "step {index}");
+        assert!(last == env.render().pixels, "step {index}");
+        most = most.max(frames);
+        if step.ends_episode() {
+            (observation, shown_observation) = (reset(&mut env, None), reset(&mut shown, None));
+        }
+    }
+    assert_eq!(most, 16, "a step that loses a life has three others behind it");
+}
+
+#[test]
 fn fills_the_first_stack_with_the_first_frame() {
     let black = reset(&mut harvest(AtariOptions::default()), Some(1));
     let mut env = harvest(AtariOptions { fill_stack: true, ..AtariOptions::default() });

@@ -1,5 +1,8 @@
 //! The layout of vectorised sums along a row: the source bytes and weights of each vector lane.
 
+// Only x86-64 has code that follows the plan.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+
 use std::ops::Range;
 
 /// A vector of 8 sums; each half is computed from 16 neighbouring bytes.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::controllers::Wiring;
+use crate::execution::Execution;
 use crate::tia::Geometry;
-use crate::translate::Execution;
 
 /// The television system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -74,27 +74,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use serde::{Deserialize, Serialize};
-
 use crate::cart::Cartridge;
 use crate::cpu::{Bus, Cpu};
+use crate::execution::Execution;
 use crate::machine::Machine;
 use emit::INTERPRET;
 use native::Native;
 use region::Region;
-
-/// The execution mode of a console. The modes differ only in speed: after every frame they all leave the machine in
-/// the same state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Execution {
-    /// Interprets code until it has been executed often, then compiles it to native code.
-    #[default]
-    WhenHot,
-    /// Compiles code to native code before its first execution. Slow to start; meant for tests.
-    Eager,
-    /// Interprets all code.
-    Interpreted,
-}
 
 /// Number of visits to an address before its code is compiled. With a higher number, hot code would be interpreted for
 /// longer; with a lower one, rarely executed code would be compiled.
