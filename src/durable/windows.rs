@@ -1,5 +1,5 @@
-//! Windows does not rename or remove what another program has opened, such as a virus scanner, an indexer or a reader of the
-//! run. They soon close it.
+//! Windows does not rename or remove files that another program has opened, such as a virus scanner, an indexer or a
+//! reader of the run. They soon close them.
 
 use std::fs;
 use std::io;

@@ -9,8 +9,8 @@ pub(crate) fn user_data(value: impl Fn(&str) -> Option<OsString>) -> Option<Path
     chosen.or_else(|| value("LOCALAPPDATA").map(PathBuf::from))
 }
 
-/// Installers of Python and virtual environments have `python` only. `py` is the launcher, which is found even if Python
-/// is not on the path.
+/// Installers of Python and virtual environments have `python` only. `py` is the launcher, which is found even if
+/// Python is not on the path.
 pub(crate) const INTERPRETERS: [&str; 3] = ["python", "python3", "py"];
 
 /// The status of the shell for a missing command. Windows comes with programs named `python` and `python3` that exit

@@ -54,7 +54,7 @@ impl Executable {
 
         let pages = Pages::executable(&contents)?;
         let entry = pages.start.get() + entry_start;
-        // SAFETY: there is an entry, whose offsets are from the start of the pages. It is deleted before they are freed.
+        // SAFETY: there is an entry, with offsets from the start of the pages. It is deleted before they are freed.
         let is_added =
             unsafe { RtlAddFunctionTable(ptr::with_exposed_provenance(entry), 1, pages.start.get() as u64) };
         is_added.then_some(Self { pages, entry })
