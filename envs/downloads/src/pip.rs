@@ -82,7 +82,7 @@ impl Pip {
     pub fn package_directories(&self) -> Vec<PathBuf> {
         let print = "import sys; print('\\n'.join(path for path in sys.path if path))";
         let outputs = self.interpreters.iter().map(|interpreter| {
-            // Elsewhere than on Linux, Python may write another encoding to a pipe.
+            // On Windows, Python writes another encoding to a pipe by default.
             Command::new(interpreter)
                 .args(["-X", "utf8", "-c", print])
                 .stdin(Stdio::null())
