@@ -1,12 +1,14 @@
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use crate::platform::user_data;
 
 /// Returns the directory of a kind of data: the value of an environment variable, else `ale-train/KIND` in the user's
 /// data directory. Accesses no file. Returns `None` if nothing names a directory.
 ///
-/// The data directory is `XDG_DATA_HOME`, else `~/.local/share`, following the XDG base directory specification, or
-/// `LOCALAPPDATA` on Windows.
+/// The data directory is `XDG_DATA_HOME`, else `~/.local/share`, following the XDG base directory specification; on
+/// Windows, it is `XDG_DATA_HOME`, else `LOCALAPPDATA`.
 pub fn data_directory(kind: &str, variable: &str) -> Option<PathBuf> {
     from(kind, variable, |name| env::var_os(name).filter(|value| !value.is_empty()))
 }
@@ -15,13 +17,7 @@ fn from(kind: &str, variable: &str, value: impl Fn(&str) -> Option<OsString>) ->
     if let Some(directory) = value(variable) {
         return Some(directory.into());
     }
-    // The specification: "relative paths are invalid and must be ignored".
-    let data = value("XDG_DATA_HOME")
-        .map(PathBuf::from)
-        .filter(|directory| directory.is_absolute())
-        .or_else(|| value("HOME").map(|home| Path::new(&home).join(".local/share")))
-        .or_else(|| value("LOCALAPPDATA").map(PathBuf::from));
-    data.map(|directory| directory.join("ale-train").join(kind))
+    user_data(value).map(|directory| directory.join("ale-train").join(kind))
 }
 
 #[cfg(test)]
@@ -37,6 +33,7 @@ mod tests {
         Some(directory.to_str().unwrap().replace('\\', "/"))
     }
 
+    #[cfg(unix)]
     #[test]
     fn prefers_the_variable_then_xdg_then_home() {
         let all = [("ALE_TRAIN_ROMS", "/a"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
@@ -46,9 +43,25 @@ mod tests {
         assert_eq!(with(&[]), None);
     }
 
+    #[cfg(unix)]
     #[test]
     fn ignores_a_relative_xdg_directory() {
         let variables = [("XDG_DATA_HOME", "data"), ("HOME", "/h")];
         assert_eq!(with(&variables).unwrap(), "/h/.local/share/ale-train/roms");
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn prefers_the_variable_then_xdg_then_local_application_data() {
+        let all = [
+            ("ALE_TRAIN_ROMS", r"D:\roms"),
+            ("XDG_DATA_HOME", r"E:\x"),
+            ("LOCALAPPDATA", r"C:\data"),
+            ("HOME", r"C:\home"),
+        ];
+        assert_eq!(with(&all).unwrap(), "D:/roms");
+        assert_eq!(with(&all[1..]).unwrap(), "E:/x/ale-train/roms");
+        assert_eq!(with(&all[2..]).unwrap(), "C:/data/ale-train/roms");
+        assert_eq!(with(&all[3..]), None);
     }
 }

@@ -6,6 +6,7 @@
 mod directory;
 mod lock_file;
 mod pip;
+mod platform;
 
 pub use directory::data_directory;
 pub use lock_file::open_lock_file;

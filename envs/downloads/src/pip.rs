@@ -2,11 +2,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::panic;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use thiserror::Error;
+
+use crate::platform::{INTERPRETERS, is_placeholder, is_stopped};
 
 /// Phrases in pip's output that show that it cannot reach the index.
 const NETWORK_SIGNS: [&str; 6] = [
@@ -62,9 +64,10 @@ pub enum PipError {
 }
 
 impl Pip {
-    /// Returns the pip of `python3`, else of `python`. `announce` is called with one line before a download.
+    /// Returns the pip of `python3`, else of `python`; on Windows, of `python`, `python3` or `py`. `announce` is called
+    /// with one line before a download.
     pub fn new(announce: fn(&str)) -> Self {
-        let interpreters = ["python3", "python"].map(OsString::from).to_vec();
+        let interpreters = INTERPRETERS.map(OsString::from).to_vec();
         Self { interpreters, announce, is_interrupted: || false }
     }
 
@@ -79,7 +82,12 @@ impl Pip {
     pub fn package_directories(&self) -> Vec<PathBuf> {
         let print = "import sys; print('\\n'.join(path for path in sys.path if path))";
         let outputs = self.interpreters.iter().map(|interpreter| {
-            Command::new(interpreter).args(["-c", print]).stdin(Stdio::null()).stderr(Stdio::null()).output()
+            // On Windows, Python writes another encoding to a pipe by default.
+            Command::new(interpreter)
+                .args(["-X", "utf8", "-c", print])
+                .stdin(Stdio::null())
+                .stderr(Stdio::null())
+                .output()
         });
         let output = outputs.flatten().find(|output| output.status.success());
         let lines =
@@ -87,7 +95,7 @@ impl Pip {
         lines.lines().map(PathBuf::from).collect()
     }
 
-    /// Returns this pip with the given interpreter instead of `python3` and `python`.
+    /// Returns this pip with the given interpreter instead of those of [`new`](Self::new).
     #[must_use]
     pub fn with_interpreter(mut self, interpreter: impl Into<OsString>) -> Self {
         self.interpreters = vec![interpreter.into()];
@@ -113,9 +121,10 @@ impl Pip {
             match self.wait_for(python.args(&arguments)) {
                 Ok(None) => return Err(PipError::Interrupted),
                 Ok(Some(output)) if output.status.success() => return Ok(()),
-                Ok(Some(output)) => return Err(explain(&name, &output)),
                 // Try the next name.
+                Ok(Some(output)) if is_placeholder(output.status) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Ok(Some(output)) => return Err(explain(&name, &output)),
                 Err(error) => {
                     return Err(PipError::Failed { detail: format!("{name} cannot be started: {error}") });
                 }
@@ -168,18 +177,6 @@ impl Pip {
             outcome => outcome,
         }
     }
-}
-
-/// Returns true if a request to stop ended a process: SIGHUP, SIGINT or SIGTERM.
-#[cfg(unix)]
-fn is_stopped(status: ExitStatus) -> bool {
-    use std::os::unix::process::ExitStatusExt;
-    matches!(status.signal(), Some(1 | 2 | 15))
-}
-
-#[cfg(not(unix))]
-fn is_stopped(_: ExitStatus) -> bool {
-    false
 }
 
 /// Classifies a failure of pip by its output.
@@ -279,5 +276,69 @@ mod tests {
     fn the_interpreters_tried_are_named() {
         let error = Pip::new(|_| ()).with_interpreter("no-such-python").run("list", [""; 0]).unwrap_err();
         assert_eq!(error, PipError::NoPython { tried: "no-such-python".to_owned() });
+    }
+}
+
+/// The same with batch files in place of Python.
+#[cfg(all(test, windows))]
+mod tests_of_windows {
+    use std::fs;
+    use std::path::Path;
+    use std::time::Instant;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn batch_file(directory: &Path, name: &str, script: &str) -> OsString {
+        let path = directory.join(name).with_extension("cmd");
+        fs::write(&path, format!("@echo off\r\n{script}\r\n")).unwrap();
+        path.into_os_string()
+    }
+
+    fn run(script: &str, is_interrupted: fn() -> bool) -> Result<(), PipError> {
+        let directory = TempDir::new().unwrap();
+        let python = batch_file(directory.path(), "python", script);
+        let pip = Pip::new(|_| ()).with_interpreter(python).with_interrupt(is_interrupted);
+        pip.run("download", ["--dest", "a directory"])
+    }
+
+    #[test]
+    fn distinguishes_failures() {
+        let failure = |words: &str| run(&format!("echo {words}>&2\r\nexit 1"), || false).unwrap_err();
+        assert!(matches!(failure("python.exe: No module named pip"), PipError::NoPip { .. }));
+        let network = failure("WARNING: Retrying after NewConnectionError");
+        assert_eq!(network, PipError::NoNetwork { detail: "NewConnectionError".to_owned() });
+        assert_eq!(failure("ERROR: no space").to_string(), "ERROR: no space");
+        assert_eq!(run("exit 3", || false).unwrap_err().to_string(), "exit code: 3");
+        assert_eq!(run("exit -1073741510", || false), Err(PipError::Interrupted));
+    }
+
+    #[test]
+    fn an_interruption_ends_pip() {
+        let start = Instant::now();
+        assert_eq!(run(":again\r\ngoto again", || true), Err(PipError::Interrupted));
+        assert!(start.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn arguments_follow_the_command() {
+        let arguments = run("echo %*>&2\r\nexit 1", || false).unwrap_err().to_string();
+        let expected = "-m pip download --no-deps --disable-pip-version-check --dest \"a directory\"";
+        assert_eq!(arguments, expected);
+    }
+
+    #[test]
+    fn a_program_that_refers_to_the_store_is_passed_over() {
+        let directory = TempDir::new().unwrap();
+        let placeholder = batch_file(directory.path(), "placeholder", "exit 9009");
+        let python = batch_file(directory.path(), "python", "exit 0");
+        let pip = |interpreters: &[&OsString]| Pip {
+            interpreters: interpreters.iter().map(|&name| name.clone()).collect(),
+            ..Pip::new(|_| ())
+        };
+        let run = |pip: Pip| pip.run("list", [""; 0]);
+        assert_eq!(run(pip(&[&placeholder, &python])), Ok(()));
+        assert!(matches!(run(pip(&[&placeholder])), Err(PipError::NoPython { .. })));
     }
 }

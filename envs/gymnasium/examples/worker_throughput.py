@@ -2,7 +2,7 @@
 
     python worker_throughput.py ID NUM_ENVS SECONDS
 
-`examples/worker_throughput.rs` measures worker processes in the same way.
+`examples/worker_throughput` measures worker processes in the same way.
 """
 
 import json

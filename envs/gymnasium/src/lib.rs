@@ -107,6 +107,9 @@
 //!
 //! Systems other than Unix have the options only.
 
+// There, nothing builds environments from the options.
+#![cfg_attr(not(unix), allow(dead_code))]
+
 #[cfg(unix)]
 mod board;
 mod build_error;

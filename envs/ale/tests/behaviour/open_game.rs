@@ -1,8 +1,6 @@
 //! Harvest, the built-in open game: its rules, and a proof that its best score can always be reached. The addresses and
 //! numbers are those in roms/open/README.md.
 
-use std::process::Command;
-
 use ale::roms::{Md5Sum, built_in};
 use ale::{Action, Ale, AleSettings, PoweredGame, game};
 use vcs::{Cartridge, Console, ConsoleOptions, Inputs, Mt19937, TvFormat};
@@ -81,14 +79,20 @@ fn act(ale: &mut Ale, code: u8) -> i32 {
 }
 
 #[test]
-fn the_image_matches_its_source() {
+fn the_row_of_the_table_names_the_image() {
     let rom = built_in("harvest").unwrap();
     let sum = Md5Sum::of(rom).to_string();
     assert!(
         include_str!("../../../../roms/open/harvest.toml").contains(&sum),
         "the row of harvest does not name the sum {sum}"
     );
-    let output = Command::new("sh").arg("../../roms/open/assemble").output().unwrap();
+}
+
+/// The assembler is run by a shell script.
+#[cfg(unix)]
+#[test]
+fn the_image_matches_its_source() {
+    let output = std::process::Command::new("sh").arg("../../roms/open/assemble").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     // Without dasm the script checks nothing and says so; in CI it fails.
     eprintln!("{}", String::from_utf8_lossy(&output.stdout));

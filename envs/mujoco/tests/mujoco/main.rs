@@ -1,9 +1,11 @@
 //! Tests with MuJoCo's library and Gymnasium's models, which are fetched with pip if they are missing. The version of
 //! the library is that in `ALE_TRAIN_MUJOCO`; the tests of `fetch` need the one that is downloaded.
 
+// The library for Windows is not known.
+#![cfg(unix)]
+
 mod conformance;
 mod errors;
-#[cfg(unix)]
 mod fetch;
 mod pictures;
 mod pool;

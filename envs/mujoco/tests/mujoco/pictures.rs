@@ -7,7 +7,6 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::thread;
 
@@ -17,7 +16,6 @@ use sha2::{Digest, Sha256};
 use tempfile::tempdir;
 use vector::{PoolOptions, PoolVectorEnv};
 
-use crate::errors::build;
 use crate::installation;
 
 const RECORDED: &str = include_str!("data/pictures.txt");
@@ -273,7 +271,7 @@ fn a_model_for_small_pictures_has_pictures_of_the_same_size() {
 /// Returns what is said about pictures by a process that finds its libraries in a directory, with a value of
 /// `MUJOCO_GL`.
 #[cfg(target_os = "linux")]
-fn said_with_libraries(directory: &Path, chosen: &str) -> String {
+fn said_with_libraries(directory: &std::path::Path, chosen: &str) -> String {
     let mut command = alone("pictures::the_environment_behaves_equally_whether_it_is_drawn_or_not");
     let output =
         command.env("LD_LIBRARY_PATH", directory).env("MUJOCO_GL", chosen).env_remove("CI").output().unwrap();
@@ -300,7 +298,7 @@ fn missing_and_unusable_libraries_are_named() {
         )
     };
     let install = |file: &str, source: &str| {
-        let built = build(directory.path(), source);
+        let built = crate::errors::build(directory.path(), source);
         fs::rename(built, directory.path().join(file)).unwrap();
     };
     install("libEGL.so.1", "int nothing;");

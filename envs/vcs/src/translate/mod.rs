@@ -54,11 +54,13 @@
 //! ```
 //!
 //! `region` finds the basic blocks, `emit` generates their code with `operations`, `memory`, `tia` and `control_flow`,
-//! and `exits` leaves it. `native` makes the code executable, and `callbacks` are the calls from it into the chips.
+//! and `exits` leaves it. `native` compiles it, `executable` is the memory of the code, and `callbacks` are the calls
+//! from it into the chips.
 
 mod callbacks;
 mod control_flow;
 mod emit;
+mod executable;
 mod exits;
 mod instruction;
 mod memory;

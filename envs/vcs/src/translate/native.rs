@@ -5,8 +5,8 @@ use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context, isa};
-use memmap2::{Mmap, MmapMut};
-use wasmtime_internal_jit_icache_coherence::{clear_cache, pipeline_flush_mt};
+
+use super::executable::{Executable, UNWIND_INFO, can_execute};
 
 /// Maximum number of functions: one for every byte of the largest image that is translated. Programs have far fewer,
 /// unless they run the same code at several mirrors of the cartridge.
@@ -18,8 +18,8 @@ pub(super) struct Native {
     context: Context,
     /// Maximum number of functions.
     pub(super) capacity: usize,
-    /// Executable pages. They are never modified, and unmapped only with the translation.
-    pages: Vec<Mmap>,
+    /// The compiled functions. They are never modified, and unmapped only with the translation.
+    functions: Vec<Executable>,
 }
 
 impl Native {
@@ -32,16 +32,16 @@ impl Native {
         let mut flags = settings::builder();
         flags.set("opt_level", "none").ok()?;
         flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
-        flags.set("unwind_info", "false").ok()?;
+        flags.set("unwind_info", UNWIND_INFO).ok()?;
         flags.set("regalloc_algorithm", "backtracking").ok()?;
         let isa: isa::Builder = cranelift_native::builder().ok()?;
         let isa = isa.finish(settings::Flags::new(flags)).ok()?;
-        Some(Self { isa, context: Context::new(), capacity: MAX_FUNCTIONS, pages: Vec::new() })
+        Some(Self { isa, context: Context::new(), capacity: MAX_FUNCTIONS, functions: Vec::new() })
     }
 
     /// Returns the number of compiled functions.
     pub(super) fn compiled(&self) -> usize {
-        self.pages.len()
+        self.functions.len()
     }
 
     pub(super) fn isa(&self) -> &dyn isa::TargetIsa {
@@ -51,7 +51,7 @@ impl Native {
     /// Compiles a function that refers to absolute addresses only, and returns its address. Returns `None`
     /// if there are too many functions or the system refuses executable memory.
     pub(super) fn compile(&mut self, function: Function) -> Option<usize> {
-        if self.pages.len() >= self.capacity {
+        if self.functions.len() >= self.capacity {
             return None;
         }
         self.context.clear();
@@ -60,27 +60,9 @@ impl Native {
         if !code.buffer.relocs().is_empty() {
             return None;
         }
-        let mut memory = MmapMut::map_anon(code.code_buffer().len()).ok()?;
-        memory.copy_from_slice(code.code_buffer());
-        let page = executable(memory)?;
-        let start = page.as_ptr().expose_provenance();
-        self.pages.push(page);
+        let function = Executable::new(code, &*self.isa)?;
+        let start = function.start();
+        self.functions.push(function);
         Some(start)
     }
-}
-
-/// Returns true if the system grants executable memory.
-fn can_execute() -> bool {
-    MmapMut::map_anon(1).ok().and_then(executable).is_some()
-}
-
-/// Makes new memory executable for all threads. On processors whose instruction caches are not coherent with writes, it
-/// first clears these caches and makes all cores discard prefetched instructions. Returns `None` if the system refuses.
-#[allow(unsafe_code)]
-fn executable(memory: MmapMut) -> Option<Mmap> {
-    // SAFETY: the range is that of the mapping.
-    unsafe { clear_cache(memory.as_ptr().cast(), memory.len()) }.ok()?;
-    let page = memory.make_exec().ok()?;
-    pipeline_flush_mt().ok()?;
-    Some(page)
 }

@@ -1,10 +1,3 @@
-//! Prints the steps per second of environments in worker processes, as a line of JSON.
-//!
-//! `cargo run --release -p gymnasium-workers --example worker_throughput -- NAME NUM_ENVS WORKERS SECONDS`
-//!
-//! Actions are random but for the seed. `examples/worker_throughput.py` measures Gymnasium's vector environments in
-//! the same way.
-
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -17,7 +10,7 @@ const WARM_UP: usize = 500;
 /// The number of batches of actions that are drawn, and then repeated.
 const BATCHES: usize = 1024;
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(super) fn run() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, num_envs, workers, seconds] = arguments.as_slice() else {
         return Err("usage: throughput NAME NUM_ENVS WORKERS SECONDS".into());

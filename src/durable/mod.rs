@@ -1,7 +1,15 @@
 //! Atomic writes of files and directories: a name always refers to the complete old or the complete new state.
+//!
+//! Each platform's file has the same interface: `rename` and `remove_dir_all` as in the standard library, and
+//! `sync_directory`, which makes a rename in a directory durable.
 
 // Other modules write files through this one.
 #![allow(clippy::disallowed_methods)]
+
+#[cfg(unix)]
+mod unix;
+#[cfg(not(unix))]
+mod windows;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,6 +19,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, ensure};
 
 use crate::enclosure::{self, parent};
+
+#[cfg(unix)]
+use unix::{remove_dir_all, rename, sync_directory};
+#[cfg(not(unix))]
+use windows::{remove_dir_all, rename, sync_directory};
 
 /// Prefix of the names of incomplete files and directories.
 const PARTIAL: &str = ".partial-";
@@ -94,7 +107,7 @@ impl PartialFile {
     fn publish(&self) -> io::Result<()> {
         if self.hidden != self.path {
             self.file.sync_all()?;
-            fs::rename(&self.hidden, &self.path)?;
+            rename(&self.hidden, &self.path)?;
             sync_directory(parent(&self.path))?;
         }
         Ok(())
@@ -137,27 +150,27 @@ pub(crate) fn write_directory(directory: &Path, fill: impl FnOnce(&Path) -> Resu
     let written = fill_and_rename(&temporary, directory, fill);
     if written.is_err() {
         // It may not exist. Its error would hide the one above.
-        let _ = fs::remove_dir_all(&temporary);
+        let _ = remove_dir_all(&temporary);
     }
     written
 }
 
 fn fill_and_rename(temporary: &Path, directory: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     // A crash may have left an incomplete directory.
-    match fs::remove_dir_all(temporary) {
+    match remove_dir_all(temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => fs::create_dir(temporary)?,
     }
     fill(temporary)?;
     sync_directory(temporary)?;
-    fs::rename(temporary, directory)?;
+    rename(temporary, directory)?;
     Ok(sync_directory(parent(directory))?)
 }
 
 /// Moves a directory of files to a new name. It is in the directory `root`, from which links must not lead outside if
 /// the files have to be copied to another file system.
 pub(crate) fn move_directory(root: &Path, from: &Path, to: &Path) -> Result<()> {
-    match fs::rename(from, to) {
+    match rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             write_directory(to, |partial| copy_files(root, from, partial))?;
             return Ok(remove_directory(from)?);
@@ -182,8 +195,8 @@ fn copy_files(root: &Path, from: &Path, to: &Path) -> Result<()> {
 pub(crate) fn remove_directory(directory: &Path) -> io::Result<()> {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let removed = parent(directory).join(format!("{REMOVED}{name}"));
-    fs::rename(directory, &removed)?;
-    fs::remove_dir_all(removed)
+    rename(directory, &removed)?;
+    remove_dir_all(removed)
 }
 
 /// Removes the remains of a crash from a directory that no other process writes to.
@@ -200,17 +213,8 @@ pub(crate) fn remove_remains(directory: &Path) -> io::Result<()> {
         let is_remains = name.starts_with(PARTIAL) || name.starts_with(REMOVED);
         if is_remains && (kind.is_dir() || kind.is_symlink()) {
             // Removes a symbolic link itself, not its target.
-            fs::remove_dir_all(entry.path())?;
+            remove_dir_all(entry.path())?;
         }
-    }
-    Ok(())
-}
-
-/// Syncs a directory to the disk, which makes a rename in it durable. Does nothing on Windows, which has no such
-/// operation.
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(directory)?.sync_all()?;
     }
     Ok(())
 }
