@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ale::AtariOptions;
+use ale::{AtariOptions, AtariPlayersEnv};
 use algorithms::VectorSpec;
 use anyhow::{Context, Result, bail};
 use rand::{Rng, SeedableRng};
@@ -64,7 +64,7 @@ impl Contestant {
     ) -> Result<Seat> {
         match self {
             Self::Random => {
-                let view = games.view(AtariOptions::default(), args)?;
+                let view = games.view(&AtariOptions::default(), args)?;
                 Ok(Seat { view, mind: Mind::Random(ChaCha8Rng::seed_from_u64(seed)) })
             }
             Self::Agent(trained) => Seat::of_agent(trained, games, seed, args, global),
@@ -85,7 +85,7 @@ pub(super) struct MatchGames<'a> {
 impl MatchGames<'_> {
     /// Returns these games with the picture of some options. Everything else is equal in all views, so that equal
     /// actions have equal results.
-    fn view(&self, picture: AtariOptions, args: &MatchArgs) -> Result<AtariPlayersVectorEnv> {
+    fn view(&self, picture: &AtariOptions, args: &MatchArgs) -> Result<AtariPlayersVectorEnv> {
         let options = AtariOptions {
             img_height: picture.img_height,
             img_width: picture.img_width,
@@ -149,9 +149,9 @@ impl Seat {
             ..CommandOverrides::default()
         };
         let builder = Builder::new(&trained.experiment, &overrides, global)?;
-        let view = games.view(builder.evaluation_options(task)?, args)?;
+        let view = games.view(&builder.evaluation_options(task)?, args)?;
         let codes = builder.action_codes(task).with_context(|| trained.unusable())?;
-        let all = view.with_shared(0, |env| env.action_codes())?;
+        let all = view.with_shared(0, AtariPlayersEnv::action_codes)?;
         let index = |code: u8| all.iter().position(|&other| other == code).map(|index| index as i32);
         let learner = trained.restore()?;
         let known = learner.spec().tasks.iter().find(|known| known.name == task);
