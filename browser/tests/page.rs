@@ -5,6 +5,7 @@
 
 #[path = "../../tests/chromium/mod.rs"]
 mod chromium;
+mod program;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use std::sync::{Arc, OnceLock};
 
 use ale::{Action, Ale, AleSettings, PoweredGame, roms};
 use browser::{Agent, Evaluation, Rom, Session};
-use chromium::{Browser, Page, skip};
+use chromium::{Browser, Page};
+use program::skip;
 use serde_json::{Value, json};
 
 const DESKTOP: (u32, u32) = (1200, 820);

@@ -3,11 +3,6 @@
 // Every test binary compiles this module and uses a part of it.
 #![allow(dead_code)]
 
-#[path = "../program/skip.rs"]
-mod skip;
-#[path = "../program/succeed.rs"]
-mod succeed;
-
 use std::collections::HashSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -20,8 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub(crate) use skip::skip;
-use succeed::succeed;
+use crate::program::{skip, succeed};
 
 /// The longest time that a page may take.
 pub(crate) const WAIT: Duration = Duration::from_mins(3);
