@@ -15,8 +15,8 @@ thread_local! {
     static PANIC: Cell<Option<Box<dyn Any + Send>>> = const { Cell::new(None) };
 }
 
-/// Resumes a panic of a callback. A panic cannot unwind through translated code, which has unwind information on Windows
-/// only. Instead it ends the frame, so that the code leaves by its usual exit.
+/// Resumes a panic of a callback. A panic cannot unwind through translated code, which has unwind information on
+/// Windows only. Instead it ends the frame, so that the code leaves by its usual exit.
 pub(super) fn resume_panic() {
     if let Some(payload) = PANIC.take() {
         resume_unwind(payload);
