@@ -49,7 +49,7 @@ def test_modes_and_difficulties_can_be_chosen_by_game() -> None:
 def test_environments_of_an_agent_have_the_mode_of_its_task() -> None:
     experiment = {"environments": {"img_height": 44, "img_width": 44}}
     for task, expected in [("breakout", (0, 0)), ("breakout@12", (12, 0)), ("breakout@12.1", (12, 1))]:
-        env = make_agent_envs(task, experiment, 2, {})
+        env = make_agent_envs(task, experiment, 2, {"extra_info": True})
         info = env.reset(seed=1)[1]
         assert [(mode, difficulty) for mode, difficulty in zip(info["mode"], info["difficulty"])] == [expected] * 2
         assert env.single_observation_space.shape == (4, 44, 44)
