@@ -18,7 +18,7 @@ use crate::network::Evaluation;
 use crate::rom::Rom;
 use crate::session::Session;
 
-/// What the page plays.
+/// The game and the agent of the page.
 #[derive(Default)]
 struct Page {
     input: Vec<u8>,

@@ -15,7 +15,7 @@ const BUILT_IN: &str = "harvest";
 #[derive(Clone, Debug)]
 pub struct Rom {
     powered: PoweredGame,
-    /// What the visitor should know about the image.
+    /// A notice for the visitor about the image.
     note: Option<String>,
 }
 

@@ -131,7 +131,7 @@ struct AgentMind {
     player: Box<dyn Player>,
     /// The index of each of its actions among all actions of the console.
     actions: Vec<i32>,
-    /// What it sees of each game.
+    /// The last observation and results of its side of each game.
     batch: Batch,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct ShownPlayers {
     opponent: Box<dyn Player>,
     /// The observations of all sides, as the environment writes them.
     sides: Batch,
-    /// What the opponent sees of each of its sides.
+    /// The observations of the sides that the opponent plays.
     opposing: Batch,
 }
 

@@ -84,7 +84,7 @@ pub(crate) struct Network {
     head: Head,
 }
 
-/// What follows the features of an observation.
+/// The layers after the torso.
 #[derive(Clone, Debug)]
 enum Head {
     Policy { hidden: Hidden, lstm: Option<Lstm>, actor: Linear, critic: Linear },

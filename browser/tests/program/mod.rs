@@ -1,4 +1,4 @@
-//! What the driver of Chromium needs of the module with the same name in the tests of `ale-train`.
+//! The functions of `tests/program` that the driver of Chromium calls.
 
 #[path = "../../../tests/program/skip.rs"]
 mod skip;

@@ -37,7 +37,7 @@ pub(super) struct OpposedGame {
     pub(super) num_actions: usize,
 }
 
-/// What opponents in training need.
+/// The settings of opponents in training, and their networks.
 pub(super) struct Training {
     pub(super) settings: SelfPlaySettings,
     pub(super) networks: Networks,
