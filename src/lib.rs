@@ -65,6 +65,7 @@ mod telemetry;
 mod tensors;
 mod terminal;
 mod threads;
+mod tracking;
 mod train;
 mod version;
 mod watch;

@@ -4,7 +4,7 @@
 //! * `agent` defines the commands that use trained agents.
 //! * `match_arguments` defines the games of two agents.
 //! * `game_arguments` defines the commands about games and ROMs.
-//! * `report_arguments` and `watch_arguments` define the pages of runs.
+//! * `report_arguments` and `watch_arguments` define the pages of runs, `sync_arguments` their transfer to services.
 //! * `preset_arguments` and `zoo_arguments` define the lists of presets and of trained agents.
 //! * `bench` defines the benchmarks.
 //! * `complete` completes commands in shells.
@@ -22,6 +22,7 @@ mod number;
 mod preset_arguments;
 mod report_arguments;
 mod seeds;
+mod sync_arguments;
 mod train;
 mod training_arguments;
 mod usage;
@@ -44,6 +45,7 @@ pub(crate) use game_arguments::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use match_arguments::MatchArgs;
 pub(crate) use preset_arguments::PresetsArgs;
 pub(crate) use report_arguments::{ReportArgs, ScoreFormat};
+pub(crate) use sync_arguments::{Service, SyncArgs};
 pub(crate) use train::TrainCommand;
 pub(crate) use training_arguments::{
     ConfigArgs, ExperimentArgs, Launcher, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,
@@ -142,6 +144,8 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// Write a report with the learning curves and scores of runs
     Report(ReportArgs),
+    /// Send the curves of runs to Weights & Biases or MLflow
+    Sync(SyncArgs),
     /// Download, import and list ROMs
     Roms(RomsArgs),
     /// List the games

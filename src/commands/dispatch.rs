@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use super::{checkpoint, config, export, games, man, presets, roms, trace, zoo};
 use crate::cli::{self, Cli, Command};
-use crate::{bench, cluster, contest, evaluation, play, record, report, runs, sweep, train, watch};
+use crate::{bench, cluster, contest, evaluation, play, record, report, runs, sweep, tracking, train, watch};
 
 /// Runs a command. Results go to `out`, everything else to standard error.
 pub(crate) fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
@@ -28,6 +28,7 @@ pub(crate) fn run(cli: Cli, out: &mut impl Write) -> Result<()> {
         Command::Play(args) => play::run(&args, &global, out),
         Command::Watch(args) => watch::run(&args, &global, out),
         Command::Report(args) => report::run(&args, &global, out),
+        Command::Sync(args) => tracking::run(&args, &global, out),
         Command::Roms(args) => roms::run(args, &global, out),
         Command::Games(args) => games::run(&args, out),
         Command::Presets(args) => presets::run(&args, out),

@@ -2,11 +2,13 @@
 //!
 //! * `find` finds the directories of runs.
 //! * `status` reads the state of a run: how far it has `reached`, its score from `curves` and its size from `disk`.
+//! * `growing_curves` reads the curves of a run as it writes them.
 //! * `listing` prints the states as a table or as JSON.
 
 mod curves;
 mod disk;
 mod find;
+mod growing_curves;
 mod listing;
 mod reached;
 mod score;
@@ -21,6 +23,7 @@ use serde_json::Value;
 
 use crate::cli::RunsArgs;
 pub(crate) use find::{is_run, runs_below};
+pub(crate) use growing_curves::{GrowingCurves, NewRecords};
 pub(crate) use reached::reached;
 use status::RunStatus;
 
@@ -38,6 +41,11 @@ fn newest_first(directory: &Path) -> Vec<RunStatus> {
 /// Returns the runs below a directory, newest first, as `ale-train runs --json` prints them.
 pub(crate) fn described(directory: &Path) -> Vec<Value> {
     newest_first(directory).iter().map(listing::object).collect()
+}
+
+/// Returns the name of the state of a run, as `ale-train runs` prints it.
+pub(crate) fn state(run_dir: &Path) -> &'static str {
+    RunStatus::read(run_dir).state.name()
 }
 
 /// Prints the runs, newest first.

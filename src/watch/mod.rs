@@ -2,14 +2,13 @@
 //!
 //! * `server` answers the browser: the `assets` of the page, and streams of events.
 //! * `directory` finds the runs.
-//! * `curves` reads the curves of a run as they grow, and `series` thins them.
+//! * `series` thins the curves of a run.
 //! * `stage` plays games with the newest agent of a run, `scene` is what is shown of them.
 //! * `terminal` shows them without a browser.
 //!
 //! Runs are only read.
 
 mod assets;
-mod curves;
 mod directory;
 mod scene;
 mod series;

@@ -3,7 +3,7 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
-use super::curves::{Curves, NewRecords};
+use crate::runs::{GrowingCurves, NewRecords};
 use crate::telemetry::Moment;
 
 /// The most points of a series; more are merged in pairs.
@@ -30,7 +30,7 @@ pub(super) enum News {
 
 impl Series {
     /// Adds the records that a run has written since the last call, if there are any.
-    pub(super) fn read_on(&mut self, curves: &mut Curves) -> io::Result<Option<News>> {
+    pub(super) fn read_on(&mut self, curves: &mut GrowingCurves) -> io::Result<Option<News>> {
         let mut news = None;
         loop {
             let NewRecords { is_restart, records, has_more } = curves.read()?;

@@ -23,7 +23,6 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time;
 
 use super::assets::assets;
-use super::curves::Curves;
 use super::directory::Directory;
 use super::scene::Scene;
 use super::series::{News, Series};
@@ -32,6 +31,7 @@ use crate::cli::Global;
 use crate::failure::sentence;
 use crate::interrupt::Interrupt;
 use crate::report;
+use crate::runs::GrowingCurves;
 
 /// The time between two looks at the files of a run.
 const LOOK: Duration = Duration::from_secs(1);
@@ -149,7 +149,7 @@ struct Shown {
 /// A run whose curves are shown.
 struct Charted {
     id: String,
-    curves: Curves,
+    curves: GrowingCurves,
 }
 
 /// Streams the list of runs, the curves of the run that is shown and of the marked ones, and the games of the former.
@@ -170,7 +170,8 @@ async fn events(
     let marked = shown.marked.lines().filter(|id| shown.run.as_deref() != Some(*id));
     let marked = marked.filter_map(|id| Some((id, site.directory.run(id)?)));
     let charted = shown.run.as_deref().zip(run_dir).into_iter().chain(marked);
-    let charted = charted.map(|(id, run_dir)| Charted { id: id.to_owned(), curves: Curves::of(&run_dir) });
+    let charted =
+        charted.map(|(id, run_dir)| Charted { id: id.to_owned(), curves: GrowingCurves::of(&run_dir) });
     let charted = charted.collect();
     tokio::spawn(send_runs(site, charted, sender));
     let events =

@@ -27,5 +27,6 @@ mod runs;
 mod self_play;
 mod sweep;
 mod tensorboard;
+mod tracking;
 mod watch;
 mod watch_terminal;

@@ -113,7 +113,6 @@
 #[cfg(unix)]
 mod board;
 mod build_error;
-#[cfg(unix)]
 mod interpreter;
 mod limits;
 #[cfg(unix)]
@@ -136,6 +135,7 @@ mod worker_vector_env;
 mod workers;
 
 pub use build_error::BuildError;
+pub use interpreter::interpreter;
 pub use limits::MAX_NUM_ENVS;
 pub use name::{EnvName, NameError};
 pub use options::{BatchOrder, EnvGroup, EnvOptions, WorkerOptions, WrapperOptions};

@@ -3,13 +3,13 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::super::curves::Curves;
 use super::super::directory::Directory;
 use super::super::scene::Scene;
 use super::super::series::Series;
 use super::super::stage::Stage;
 use crate::cli::Global;
 use crate::failure::sentence;
+use crate::runs::GrowingCurves;
 use crate::selection;
 
 /// The beginnings of the tags of curves, in their order.
@@ -19,7 +19,7 @@ const ORDER: [&str; 4] = ["charts/recent_return", "charts/human_normalised", "ev
 pub(super) struct Followed {
     pub(super) id: String,
     run_dir: PathBuf,
-    curves: Curves,
+    curves: GrowingCurves,
     series: Series,
     /// The reason why the curves cannot be read.
     pub(super) problem: Option<String>,
@@ -39,7 +39,7 @@ impl Followed {
         let games: Vec<String> = games.iter().filter_map(|game| Some(game.as_str()?.to_owned())).collect();
         let mut followed = Self {
             id,
-            curves: Curves::of(&run_dir),
+            curves: GrowingCurves::of(&run_dir),
             run_dir,
             series: Series::default(),
             problem: None,

@@ -39,7 +39,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
             // Runs and agents.
             "agent checkpoint environments onnx provenance runs scores show",
             // The commands.
-            "bench card commands contest evaluation initial_weights play record report sweep train watch",
+            "bench card commands contest evaluation initial_weights play record report sweep tracking train watch",
             // The program inside another process.
             "embedding",
         ],

@@ -15,7 +15,7 @@ const OVERLAP: usize = 256;
 
 /// The records of a run, read as they are written.
 #[derive(Debug)]
-pub(super) struct Curves {
+pub(crate) struct GrowingCurves {
     run_dir: PathBuf,
     path: PathBuf,
     /// The number of bytes of complete lines that have been read.
@@ -26,22 +26,22 @@ pub(super) struct Curves {
 
 /// New records.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct NewRecords {
+pub(crate) struct NewRecords {
     /// True if they replace all earlier ones.
-    pub(super) is_restart: bool,
-    pub(super) records: Vec<Map<String, Value>>,
+    pub(crate) is_restart: bool,
+    pub(crate) records: Vec<Map<String, Value>>,
     /// True if there are more already.
-    pub(super) has_more: bool,
+    pub(crate) has_more: bool,
 }
 
-impl Curves {
-    pub(super) fn of(run_dir: &Path) -> Self {
+impl GrowingCurves {
+    pub(crate) fn of(run_dir: &Path) -> Self {
         let path = run_dir.join(METRICS_FILE);
         Self { run_dir: run_dir.to_owned(), path, position: 0, overlap: Vec::new() }
     }
 
     /// Reads the next complete lines. A run that has only just started has none.
-    pub(super) fn read(&mut self) -> io::Result<NewRecords> {
+    pub(crate) fn read(&mut self) -> io::Result<NewRecords> {
         match self.read_lines() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(NewRecords::default()),
             read => read,
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn lines_are_read_once_they_are_complete() {
         let temp = TempDir::new().unwrap();
-        let mut curves = Curves::of(temp.path());
+        let mut curves = GrowingCurves::of(temp.path());
         assert_eq!(curves.read().unwrap(), NewRecords::default());
         let path = temp.path().join(METRICS_FILE);
         fs::write(&path, "{\"frames\":1}\n{\"frames\":2}\n{\"fra").unwrap();
@@ -110,7 +110,7 @@ mod tests {
     fn curves_that_a_resumed_run_replaces_are_read_again() {
         let temp = TempDir::new().unwrap();
         let path = temp.path().join(METRICS_FILE);
-        let mut curves = Curves::of(temp.path());
+        let mut curves = GrowingCurves::of(temp.path());
         fs::write(&path, "{\"frames\":1}\n{\"frames\":2}\n").unwrap();
         curves.read().unwrap();
         for text in ["{\"frames\":1}\n", "{\"frames\":5}\n{\"frames\":9}\n{\"frames\":10}\n", ""] {
@@ -129,6 +129,6 @@ mod tests {
         let run = temp.path().join("run");
         fs::create_dir(&run).unwrap();
         std::os::unix::fs::symlink("../secret", run.join(METRICS_FILE)).unwrap();
-        assert!(Curves::of(&run).read().is_err());
+        assert!(GrowingCurves::of(&run).read().is_err());
     }
 }
