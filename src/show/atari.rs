@@ -11,7 +11,7 @@ const PADDLE_TURNS: [(&str, &str); 4] =
 /// An Atari game.
 pub(super) struct ShownAtari {
     env: AtariEnv,
-    /// The codes of the agent's actions.
+    /// The console's code of each action of the agent; the environment's own list may differ.
     codes: Vec<u8>,
 }
 
@@ -33,7 +33,7 @@ impl ShownAtari {
     }
 
     /// Takes a step with one of the console's actions.
-    fn take(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
+    fn step_with(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
         let index =
             self.env.action_codes().iter().position(|&code| code == action.code()).unwrap_or(0) as i32;
         let step = self.env.step(rl_env::Action::Discrete(std::slice::from_ref(&index)), observation)?;
@@ -55,11 +55,11 @@ impl ShownEnv for ShownAtari {
     fn step(&mut self, actions: Actions<'_>, observation: &mut [u8]) -> Result<ShownStep> {
         let choices = actions.discrete().context("the agent has continuous actions")?;
         let code = choices.first().and_then(|&choice| self.codes.get(choice as usize));
-        self.take(code.and_then(|&code| Action::new(code)).unwrap_or_default(), observation)
+        self.step_with(code.and_then(|&code| Action::new(code)).unwrap_or_default(), observation)
     }
 
     fn press(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
-        self.take(if self.env.game().has_paddles() { turned(action) } else { action }, observation)
+        self.step_with(if self.env.game().has_paddles() { turned(action) } else { action }, observation)
     }
 
     fn screen(&self) -> Result<RgbImage> {

@@ -7,19 +7,23 @@ use super::{Description, ShownEnv, ShownStep, TELEVISION};
 use crate::environments::copy_side;
 use crate::learner::Player;
 
-/// The side of the session: of the agent that is watched, or of a person.
+/// The index of the side that is shown, played by the watched agent or by a person.
 const SHOWN: usize = 0;
 
 /// A game of several players. An agent plays all sides except for the first one.
 pub(super) struct ShownPlayers {
     env: AtariPlayersEnv,
-    /// The codes of the agents' actions.
+    /// The console's code of each action of the agent; the environment's own list may differ.
     codes: Vec<u8>,
     title: String,
     /// Plays the other sides, each of which is an environment.
     opponent: Box<dyn Player>,
-    /// The observations of all sides, as the environment writes them.
+    /// The observations of all sides, one after the other, as the environment writes them.
+    observations: Vec<u8>,
+    /// The same observations as rows of a batch, whose flags stay false.
     sides: Batch,
+    /// The observation of the shown side, as the agent receives it.
+    shown: Batch,
     /// The observations of the sides that the opponent plays.
     opposing: Batch,
 }
@@ -33,13 +37,15 @@ impl ShownPlayers {
         opponent: Box<dyn Player>,
         observation_bytes: usize,
     ) -> Self {
-        let (players, row) = (env.players(), env.observation_space().byte_len());
+        let (players, row_bytes) = (env.players(), env.observation_space().byte_len());
         Self {
             title: env.ale().game().title.to_owned(),
             env: env.with_sound(),
             codes,
             opponent,
-            sides: Batch::new(players, row, false),
+            observations: vec![0; players * row_bytes],
+            sides: Batch::new(players, row_bytes, false),
+            shown: Batch::new(1, observation_bytes, false),
             opposing: Batch::new(players - 1, observation_bytes, false),
         }
     }
@@ -55,32 +61,34 @@ impl ShownPlayers {
         }
     }
 
-    /// Writes what the shown side sees, and remembers what the others see.
+    /// Writes what the shown side sees, and remembers what the others see. Clears the flags of the others.
     fn observe(&mut self, observation: &mut [u8]) {
         let players = self.env.players();
-        let mut observations = vec![0; players * self.sides.observations.row_bytes()];
-        self.env.observe(&mut observations);
-        for (side, row) in observations.chunks_exact(self.sides.observations.row_bytes()).enumerate() {
+        self.env.observe(&mut self.observations);
+        let row_bytes = self.sides.observations.row_bytes();
+        for (side, row) in self.observations.chunks_exact(row_bytes).enumerate() {
             self.sides.observations.row_mut(side).copy_from_slice(row);
         }
-        let mut shown = Batch::new(1, observation.len(), false);
-        copy_side(&self.sides, SHOWN, players, &mut shown, 0);
-        observation.copy_from_slice(shown.observations.row(0));
+        copy_side(&self.sides, SHOWN, players, &mut self.shown, 0);
+        observation.copy_from_slice(self.shown.observations.row(0));
         for row in 0..self.opposing.len() {
             copy_side(&self.sides, row + 1, players, &mut self.opposing, row);
         }
     }
 
-    /// Takes a step with one of the console's actions of the shown side.
-    fn take(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
+    /// Takes a step in which the shown side performs one of the console's actions.
+    fn step_with(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
         let replies = self.opponent.act(&self.opposing)?;
         let replies = replies.discrete().context("the agent has continuous actions")?;
-        let codes = replies.iter().map(|&reply| self.codes.get(reply as usize).copied().unwrap_or_default());
-        let all = self.env.action_codes();
-        let index = |code: u8| all.iter().position(|&other| other == code).unwrap_or(0) as i32;
-        let actions: Vec<i32> = [action.code()].into_iter().chain(codes).map(index).collect();
+        let available = self.env.action_codes();
+        let index = |code: u8| available.iter().position(|&other| other == code).map(|index| index as i32);
+        // A person may press a button that the game lacks. That does nothing.
+        let mut actions = vec![index(action.code()).unwrap_or(0)];
+        for &reply in replies {
+            let code = self.agent_action(reply)?.code();
+            actions.push(index(code).with_context(|| format!("the game has no action {code}"))?);
+        }
         let steps = self.env.advance(&actions)?;
-        self.opposing.terminated.fill(false);
         self.observe(observation);
         let step = &steps[SHOWN];
         Ok(ShownStep {
@@ -90,26 +98,34 @@ impl ShownPlayers {
             chosen: self.codes.iter().position(|&code| code == action.code()).into_iter().collect(),
         })
     }
+
+    /// Returns the console's action that the agent chose.
+    fn agent_action(&self, choice: i32) -> Result<Action> {
+        let code = usize::try_from(choice).ok().and_then(|choice| self.codes.get(choice));
+        code.and_then(|&code| Action::new(code)).with_context(|| format!("the agent has no action {choice}"))
+    }
 }
 
 impl ShownEnv for ShownPlayers {
     fn reset(&mut self, seed: Option<u64>, observation: &mut [u8]) -> Result<()> {
-        let mut first = vec![0; self.env.players() * self.sides.observations.row_bytes()];
-        self.env.reset(seed, &mut first);
-        self.opposing.terminated.fill(true);
+        // `observe` writes the first observations again, with the channel that tells the players apart.
+        self.env.reset(seed, &mut self.observations);
         self.observe(observation);
+        // Resets the memory of a recurrent opponent at its next action.
+        self.opposing.terminated.fill(true);
         Ok(())
     }
 
     fn step(&mut self, actions: Actions<'_>, observation: &mut [u8]) -> Result<ShownStep> {
         let choices = actions.discrete().context("the agent has continuous actions")?;
-        let code = choices.first().and_then(|&choice| self.codes.get(choice as usize));
-        self.take(code.and_then(|&code| Action::new(code)).unwrap_or_default(), observation)
+        let &choice = choices.first().context("the agent chose no action")?;
+        let action = self.agent_action(choice)?;
+        self.step_with(action, observation)
     }
 
     fn press(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
         let has_paddles = self.env.ale().game().has_paddles();
-        self.take(if has_paddles { turned(action) } else { action }, observation)
+        self.step_with(if has_paddles { turned(action) } else { action }, observation)
     }
 
     fn screen(&self) -> Result<RgbImage> {
@@ -122,5 +138,75 @@ impl ShownEnv for ShownPlayers {
 
     fn sound(&self) -> &[u8] {
         self.env.sound()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use ale::{AtariOptions, PoweredGame, multiplayer_game, roms};
+    use algorithms::LearnerError;
+    use rl_env::ActionBuffer;
+
+    use super::*;
+    use crate::learner::Reading;
+
+    /// `terminated` of each batch that an opponent acted on.
+    type Flags = Rc<RefCell<Vec<Vec<bool>>>>;
+
+    /// Always replies with the same actions, and remembers the flags of the batches that it acted on.
+    struct Recorder {
+        replies: Vec<i32>,
+        terminated: Flags,
+    }
+
+    impl Player for Recorder {
+        fn act(&mut self, batch: &Batch) -> Result<ActionBuffer, LearnerError> {
+            self.terminated.borrow_mut().push(batch.terminated.clone());
+            Ok(ActionBuffer::Discrete(self.replies.clone()))
+        }
+
+        fn reseed(&mut self, _: u64) {}
+
+        fn readings(&self, _: &Batch) -> Result<Vec<Reading>, LearnerError> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Returns pong for four players with an opponent that always gives these replies, the flags that it has seen, and
+    /// memory for an observation. `None` without ROMs.
+    fn pong(replies: [i32; 3]) -> Option<(ShownPlayers, Flags, Vec<u8>)> {
+        let powered = PoweredGame::new(multiplayer_game("pong").unwrap(), roms::for_tests("pong")?).unwrap();
+        let env = AtariPlayersEnv::new(&powered, 4, AtariOptions::default(), 1).unwrap();
+        let (codes, bytes) = (env.action_codes().to_vec(), env.observation_space().byte_len());
+        let terminated = Flags::default();
+        let opponent = Recorder { replies: replies.to_vec(), terminated: Rc::clone(&terminated) };
+        Some((ShownPlayers::new(env, codes, Box::new(opponent), bytes), terminated, vec![0; bytes]))
+    }
+
+    #[test]
+    fn a_reset_ends_the_episode_of_the_opponent() {
+        let Some((mut shown, terminated, mut observation)) = pong([0, 1, 2]) else { return };
+        for _ in 0..2 {
+            shown.reset(Some(3), &mut observation).unwrap();
+            assert_eq!(shown.opposing.terminated, [true; 3]);
+            for _ in 0..2 {
+                shown.press(Action::NOOP, &mut observation).unwrap();
+                assert_eq!(shown.opposing.terminated, [false; 3]);
+            }
+        }
+        assert_eq!(*terminated.borrow(), [[true; 3], [false; 3], [true; 3], [false; 3]]);
+    }
+
+    #[test]
+    fn impossible_replies_are_errors() {
+        for reply in [-1, 18] {
+            let Some((mut shown, _, mut observation)) = pong([0, reply, 0]) else { return };
+            shown.reset(Some(3), &mut observation).unwrap();
+            let error = shown.press(Action::NOOP, &mut observation).err().expect("an impossible reply");
+            assert_eq!(error.to_string(), format!("the agent has no action {reply}"));
+        }
     }
 }

@@ -29,18 +29,19 @@ use crate::terminal::Terminal;
 
 use directory::Directory;
 
-/// The number of ports that are tried after a busy one.
+/// How many ports after the requested one are tried while they are busy.
 const FURTHER_PORTS: u16 = 20;
 
 /// Serves the page, or shows the runs in the terminal, until a signal arrives or the user quits.
 pub(crate) fn run(args: &WatchArgs, global: &Global, out: &mut impl Write) -> Result<()> {
     let directory = Directory::open(args.runs.as_deref())?;
+    // Nothing is printed: ending is what the user wants.
+    let interrupt = Interrupt::on_first_signal(Printer::Quiet, "");
     if args.terminal {
-        let interrupt = Interrupt::on_first_signal(Printer::Quiet, "");
         let terminal = Terminal::take(terminal::REFUSAL)?;
         terminal::run(terminal, directory, global, &interrupt)
             .context(RuntimeFailure("the terminal failed"))?;
-        return ended(&interrupt);
+        return error_if_interrupted(&interrupt);
     }
     let printer = Printer::new(global.quiet);
     let listener = listen(args.port, &printer)?;
@@ -48,14 +49,13 @@ pub(crate) fn run(args: &WatchArgs, global: &Global, out: &mut impl Write) -> Re
     writeln!(out, "http://{address}")?;
     out.flush()?;
     printer.say("open this address in a browser on this computer; Ctrl-C ends the server");
-    let interrupt = Interrupt::on_first_signal(Printer::Quiet, "");
     server::serve(listener, directory, global.clone(), &interrupt)
         .context(RuntimeFailure("the server failed"))?;
-    ended(&interrupt)
+    error_if_interrupted(&interrupt)
 }
 
 /// Returns an error if a signal ended the command.
-fn ended(interrupt: &Interrupt) -> Result<()> {
+fn error_if_interrupted(interrupt: &Interrupt) -> Result<()> {
     match interrupt.signal() {
         Some(signal) => Err(Interrupted { signal, resume_command: None }.into()),
         None => Ok(()),

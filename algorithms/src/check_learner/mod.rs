@@ -76,10 +76,10 @@ fn check_seed<L: Resumable>(new: &impl Fn() -> L) -> Result<(), LearnerViolation
     let mut loops = [TrainingLoop::new(new()), TrainingLoop::new(new())];
     for step in 0..STEPS {
         let [first, second] = loops.each_mut().map(TrainingLoop::step);
-        LearnerRule::SeedDeterminesTraining.expect(first? == second?, format!("step {step} differs"))?;
+        LearnerRule::SeedDeterminesTraining.check(first? == second?, format!("step {step} differs"))?;
     }
     let [first, second] = loops.each_ref().map(TrainingLoop::state);
-    LearnerRule::SeedDeterminesTraining.expect(first? == second?, "the states differ")
+    LearnerRule::SeedDeterminesTraining.check(first? == second?, "the states differ")
 }
 
 /// Calls every method when it is not its turn.
@@ -111,25 +111,25 @@ fn refused_out_of_order<L: Resumable>(
     let (rule, before) = (LearnerRule::RefusesCallsOutOfOrder, training.state()?);
     let result = call(training);
     let is_refused = matches!(result, Err(LearnerError::OutOfOrder(_)));
-    rule.expect(is_refused, format!("{method} returned {result:?}"))?;
-    rule.expect(training.state()? == before, format!("{method} changed the learner"))
+    rule.check(is_refused, format!("{method} returned {result:?}"))?;
+    rule.check(training.state()? == before, format!("{method} changed the learner"))
 }
 
-/// Observes batches that are not of the environments.
+/// Observes batches from other environments, and one with a reward that is not finite.
 fn check_batches<L: Resumable>(learner: L) -> Result<(), LearnerViolation> {
     let mut training = TrainingLoop::new(learner);
     training.act()?;
     let before = training.state()?;
-    for (difference, batch) in foreign_batches(&training.envs) {
-        let (rule, result) = (LearnerRule::RefusesForeignBatches, training.learner.observe(&batch));
-        rule.expect(result.is_err(), format!("a batch with {difference} was observed"))?;
-        rule.expect(training.state()? == before, format!("a batch with {difference} changed the learner"))?;
+    for (difference, batch) in invalid_batches(&training.envs) {
+        let (rule, result) = (LearnerRule::RefusesInvalidBatches, training.learner.observe(&batch));
+        rule.check(result.is_err(), format!("a batch with {difference} was observed"))?;
+        rule.check(training.state()? == before, format!("a batch with {difference} changed the learner"))?;
     }
     training.observe()
 }
 
-/// Returns batches that differ from those of environments in one respect.
-fn foreign_batches(envs: &RandomEnvs) -> Vec<(&'static str, Batch)> {
+/// Returns batches that differ from a valid one in one respect.
+fn invalid_batches(envs: &RandomEnvs) -> Vec<(&'static str, Batch)> {
     let batch = &envs.batch;
     let (rows, row_bytes) = (batch.len(), batch.observations.row_bytes());
     let is_same_step = envs.spec.autoreset_mode == AutoresetMode::SameStep;
@@ -176,13 +176,13 @@ fn check_states<L: Resumable>(learner: L, pause: usize, device: &Device) -> Resu
     let rule = LearnerRule::StatesContinue;
     for (call, copy) in [("act", &before_act), ("observe", &before_observe), ("update", &before_update)] {
         let problem = format!("restored before {call} after {pause} steps, the states differ");
-        rule.expect(training.state()? == copy.state()?, problem)?;
+        rule.check(training.state()? == copy.state()?, problem)?;
     }
     for step in 0..CONTINUED {
         let problem = format!("restored after {pause} steps, step {step} differs");
-        rule.expect(training.step()? == before_act.step()?, problem)?;
+        rule.check(training.step()? == before_act.step()?, problem)?;
     }
-    rule.expect(
+    rule.check(
         training.state()? == before_act.state()?,
         format!("restored after {pause} steps, the states differ"),
     )
@@ -196,7 +196,7 @@ fn restored<L: Resumable>(
     let state = training.state()?;
     let learner = L::from_state(&state, device).map_err(failed)?;
     let copy = TrainingLoop { learner, envs: training.envs.clone() };
-    LearnerRule::StatesContinue.expect(copy.state()? == state, "a restored learner has another state")?;
+    LearnerRule::StatesContinue.check(copy.state()? == state, "a restored learner has another state")?;
     Ok(copy)
 }
 
@@ -217,7 +217,7 @@ fn check_damaged_states<L: Resumable>(learner: L, device: &Device) -> Result<(),
     for (damage, bytes) in damaged {
         let result = L::from_state(&bytes, device).map(drop);
         let is_refused = matches!(result, Err(LearnerError::BadState(_)));
-        LearnerRule::RefusesDamagedStates.expect(is_refused, format!("{damage}: {result:?}"))?;
+        LearnerRule::RefusesDamagedStates.check(is_refused, format!("{damage}: {result:?}"))?;
     }
     Ok(())
 }
@@ -234,8 +234,8 @@ fn check_stopped_updates<L: Resumable>(learners: [L; 2]) -> Result<usize, Learne
         let (metrics, stops_of_update) = stop_until_complete(&mut stopped)?;
         stops += stops_of_update;
         let expected = undisturbed.update()?;
-        rule.expect(Some(&metrics) == expected.as_ref(), format!("{metrics:?} instead of {expected:?}"))?;
-        rule.expect(stopped.state()? == undisturbed.state()?, "the states after the update differ")?;
+        rule.check(Some(&metrics) == expected.as_ref(), format!("{metrics:?} instead of {expected:?}"))?;
+        rule.check(stopped.state()? == undisturbed.state()?, "the states after the update differ")?;
     }
     Ok(stops)
 }
@@ -255,7 +255,7 @@ fn stop_until_complete<L: Resumable>(
         }
         let is_undone = training.learner.is_ready() && training.state()? == before;
         let problem = format!("an update that was stopped at poll {stops} changed the learner");
-        LearnerRule::StoppedUpdatesAreUndone.expect(is_undone, problem)?;
+        LearnerRule::StoppedUpdatesAreUndone.check(is_undone, problem)?;
         stops += 1;
     }
 }

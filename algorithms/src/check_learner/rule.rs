@@ -1,3 +1,5 @@
+//! The rules that every learner follows, and their violations.
+
 use std::fmt;
 
 use thiserror::Error;
@@ -5,7 +7,7 @@ use thiserror::Error;
 /// A rule that every learner follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LearnerRule {
-    /// Calls in order, with batches of the environments, succeed.
+    /// Calls in the documented order succeed.
     LearnsInItsEnvironments,
     /// Actions that a mask does not allow are never chosen.
     RespectsMasks,
@@ -13,8 +15,8 @@ pub enum LearnerRule {
     SeedDeterminesTraining,
     /// A call out of order fails and changes nothing.
     RefusesCallsOutOfOrder,
-    /// A batch that is not of the environments, or has a reward that is not finite, is refused and changes nothing.
-    RefusesForeignBatches,
+    /// A batch from other environments, or with a reward that is not finite, is refused and changes nothing.
+    RefusesInvalidBatches,
     /// At any moment, a restored learner has the same state and continues bit for bit.
     StatesContinue,
     /// A damaged state is an error.
@@ -30,7 +32,7 @@ impl fmt::Display for LearnerRule {
             Self::RespectsMasks => "actions are allowed",
             Self::SeedDeterminesTraining => "the seed determines training",
             Self::RefusesCallsOutOfOrder => "calls out of order are refused",
-            Self::RefusesForeignBatches => "batches of other environments are refused",
+            Self::RefusesInvalidBatches => "invalid batches are refused",
             Self::StatesContinue => "a restored learner continues bit for bit",
             Self::RefusesDamagedStates => "damaged states are refused",
             Self::StoppedUpdatesAreUndone => "stopped updates are undone",
@@ -49,8 +51,8 @@ pub struct LearnerViolation {
 }
 
 impl LearnerRule {
-    /// Fails with this rule unless it holds.
-    pub(super) fn expect(self, holds: bool, problem: impl Into<String>) -> Result<(), LearnerViolation> {
+    /// Returns a violation of this rule unless `holds`.
+    pub(super) fn check(self, holds: bool, problem: impl Into<String>) -> Result<(), LearnerViolation> {
         if holds { Ok(()) } else { Err(LearnerViolation { rule: self, problem: problem.into() }) }
     }
 }

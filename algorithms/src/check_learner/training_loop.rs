@@ -23,7 +23,7 @@ impl<L: Resumable> TrainingLoop<L> {
     /// Chooses actions.
     pub(super) fn act(&mut self) -> Result<ActionBuffer, LearnerViolation> {
         let actions = self.learner.act(&self.envs.batch).map_err(failed)?;
-        LearnerRule::RespectsMasks.expect(self.envs.allow(actions), format!("{actions:?} was chosen"))?;
+        LearnerRule::RespectsMasks.check(self.envs.allow(actions), format!("{actions:?} was chosen"))?;
         Ok(match actions {
             Actions::Discrete(elements) => ActionBuffer::Discrete(elements.to_vec()),
             Actions::Continuous(elements) => ActionBuffer::Continuous(elements.to_vec()),

@@ -101,7 +101,7 @@ impl OffPolicyAlgorithm for DqnAgent {
     }
 
     fn check_batch(dqn: &Dqn, batch: &Batch) -> Result<(), LearnerError> {
-        dqn.agent.actor.check_complete(batch, &dqn.off_policy.replay.own())
+        dqn.agent.actor.check_complete(batch, &dqn.off_policy.replay.own_envs())
     }
 
     /// Chooses the greedy action or a random one for each environment. For each environment, in order, draws one random
@@ -119,9 +119,9 @@ impl OffPolicyAlgorithm for DqnAgent {
         let values = dqn.values(batch, noise.as_ref()).map_err(diagnose)?;
         let epsilon = dqn.epsilon();
         let mut padded = Vec::with_capacity(batch.len() * num_choices);
-        let of_envs = dqn.off_policy.of_envs(&values);
+        let by_env = dqn.off_policy.by_env(&values);
         let OffPolicy { spec, action_rng, .. } = &mut dqn.off_policy;
-        for (env, values) in of_envs.enumerate() {
+        for (env, values) in by_env.enumerate() {
             let actions = spec.actions(env);
             let Some(values) = values else {
                 skip_epsilon_greedy(actions, action_rng);

@@ -24,7 +24,7 @@ pub(super) struct Distortion {
 }
 
 impl Distortion {
-    /// Draws a distortion: two integers and a normal value.
+    /// Draws a distortion: two integers and a normal value, in this order, on which the course of training depends.
     pub(super) fn draw(rng: &mut impl Rng) -> Self {
         let mut shift = || rng.random_range(-MAX_SHIFT..=MAX_SHIFT);
         let shift = [shift(), shift()];
@@ -37,20 +37,24 @@ impl Distortion {
     /// Shifts a plane of `width` columns from `from` to `to`.
     fn shift_plane(&self, from: &[u8], to: &mut [u8], width: usize) {
         let height = from.len() / width;
-        let moved = |coordinate: usize, by: i32, end: usize| {
+        // Beyond the edge, the pixels at the edge repeat.
+        let source_coordinate = |coordinate: usize, by: i32, end: usize| {
             coordinate.saturating_add_signed(by as isize).min(end - 1)
         };
         for (y, row) in to.chunks_exact_mut(width).enumerate() {
-            let source = &from[moved(y, self.shift[0], height) * width..][..width];
+            let source = &from[source_coordinate(y, self.shift[0], height) * width..][..width];
             for (x, pixel) in row.iter_mut().enumerate() {
-                *pixel = source[moved(x, self.shift[1], width)];
+                *pixel = source[source_coordinate(x, self.shift[1], width)];
             }
         }
     }
 }
 
-/// Returns the observations in `rows`, stored one after another, as a tensor `[rows, length]`, each changed by its
-/// distortion. If `distortions` is empty, no observation is changed; otherwise the observations must be images.
+/// Returns observations, each changed by its distortion. `distortions` has one for each row, or none, which changes
+/// nothing; if there are any, the observations must be images.
+///
+/// `rows` are stored one after another, and an image in them has a plane of bytes for each channel. In the result,
+/// `[rows, length]`, images have the channels last and are divided by 255.
 pub(super) fn distorted(
     mut rows: Vec<u8>,
     distortions: &[Distortion],
@@ -125,7 +129,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let drawn: Vec<Distortion> = (0..20_000).map(|_| Distortion::draw(&mut rng)).collect();
         for axis in 0..2 {
-            for shift in -4..=4 {
+            for shift in -MAX_SHIFT..=MAX_SHIFT {
                 let share = drawn.iter().filter(|distortion| distortion.shift[axis] == shift).count() as f64
                     / 20_000.0;
                 // Five standard deviations are 0.011.
@@ -134,9 +138,10 @@ mod tests {
         }
         let changes: Vec<f64> =
             drawn.iter().map(|distortion| f64::from(distortion.brightness) - 1.0).collect();
-        assert!(changes.iter().all(|change| change.abs() < 0.1 + 1e-6));
+        let largest = MAX_BRIGHTNESS_DEVIATIONS * BRIGHTNESS_STD;
+        assert!(changes.iter().all(|change| change.abs() < largest + 1e-6));
         // The deviation of a standard normal value that is clamped to two deviations is 0.959.
         let deviation = (changes.iter().map(|change| change * change).sum::<f64>() / 20_000.0).sqrt();
-        assert!((deviation - 0.05 * 0.959).abs() < 0.002, "{deviation}");
+        assert!((deviation - BRIGHTNESS_STD * 0.959).abs() < 0.002, "{deviation}");
     }
 }

@@ -81,16 +81,15 @@ impl Dqn {
         // The losses of all branches, then the outputs of all branches.
         let details = branches.len() * (1 + atoms);
         let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
-        let gradient =
-            self.off_policy.gradient(&self.agent.training, (&TERMS, details), shards, |index| {
-                let minibatch = &minibatches[index];
-                let weight = minibatch.draws.len() as f32 / draws.len() as f32;
-                let gradient = self.gradient(minibatch, &targets[index], noise.online.as_ref(), weight);
-                let own = branches.of_rows(&minibatch.shard.rows);
-                let outputs = own.iter().flat_map(|branch| (0..atoms).map(move |atom| branch * atoms + atom));
-                let offsets = own.iter().copied().chain(outputs.map(|output| branches.len() + output));
-                ShardGradient { gradient, offsets: offsets.collect() }
-            })?;
+        let gradient = self.off_policy.gradient(&self.agent.training, &TERMS, details, shards, |index| {
+            let minibatch = &minibatches[index];
+            let weight = minibatch.draws.len() as f32 / draws.len() as f32;
+            let gradient = self.gradient(minibatch, &targets[index], noise.online.as_ref(), weight);
+            let own = branches.of_rows(&minibatch.shard.rows);
+            let outputs = own.iter().flat_map(|branch| (0..atoms).map(move |atom| branch * atoms + atom));
+            let offsets = own.iter().copied().chain(outputs.map(|output| branches.len() + output));
+            ShardGradient { gradient, offsets: offsets.collect() }
+        })?;
         let options = OptimizerStepOptions {
             learning_rate: self.config.learning_rate,
             max_grad_norm: self.config.max_grad_norm,
@@ -173,7 +172,7 @@ impl Dqn {
 
     /// Returns the values of the options of this process's environments, given the noise of all environments.
     pub(super) fn values(&self, batch: &Batch, noise: Option<&Noise>) -> Result<Vec<Vec<f32>>, LearnerError> {
-        self.off_policy.by_shard(batch, |rows| {
+        self.off_policy.evaluate_by_shard(batch, |rows| {
             let noise = noise.map(|noise| noise.of_rows(&(rows[0].env..rows[rows.len() - 1].env + 1)));
             Ok(self.agent.actor.evaluate(Observed::of(batch), rows, noise.as_ref())?.0)
         })

@@ -12,8 +12,8 @@ use crate::recording::Recording;
 /// The number of steps after which errors are set, in recordings with priorities.
 const STEPS_BEFORE_ERRORS: usize = 9;
 
-/// Repeats the gradient step of a recording. Returns the learner.
-fn assert_equals(name: &'static str) -> Dqn {
+/// Repeats the gradient step of a recording, asserts that it equals the recorded one, and returns the learner.
+fn repeat(name: &'static str) -> Dqn {
     let mut recording = Recording::open(name);
     let (config, policy) = recording.settings::<DqnConfig, _>();
     let spec = recording.spec();
@@ -106,28 +106,28 @@ fn noise(dqn: &Dqn, recording: &mut Recording) -> StepNoise {
 
 #[test]
 fn a_step_of_dqn_on_images_equals_that_of_pytorch() {
-    assert_equals("dqn_images");
+    repeat("dqn_images");
 }
 
 #[test]
 fn a_step_of_double_and_dueling_dqn_with_a_shared_head_equals_that_of_pytorch() {
-    assert_equals("dqn_double");
+    repeat("dqn_double");
 }
 
 #[test]
 fn a_step_with_priorities_equals_that_of_pytorch() {
-    assert_equals("dqn_prioritized");
+    repeat("dqn_prioritized");
 }
 
 #[test]
 fn a_step_with_quantiles_in_another_scale_equals_that_of_pytorch() {
-    assert_equals("dqn_quantile");
+    repeat("dqn_quantile");
 }
 
 #[test]
 fn steps_of_rainbow_equal_those_of_pytorch() {
     for name in ["dqn_rainbow", "dqn_rainbow_same_step"] {
-        let config = assert_equals(name).config;
+        let config = repeat(name).config;
         assert!(config.noisy && config.prioritized && config.double && config.dueling && config.n_step > 1);
     }
 }

@@ -6,7 +6,8 @@ use burn::module::Module;
 use burn::optim::GradientsParams;
 use burn::tensor::{Gradients, Tensor};
 
-/// Where the forward pass hands the body's features to the upper layers. The backward pass can be split here.
+/// Where the forward pass hands the body's features to the upper layers. The backward pass can be split here; by
+/// default it is not.
 #[derive(Default)]
 pub struct SplitPoint {
     is_split: bool,
@@ -29,12 +30,12 @@ pub(crate) struct BodyBackward {
 }
 
 impl SplitPoint {
-    /// Creates the point. By default the backward pass is not split.
+    /// Creates the point, which splits the backward pass if `is_split` is true.
     pub(crate) fn new(is_split: bool) -> Self {
         Self { is_split, features: None }
     }
 
-    /// Passes on the features of the body to the upper layers.
+    /// Passes on the features of the body to the upper layers. If split, as a leaf of a new graph.
     pub(crate) fn pass(&mut self, features: Tensor<2>) -> Tensor<2> {
         if !self.is_split {
             return features;

@@ -24,7 +24,11 @@ use crate::{LearnerError, VectorSpec};
 
 /// The minimum number of due gradient steps for which an update can be stopped. Fewer steps take so little time that
 /// copying the state would noticeably prolong the update.
-const STOPPABLE: f64 = 8.0;
+const MIN_STOPPABLE_STEPS: f64 = 8.0;
+
+/// The largest number of due gradient steps in a state. It is far above that of any training, but an update with more
+/// would not end.
+const MAX_DUE_GRADIENT_STEPS: f64 = 1e9;
 
 /// Replay buffer, random generators and schedule of an off-policy learner. All of it is the same in every process of
 /// its cluster, except that each process stores only the observations of its own environments.
@@ -65,9 +69,9 @@ pub(crate) struct ShardRows {
 }
 
 impl ShardRows {
-    /// Selects the elements of these rows from those of all rows of the whole minibatch.
-    pub(crate) fn select<T: Copy>(&self, of_all: &[T]) -> Vec<T> {
-        self.rows.iter().map(|&row| of_all[row]).collect()
+    /// Selects the values of these rows. `values` has one for each row of the whole minibatch.
+    pub(crate) fn select<T: Copy>(&self, values: &[T]) -> Vec<T> {
+        self.rows.iter().map(|&row| values[row]).collect()
     }
 }
 
@@ -120,7 +124,7 @@ impl<E: ActionElement> OffPolicy<E> {
 
     /// Evaluates the rows of a batch with `evaluate`, each shard separately: the rounding of an output may depend on
     /// the other rows.
-    pub(crate) fn by_shard<T: Clone>(
+    pub(crate) fn evaluate_by_shard<T: Clone>(
         &self,
         batch: &Batch,
         evaluate: impl FnMut(&[BatchRow]) -> Result<Vec<T>, LearnerError>,
@@ -133,12 +137,12 @@ impl<E: ActionElement> OffPolicy<E> {
 
     /// Returns the element of each environment's row, given those of a batch of this process's environments; `None` for
     /// the environments of other processes.
-    pub(crate) fn of_envs<'a, T>(
+    pub(crate) fn by_env<'a, T>(
         &self,
         of_rows: &'a [T],
     ) -> impl Iterator<Item = Option<&'a T>> + use<'a, T, E> {
-        let own = self.replay.own();
-        (0..self.spec.num_envs()).map(move |env| of_rows.get(env.checked_sub(own.start)?))
+        let own_envs = self.replay.own_envs();
+        (0..self.spec.num_envs()).map(move |env| of_rows.get(env.checked_sub(own_envs.start)?))
     }
 
     /// Fails unless `act` was called before.
@@ -164,7 +168,7 @@ impl<E: ActionElement> OffPolicy<E> {
     /// restores.
     pub(crate) fn begin_update(&self) -> Result<Option<BeforeUpdate>, LearnerError> {
         ensure_in_order(self.is_ready(), "update was called before a gradient step was due")?;
-        Ok((self.due_gradient_steps >= STOPPABLE).then(|| BeforeUpdate {
+        Ok((self.due_gradient_steps >= MIN_STOPPABLE_STEPS).then(|| BeforeUpdate {
             replay_rng: self.replay_rng.clone(),
             noise_rng: self.noise_rng.clone(),
             updates: self.updates,
@@ -209,11 +213,13 @@ impl<E: ActionElement> OffPolicy<E> {
     }
 
     /// Computes the gradient of a minibatch from those of its `shards`. `of_shard` returns the gradient of a shard,
-    /// given its index. `names` are the names of the terms; `details` is the number of details in the whole minibatch.
+    /// given its position in `shards`. `names` are the names of the terms; `details` is the number of details in the
+    /// whole minibatch.
     pub(crate) fn gradient<'a, N: Module>(
         &self,
         training: &Training<N>,
-        (names, details): (&[&'static str], usize),
+        names: &[&'static str],
+        details: usize,
         shards: impl Iterator<Item = &'a ShardRows>,
         of_shard: impl Fn(usize) -> ShardGradient,
     ) -> Result<Gradient, LearnerError> {
@@ -227,11 +233,11 @@ impl<E: ActionElement> OffPolicy<E> {
             self.splits_backward_pass(),
             &training.device,
         );
-        let mut present = shards.map(|rows| rows.shard).enumerate().peekable();
-        let own = self.cluster.own_shards(self.spec.num_envs());
-        let gradients = (0..own.len()).map(|shard| {
-            let index = present.next_if(|(_, present)| *present == shard);
-            Ok(index.map(|(index, _)| of_shard(index)))
+        let mut shards = shards.enumerate().peekable();
+        let own_shards = self.cluster.own_shards(self.spec.num_envs());
+        let gradients = (0..own_shards.len()).map(|own_shard| {
+            let shard = shards.next_if(|(_, rows)| rows.shard == own_shard);
+            Ok(shard.map(|(position, _)| of_shard(position)))
         });
         vectors.sum(&self.cluster, gradients)
     }
@@ -260,20 +266,22 @@ impl<E: ActionElement> OffPolicy<E> {
         }
         match written {
             Ok(()) => self.replay.write_frames(&self.cluster, out),
+            // Every process takes part in the exchange of frames, even one that could not write.
             Err(error) => self.replay.write_frames(&self.cluster, &mut std::io::sink()).and(Err(error)),
         }
     }
 
-    /// Restores the replay buffer, whose frames are in `bytes`, and the schedule. Without a replay buffer, the gradient
-    /// steps that were due are dropped, so that learning waits until the replay buffer is filled again.
+    /// Restores the replay buffer, whose frames are in `bytes`, and the gradient steps that are due. Without a replay
+    /// buffer, the gradient steps that were due are dropped, so that learning waits until it is filled again.
     pub(crate) fn restore(
         &mut self,
         replay: Option<ReplayState<'_, E>>,
         bytes: &[u8],
         due_gradient_steps: f64,
     ) -> Result<(), LearnerError> {
-        if !due_gradient_steps.is_finite() {
-            return Err(bad("the number of due gradient steps is not finite"));
+        if !(0.0..=MAX_DUE_GRADIENT_STEPS).contains(&due_gradient_steps) {
+            let range = format!("between 0 and {MAX_DUE_GRADIENT_STEPS}");
+            return Err(bad(&format!("the number of due gradient steps is not {range}")));
         }
         if let Some(replay) = replay {
             let (frames, rest) = decode_frames(bytes)?;

@@ -117,7 +117,7 @@ impl<N: Module> OnPolicy<N> {
         if self.cluster.num_processes() == 1 {
             return Ok(());
         }
-        let own = (self.rollout.results(), self.last_values[self.rollout.own()].to_vec());
+        let own = (self.rollout.results(), self.last_values[self.rollout.own_envs()].to_vec());
         let (results, last_values): (Vec<_>, Vec<_>) =
             self.cluster.all_gather_values(&own)?.into_iter().unzip();
         self.rollout.set_results(results.into_iter());
@@ -127,7 +127,7 @@ impl<N: Module> OnPolicy<N> {
 
     /// Evaluates rows of a batch with `evaluate`, each shard separately: the rounding of an output may depend on the
     /// other rows.
-    pub(crate) fn by_shard<T>(
+    pub(crate) fn evaluate_by_shard<T>(
         &self,
         rows: &[BatchRow],
         evaluate: impl FnMut(&[BatchRow]) -> Result<T, LearnerError>,
@@ -142,7 +142,7 @@ impl<N: Module> OnPolicy<N> {
         mut skip: impl FnMut(&TaskActions, &mut ChaCha8Rng),
         sample: impl FnOnce(&mut Self),
     ) {
-        let (own, num_envs) = (self.rollout.own(), self.spec.num_envs());
+        let (own, num_envs) = (self.rollout.own_envs(), self.spec.num_envs());
         (0..own.start).for_each(|env| skip(self.spec.actions(env), &mut self.action_rng));
         sample(self);
         (own.end..num_envs).for_each(|env| skip(self.spec.actions(env), &mut self.action_rng));
@@ -152,7 +152,7 @@ impl<N: Module> OnPolicy<N> {
     /// one.
     pub(crate) fn next_numbers<T>(&self, batch: &Batch, convert: impl Fn(f64) -> T) -> Vec<T> {
         let mut rng = self.action_rng.clone();
-        for _ in 0..self.rollout.own().start {
+        for _ in 0..self.rollout.own_envs().start {
             let _: f64 = rng.random();
         }
         batch.env_ids.iter().map(|_| convert(rng.random())).collect()
@@ -201,7 +201,7 @@ impl<N: Module> OnPolicy<N> {
 
     /// Fails unless a batch holds only environments of this process, and at least one.
     fn check_own(&self, batch: &Batch) -> Result<(), LearnerError> {
-        let own = self.rollout.own();
+        let own = self.rollout.own_envs();
         if batch.is_empty() {
             return Err(LearnerError::ForeignBatch { what: "rows", got: 0, expected: own.len() });
         }
@@ -337,7 +337,7 @@ impl<N: Module> OnPolicy<N> {
         columns: &[(&str, &[f32])],
     ) -> LearnerError {
         let Self { spec, layout, rollout, training, .. } = self;
-        let is_own = |entry: &usize| rollout.own().contains(&rollout.env(*entry));
+        let is_own = |entry: &usize| rollout.own_envs().contains(&rollout.env(*entry));
         let entries: Vec<usize> = entries.iter().copied().filter(is_own).collect();
         let rows: Vec<&str> = entries
             .iter()
@@ -380,7 +380,8 @@ impl<N: Module> OnPolicy<N> {
         &self,
         units: &[usize],
         env: impl Fn(usize) -> usize,
-        (names, details): (&[&'static str], usize),
+        names: &[&'static str],
+        details: usize,
         mut shard_gradient: impl FnMut(&[usize]) -> Result<Option<ShardGradient>, Halt>,
     ) -> Result<Gradient, Halt> {
         let Self { cluster, training, spec, .. } = self;

@@ -330,7 +330,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         }
         let [final_values, next_values] = successors.map(|Successors { observed, rows, are_final }| {
             let values = |rows: &[BatchRow]| self.values(&[Successors { observed, rows, are_final }]);
-            self.on_policy.by_shard(rows, values)
+            self.on_policy.evaluate_by_shard(rows, values)
         });
         Ok([final_values?.concat(), next_values?.concat()])
     }

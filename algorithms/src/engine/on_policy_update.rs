@@ -35,7 +35,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
     /// is undone and the result is `None`: the learner is bit for bit as before the call, and the update is still due.
     pub fn update_unless(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<A::Metrics>, LearnerError> {
         let before = self.on_policy.begin_update()?;
-        self.agent.exchange(&self.on_policy.cluster, self.on_policy.rollout.own())?;
+        self.agent.exchange(&self.on_policy.cluster, self.on_policy.rollout.own_envs())?;
         let agent = self.agent.clone();
         match self.try_update(stop) {
             Ok(metrics) => Ok(Some(metrics)),
@@ -139,7 +139,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         let offsets: HashMap<(usize, usize), usize> =
             A::details(self, minibatch).into_iter().zip(0..).collect();
         let env = |unit| if self.agent.is_recurrent() { unit } else { self.on_policy.rollout.env(unit) };
-        self.on_policy.gradient(&minibatch.units, env, (A::TERMS, offsets.len()), |units| {
+        self.on_policy.gradient(&minibatch.units, env, A::TERMS, offsets.len(), |units| {
             let shard = self.rows_of(units);
             if shard.transitions.is_empty() {
                 return Ok(None);

@@ -38,7 +38,7 @@ impl Ppo {
     pub(super) fn evaluate(&self, batch: &Batch) -> Result<(Evaluation, Option<PackedRows>), LearnerError> {
         let (actor, state) = (&self.agent.actor, self.agent.recurrent.current());
         let thresholds = actor.samples_on_device().then(|| self.on_policy.next_numbers(batch, threshold));
-        let parts = self.on_policy.by_shard(&rows(batch), |rows| match &thresholds {
+        let parts = self.on_policy.evaluate_by_shard(&rows(batch), |rows| match &thresholds {
             Some(thresholds) => actor.evaluate_and_sample(Observed::of(batch), rows, &state, thresholds),
             None => actor.evaluate(Observed::of(batch), rows, &state),
         })?;

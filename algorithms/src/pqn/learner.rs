@@ -65,7 +65,7 @@ impl Pqn {
     /// Evaluates a batch of this process's environments. Also returns the packed observations if they are on a device.
     pub(super) fn evaluate(&self, batch: &Batch) -> Result<(Evaluation, Option<PackedRows>), LearnerError> {
         let evaluate = |rows: &[_]| self.agent.actor.evaluate(Observed::of(batch), rows, None);
-        let parts = self.on_policy.by_shard(&rows(batch), evaluate)?;
+        let parts = self.on_policy.evaluate_by_shard(&rows(batch), evaluate)?;
         let (values, packed): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let packed: Option<Vec<PackedRows>> = packed.into_iter().collect();
         let evaluation = Evaluation { values: values.concat(), epsilon: self.epsilon() };

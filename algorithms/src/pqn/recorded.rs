@@ -10,8 +10,8 @@ use crate::networks::QNetwork;
 use crate::recording::Recording;
 use crate::tasks::ChosenAction;
 
-/// Repeats the updates of a recording.
-fn assert_equals(name: &'static str, updates: usize) {
+/// Repeats the updates of a recording and asserts that they equal the recorded ones.
+fn repeat(name: &'static str, updates: usize) {
     let mut recording = Recording::open(name);
     let (config, policy) = recording.settings();
     let mut pqn = Pqn::new(config, policy, recording.spec(), &Device::flex(), 1).unwrap();
@@ -45,15 +45,15 @@ fn assert_equals(name: &'static str, updates: usize) {
 
 #[test]
 fn an_update_on_images_with_normalised_layers_equals_that_of_pytorch() {
-    assert_equals("pqn_images", 1);
+    repeat("pqn_images", 1);
 }
 
 #[test]
 fn updates_with_a_shared_head_equal_those_of_pytorch() {
-    assert_equals("pqn_vectors", 2);
+    repeat("pqn_vectors", 2);
 }
 
 #[test]
 fn updates_without_normalisation_equal_those_of_pytorch() {
-    assert_equals("pqn_plain", 2);
+    repeat("pqn_plain", 2);
 }

@@ -115,20 +115,20 @@ impl OffPolicyAlgorithm for SacAgent {
     }
 
     fn check_batch(sac: &Sac, batch: &Batch) -> Result<(), LearnerError> {
-        sac.agent.acting.check_complete(batch, &sac.off_policy.replay.own())
+        sac.agent.acting.check_complete(batch, &sac.off_policy.replay.own_envs())
     }
 
     /// Chooses an action of the policy for each environment, or a uniformly random one before learning starts. Draws
     /// random numbers for each environment, in order.
     fn choose(sac: &mut Sac, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
-        let own = sac.off_policy.replay.own();
+        let own_envs = sac.off_policy.replay.own_envs();
         let chosen = sac.choose(batch).map_err(|error| {
             let OffPolicy { spec, layout, updates, .. } = &sac.off_policy;
             let rate = sac.config.policy_lr;
             sac.agent.actor.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
         })?;
         let spec = &sac.off_policy.spec;
-        for (env, components) in own.zip(chosen.chunks_exact(spec.max_components())) {
+        for (env, components) in own_envs.zip(chosen.chunks_exact(spec.max_components())) {
             let actions = spec.actions(env).expect_continuous();
             actions.write_scaled(&components[..actions.num_components()], &mut sac.actions);
         }

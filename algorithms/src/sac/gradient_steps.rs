@@ -73,26 +73,24 @@ impl Sac {
             minibatches.iter().map(|minibatch| self.targets(minibatch, noise)).collect();
         let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
         // The details are the mean values of both critics.
-        let gradient =
-            self.off_policy.gradient(&self.agent.critics, (&CRITIC_TERMS, 2), shards, |index| {
-                let Minibatch { observations, actions, rows, .. } = &minibatches[index];
-                let targets = Tensor::from_inner(targets[index].clone());
-                let weight = minibatches[index].draws.len() as f32 / draws.len() as f32;
-                let values = self.agent.critics.network.forward(observations.clone(), actions.clone(), rows);
-                let losses = values
-                    .clone()
-                    .map(|values| (values - targets.clone()).square().mean().mul_scalar(weight));
-                let loss = losses[0].clone() + losses[1].clone();
-                let means = values.map(|values| values.mean().mul_scalar(weight));
-                let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
-                let gradient = self.agent.critics.gradient(
-                    &loss,
-                    terms,
-                    Tensor::cat(means.to_vec(), 0),
-                    SplitPoint::default(),
-                );
-                ShardGradient { gradient, offsets: vec![0, 1] }
-            })?;
+        let gradient = self.off_policy.gradient(&self.agent.critics, &CRITIC_TERMS, 2, shards, |index| {
+            let Minibatch { observations, actions, rows, .. } = &minibatches[index];
+            let targets = Tensor::from_inner(targets[index].clone());
+            let weight = minibatches[index].draws.len() as f32 / draws.len() as f32;
+            let values = self.agent.critics.network.forward(observations.clone(), actions.clone(), rows);
+            let losses =
+                values.clone().map(|values| (values - targets.clone()).square().mean().mul_scalar(weight));
+            let loss = losses[0].clone() + losses[1].clone();
+            let means = values.map(|values| values.mean().mul_scalar(weight));
+            let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
+            let gradient = self.agent.critics.gradient(
+                &loss,
+                terms,
+                Tensor::cat(means.to_vec(), 0),
+                SplitPoint::default(),
+            );
+            ShardGradient { gradient, offsets: vec![0, 1] }
+        })?;
         let options = OptimizerStepOptions { learning_rate: self.config.q_lr, max_grad_norm: None };
         let step = self.agent.critics.apply(gradient, options);
         let result = step.and_then(|step| self.agent.critics.read_one(step));
@@ -133,7 +131,7 @@ impl Sac {
         let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
         // The details are the log-densities.
         let gradient =
-            self.off_policy.gradient(&self.agent.actor, (&ACTOR_TERMS, draws.len()), shards, |index| {
+            self.off_policy.gradient(&self.agent.actor, &ACTOR_TERMS, draws.len(), shards, |index| {
                 let Minibatch { observations, rows, shard, .. } = &minibatches[index];
                 let noise = self.noise_of(&minibatches[index], noise, &self.agent.actor.device);
                 let outputs = self.agent.actor.network.forward(observations.clone(), rows);

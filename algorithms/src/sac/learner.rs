@@ -79,14 +79,14 @@ impl Sac {
         let SacConfig { learning_starts, noise_correlation, .. } = self.config;
         let policies = self
             .off_policy
-            .by_shard(batch, |rows| self.agent.acting.row_policies(Observed::of(batch), rows))?;
-        let of_envs = self.off_policy.of_envs(&policies);
+            .evaluate_by_shard(batch, |rows| self.agent.acting.row_policies(Observed::of(batch), rows))?;
+        let by_env = self.off_policy.by_env(&policies);
         let OffPolicy { spec, action_rng: rng, steps, .. } = &mut self.off_policy;
         let is_random = *steps < learning_starts as u64;
         let width = spec.max_components();
         let mut padded = Vec::with_capacity(batch.len() * width);
         // Every process draws the noise of all environments.
-        for (env, policy) in of_envs.enumerate() {
+        for (env, policy) in by_env.enumerate() {
             let end = padded.len() + width;
             if is_random {
                 let random = self.agent.exploration.random(env, noise_correlation, rng);

@@ -10,8 +10,8 @@ use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, SoftActorCritic, load_weights, weights};
 use crate::recording::Recording;
 
-/// Repeats the gradient step of a recording. Returns the learner.
-fn assert_equals(name: &'static str) -> Sac {
+/// Repeats the gradient step of a recording, asserts that it equals the recorded one, and returns the learner.
+fn repeat(name: &'static str) -> Sac {
     let mut recording = Recording::open(name);
     let (config, policy) = recording.settings::<SacConfig, _>();
     let spec = recording.spec();
@@ -87,16 +87,16 @@ fn collect(sac: &mut Sac, recording: &mut Recording) {
 
 #[test]
 fn a_step_equals_that_of_pytorch() {
-    assert_equals("sac_one_task");
+    repeat("sac_one_task");
 }
 
 #[test]
 fn a_step_with_two_tasks_and_layer_normalisation_equals_that_of_pytorch() {
-    let sac = assert_equals("sac_two_tasks");
+    let sac = repeat("sac_two_tasks");
     assert_eq!(sac.policy.layer_norm, Some(true));
 }
 
 #[test]
 fn a_step_with_a_fixed_temperature_equals_that_of_pytorch() {
-    assert_equals("sac_fixed_temperature");
+    repeat("sac_fixed_temperature");
 }

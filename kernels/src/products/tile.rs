@@ -17,10 +17,16 @@ const fn max_rows<S: Simd>() -> usize {
     if S::REGISTER_COUNT >= 32 { 10 } else { 6 }
 }
 
-/// Splits rows into tiles of nearly equal height.
+/// Splits rows into tiles of nearly equal height for these instructions.
 #[inline(always)]
 pub(crate) fn tiles<S: Simd>(rows: usize) -> impl Iterator<Item = Range<usize>> {
-    let count = rows.div_ceil(max_rows::<S>());
+    tiles_of(rows, max_rows::<S>())
+}
+
+/// Splits rows into tiles of nearly equal height, at most `max_rows`.
+#[inline(always)]
+pub(crate) fn tiles_of(rows: usize, max_rows: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = rows.div_ceil(max_rows);
     (0..count).map(move |tile| tile * rows / count..(tile + 1) * rows / count)
 }
 

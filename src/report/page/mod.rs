@@ -17,11 +17,11 @@ use crate::page::{CHART, UPLOT, UPLOT_STYLE, data_element, script_hash, style};
 use curves::PartCurves;
 
 static STYLE: &str = include_str!("style.css");
-/// The scripts, in their order.
+/// The scripts, in the order in which they depend on each other.
 const SCRIPTS: [&str; 3] = [UPLOT, CHART, include_str!("page.js")];
 
-/// Returns the content security policy of the page: it consists of itself, and only its own scripts run, whatever the
-/// names of runs contain.
+/// Returns the content security policy of the page. It loads nothing from elsewhere and runs only its own scripts,
+/// whatever the names of runs contain.
 pub(crate) fn content_security_policy() -> String {
     let scripts = SCRIPTS.map(script_hash).join(" ");
     format!(
@@ -30,19 +30,21 @@ pub(crate) fn content_security_policy() -> String {
     )
 }
 
-/// Returns the page for these parts, no two of which have a game in common, and the videos of each part, if there are
-/// any.
+/// Returns the page for these parts, no two of which have a game in common. `videos` has a list for each part, or is
+/// empty.
 pub(super) fn html(parts: &[Vec<Group>], videos: &[Vec<Video>]) -> Result<String> {
-    let title = escaped(&title(parts.iter().flatten()));
+    let title = escaped(&page_title(parts.iter().flatten()));
+    let videos_of = |index: usize| videos.get(index).map(Vec::as_slice);
     let body: String = if let [part] = parts {
-        sections(0, part, videos)
+        sections(0, part, videos_of(0))
     } else {
-        parts.iter().enumerate().map(|(index, part)| titled_sections(index, part, videos)).collect()
+        let titled = |(index, part): (usize, &Vec<Group>)| titled_sections(index, part, videos_of(index));
+        parts.iter().enumerate().map(titled).collect()
     };
     let curves: Vec<PartCurves<'_>> = parts.iter().map(|part| PartCurves::of(part)).collect();
     let data = data_element("curves", &serde_json::to_string(&curves)?);
     let scripts = SCRIPTS.map(|script| format!("<script>{script}</script>\n")).concat();
-    let colours = parts.iter().map(Vec::len).max().unwrap_or(0);
+    let num_colours = parts.iter().map(Vec::len).max().unwrap_or(0);
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -51,19 +53,19 @@ pub(super) fn html(parts: &[Vec<Group>], videos: &[Vec<Video>]) -> Result<String
          <style>\n{UPLOT_STYLE}\n{}{STYLE}</style>\n</head>\n\
          <body>\n<main>\n<h1>{title}</h1>\n{}{body}</main>\n{data}{scripts}</body>\n</html>\n",
         content_security_policy(),
-        style(colours),
+        style(num_colours),
         contents(parts)
     ))
 }
 
 /// Returns the sections of a part, under its title.
-fn titled_sections(index: usize, part: &[Group], videos: &[Vec<Video>]) -> String {
+fn titled_sections(index: usize, part: &[Group], videos: Option<&[Video]>) -> String {
     let title = escaped(&in_words(&games(part)));
     format!("<h1 id=\"part-{index}\">{title}</h1>\n{}", sections(index, part, videos))
 }
 
 /// Returns the sections of a part.
-fn sections(index: usize, groups: &[Group], videos: &[Vec<Video>]) -> String {
+fn sections(index: usize, groups: &[Group], videos: Option<&[Video]>) -> String {
     let (games, table) = (games(groups), ScoreTable::of(groups));
     let sections = [
         overview::subject(groups, &games),
@@ -72,7 +74,7 @@ fn sections(index: usize, groups: &[Group], videos: &[Vec<Video>]) -> String {
         scores::improvements(groups, &table),
         scores::games(groups, &games, &table),
         scores::published_agents(&games),
-        videos.get(index).map_or_else(String::new, |videos| videos_section::videos(groups, videos)),
+        videos.map_or_else(String::new, |videos| videos_section::videos(groups, videos)),
         curves::sections(index, groups),
         settings_section::settings(groups),
     ];
@@ -95,7 +97,7 @@ fn contents(parts: &[Vec<Group>]) -> String {
 }
 
 /// Returns the name of the only run, or the number of runs.
-fn title<'a>(groups: impl Iterator<Item = &'a Group>) -> String {
+fn page_title<'a>(groups: impl Iterator<Item = &'a Group>) -> String {
     let runs: Vec<_> = groups.flat_map(|group| &group.runs).collect();
     match runs.as_slice() {
         [run] => run.name.clone(),

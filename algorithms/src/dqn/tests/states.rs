@@ -173,3 +173,19 @@ fn a_refilled_replay_buffer_needs_no_steps_of_environments_that_have_used_up_the
         assert!(other.updates() > dqn.updates(), "{} updates", other.updates());
     }
 }
+
+#[test]
+fn an_impossible_number_of_due_gradient_steps_is_refused() {
+    let mut dqn = learner(config(), vectors());
+    for number in [-1.0, 1e300, f64::INFINITY, f64::NAN] {
+        dqn.off_policy.due_gradient_steps = number;
+        for state in [dqn.state().unwrap(), state_without_replay(&mut dqn).unwrap()] {
+            match Dqn::from_state(&state, &Device::flex()).err() {
+                Some(LearnerError::BadState(problem)) => {
+                    assert_eq!(problem, "the number of due gradient steps is not between 0 and 1000000000");
+                }
+                other => panic!("{number}: {other:?}"),
+            }
+        }
+    }
+}

@@ -133,7 +133,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
     }
 
     /// Returns the environments whose frames are stored here.
-    pub(crate) fn own(&self) -> Range<usize> {
+    pub(crate) fn own_envs(&self) -> Range<usize> {
         self.own.clone()
     }
 
@@ -151,7 +151,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
     /// elements of their actions, each padded to the largest number of any task.
     pub(crate) fn begin_step(&mut self, batch: &Batch, actions: &[E]) {
         let width = actions.len() / self.own.len();
-        for ((row, env), action) in self.own().enumerate().zip(actions.chunks_exact(width)) {
+        for ((row, env), action) in self.own_envs().enumerate().zip(actions.chunks_exact(width)) {
             let position = self.push(env, Observed::of(batch), row);
             self.histories[env].begin(position, action);
             // The new frames may have replaced those of the oldest steps.
@@ -163,7 +163,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
     /// Stores the result of the last step, and exchanges steps with the other processes of the cluster. Returns the
     /// number of environments that made a step; the others only reset.
     pub(crate) fn end_step(&mut self, batch: &Batch, cluster: &Cluster) -> Result<u64, LearnerError> {
-        let (own, before) = (self.own(), self.written);
+        let (own, before) = (self.own_envs(), self.written);
         let is_shared = cluster.num_processes() > 1;
         let mut own_steps = Vec::new();
         for (row, env) in own.clone().enumerate() {

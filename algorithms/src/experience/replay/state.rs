@@ -104,7 +104,7 @@ impl<E: ActionElement> ReplayBuffer<E> {
         if !frames.iter().map(|frames| frames.len()).eq(lengths) {
             return Err("its replay buffer has the wrong number of frames");
         }
-        for env in self.own() {
+        for env in self.own_envs() {
             let start = self.regions[env].start;
             self.frames.bytes_mut()[start..start + frames[env].len()].copy_from_slice(frames[env]);
         }

@@ -142,7 +142,7 @@ impl Rollout {
     }
 
     /// Returns the environments whose steps are written here.
-    pub(crate) fn own(&self) -> Range<usize> {
+    pub(crate) fn own_envs(&self) -> Range<usize> {
         self.own.clone()
     }
 

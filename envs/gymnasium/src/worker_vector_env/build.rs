@@ -111,7 +111,7 @@ impl WorkerVectorEnv {
         let mut workers = workers.map_err(|source| BuildError::Python { python: python.clone(), source })?;
         let mut spaces = make_environments(&mut workers, &groups, options, &python)?;
         let names = names_of(&groups);
-        let own_bytes = spaces.iter().map(|(observation, _)| observation.byte_len()).collect();
+        let observation_lens = spaces.iter().map(|(observation, _)| observation.byte_len()).collect();
         pad(&mut spaces, options.pad);
         check_spaces(&names, &spaces)?;
         let observation_space = spaces[0].0.clone();
@@ -143,7 +143,7 @@ impl WorkerVectorEnv {
             mode,
             floats: floats_of(&observation_space),
             observation_space,
-            own_bytes,
+            observation_lens,
             action_spaces,
             action_lens,
             tasks,

@@ -62,13 +62,13 @@ pub struct WorkerVectorEnv {
     observation_space: Space,
     /// The bytes of the floats in an observation, which must be finite.
     floats: Option<Range<usize>>,
-    /// The bytes of an observation of each environment, before the padding.
-    own_bytes: Vec<usize>,
+    /// The bytes of each environment's observation, without the padding of its row.
+    observation_lens: Vec<usize>,
     action_spaces: Vec<Space>,
     action_lens: Vec<usize>,
     tasks: Vec<String>,
     task_ids: Vec<usize>,
-    /// The environments of a call. Kept for its memory.
+    /// Scratch: the environments of the current call, kept to avoid allocation.
     targets: Vec<usize>,
 }
 
@@ -88,17 +88,18 @@ impl WorkerVectorEnv {
         self.batch_size == self.envs.len()
     }
 
-    /// Returns true unless a worker has ended.
+    /// Returns true unless a worker has ended or stopped responding.
     pub fn is_usable(&self) -> bool {
         !matches!(self.phase, VectorPhase::Broken(_)) && !self.lock().has_ended()
     }
 
-    /// Returns true if an environment ignores actions, because it has used up its [steps](Self::limit_steps).
+    /// Returns true if an environment ignores actions, because it has used up its [steps](Self::limit_steps); false if
+    /// there is no such environment.
     pub fn is_resting(&self, env: usize) -> bool {
         self.envs.get(env).is_some_and(|env| env.steps_left == Some(0))
     }
 
-    /// Limits an environment to `steps` more steps; `None` removes the limit.
+    /// Limits an environment, which must not be in flight, to `steps` more steps; `None` removes the limit.
     ///
     /// The last step sets [`Batch::truncated`] unless the episode terminates with it. The episode does not end because
     /// of the limit: no statistics are reported and the environment is not reset. After it the environment ignores its
@@ -132,10 +133,10 @@ impl WorkerVectorEnv {
 
     /// Checks that all results have been received, if a batch holds all environments. Otherwise some are always in
     /// flight.
-    fn check_not_stepping(&self, reason_if_not: &'static str) -> Result<(), VectorError> {
+    fn check_not_stepping(&self, error_if_stepping: &'static str) -> Result<(), VectorError> {
         self.phase.check_usable()?;
         if self.is_ordered() && matches!(self.phase, VectorPhase::Ready) && self.num_in_flight > 0 {
-            return Err(VectorError::OutOfOrder(reason_if_not));
+            return Err(VectorError::OutOfOrder(error_if_stepping));
         }
         Ok(())
     }

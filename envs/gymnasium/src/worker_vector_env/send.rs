@@ -99,7 +99,7 @@ impl WorkerVectorEnv {
     /// Writes the command of an environment to shared memory.
     pub(super) fn command(&mut self, env: usize, command: Command) {
         let row = self.ring.next_row(env);
-        self.ring.pad(row, self.own_bytes[env]);
+        self.ring.pad(row, self.observation_lens[env]);
         self.board.command(env, command, row);
         let state = &mut self.envs[env];
         (state.sent, state.in_flight) = (command, true);

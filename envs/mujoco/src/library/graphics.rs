@@ -1,9 +1,13 @@
+//! The rendering functions of MuJoCo and their structures.
+//!
+//! All structures except for [`Rectangle`] are opaque: their sizes depend on the version. `Structure` allocates them.
+
 use std::ffi::c_int;
 
 use super::{RawData, RawModel, Symbols};
 use crate::error::MujocoError;
 
-/// An `mjvCamera`, whose size depends on the version, as do those of the following structures.
+/// An `mjvCamera`.
 #[repr(C)]
 pub(crate) struct RawCamera([u8; 0]);
 
@@ -23,7 +27,7 @@ pub(crate) struct RawScene([u8; 0]);
 #[repr(C)]
 pub(crate) struct RawContext([u8; 0]);
 
-/// An `mjrRect`.
+/// An `mjrRect`, in pixels. Its layout is the same in all versions.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Rectangle {
@@ -34,36 +38,45 @@ pub(crate) struct Rectangle {
 }
 
 type UpdateScene = unsafe extern "C-unwind" fn(
-    *const RawModel,
-    *mut RawData,
-    *const RawOption,
-    *const RawPerturbation,
-    *mut RawCamera,
-    c_int,
-    *mut RawScene,
+    model: *const RawModel,
+    data: *mut RawData,
+    option: *const RawOption,
+    perturbation: *const RawPerturbation,
+    camera: *mut RawCamera,
+    categories: c_int,
+    scene: *mut RawScene,
 );
 
-/// The functions that draw pictures.
+/// The rendering functions of MuJoCo (`mjv_*` and `mjr_*`).
 pub(crate) struct Graphics {
-    pub(crate) default_camera: unsafe extern "C-unwind" fn(*mut RawCamera),
-    pub(crate) default_option: unsafe extern "C-unwind" fn(*mut RawOption),
-    pub(crate) default_perturbation: unsafe extern "C-unwind" fn(*mut RawPerturbation),
-    pub(crate) default_scene: unsafe extern "C-unwind" fn(*mut RawScene),
-    pub(crate) make_scene: unsafe extern "C-unwind" fn(*const RawModel, *mut RawScene, c_int),
+    pub(crate) default_camera: unsafe extern "C-unwind" fn(camera: *mut RawCamera),
+    pub(crate) default_option: unsafe extern "C-unwind" fn(option: *mut RawOption),
+    pub(crate) default_perturbation: unsafe extern "C-unwind" fn(perturbation: *mut RawPerturbation),
+    pub(crate) default_scene: unsafe extern "C-unwind" fn(scene: *mut RawScene),
+    pub(crate) make_scene:
+        unsafe extern "C-unwind" fn(model: *const RawModel, scene: *mut RawScene, max_geoms: c_int),
     pub(crate) update_scene: UpdateScene,
-    pub(crate) free_scene: unsafe extern "C-unwind" fn(*mut RawScene),
-    pub(crate) default_context: unsafe extern "C-unwind" fn(*mut RawContext),
-    pub(crate) make_context: unsafe extern "C-unwind" fn(*const RawModel, *mut RawContext, c_int),
-    pub(crate) free_context: unsafe extern "C-unwind" fn(*mut RawContext),
-    pub(crate) set_buffer: unsafe extern "C-unwind" fn(c_int, *mut RawContext),
-    pub(crate) max_viewport: unsafe extern "C-unwind" fn(*const RawContext) -> Rectangle,
-    pub(crate) resize_offscreen: unsafe extern "C-unwind" fn(c_int, c_int, *mut RawContext),
-    pub(crate) render: unsafe extern "C-unwind" fn(Rectangle, *mut RawScene, *const RawContext),
-    pub(crate) read_pixels: unsafe extern "C-unwind" fn(*mut u8, *mut f32, Rectangle, *const RawContext),
+    pub(crate) free_scene: unsafe extern "C-unwind" fn(scene: *mut RawScene),
+    pub(crate) default_context: unsafe extern "C-unwind" fn(context: *mut RawContext),
+    pub(crate) make_context:
+        unsafe extern "C-unwind" fn(model: *const RawModel, context: *mut RawContext, font_scale: c_int),
+    pub(crate) free_context: unsafe extern "C-unwind" fn(context: *mut RawContext),
+    pub(crate) set_buffer: unsafe extern "C-unwind" fn(framebuffer: c_int, context: *mut RawContext),
+    pub(crate) max_viewport: unsafe extern "C-unwind" fn(context: *const RawContext) -> Rectangle,
+    pub(crate) resize_offscreen:
+        unsafe extern "C-unwind" fn(width: c_int, height: c_int, context: *mut RawContext),
+    pub(crate) render:
+        unsafe extern "C-unwind" fn(viewport: Rectangle, scene: *mut RawScene, context: *const RawContext),
+    pub(crate) read_pixels: unsafe extern "C-unwind" fn(
+        rgb: *mut u8,
+        depth: *mut f32,
+        viewport: Rectangle,
+        context: *const RawContext,
+    ),
 }
 
 impl Graphics {
-    /// Finds the functions.
+    /// Finds the functions. Fails if the library lacks one of them.
     ///
     /// # Safety
     ///

@@ -7,7 +7,7 @@ from typing import Any
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from ale_train.by_id import make_vec
-from ale_train.names import is_in_python, is_task
+from ale_train.names import is_python_env, is_task
 from ale_train.training_env import definition_of, make_env, read_definitions
 
 __all__ = ["ATARI_OPTIONS", "atari_options", "make_agent_envs"]
@@ -50,7 +50,7 @@ def make_agent_envs(
     Raises:
         ValueError: The environments were an object of another process, or have several players.
     """
-    if is_in_python(game):
+    if is_python_env(game):
         return _in_python(game, experiment["environments"].get("gymnasium", {}), num_envs, options)
     if is_task(game):
         return make_vec(game, num_envs, **options)

@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from ale_train import _native
 from ale_train.bridge import action_masks, autoreset_mode, vector_env
 from ale_train.conversion import Conversion
-from ale_train.names import is_in_python, is_task
+from ale_train.names import is_python_env, is_task
 from ale_train.observations import as_array, batch_length, cast, num_rows
 from ale_train.program import run
 from ale_train.task_vector_env import TaskVectorEnv
@@ -295,7 +295,7 @@ class Agent:
             array = cast(array, (*([] if num_envs is None else [num_envs]), *shape), np.dtype(dtype))
         except ValueError as error:
             hint = "agent.make_vec(n) makes environments with the observations of its training"
-            if is_in_python(self.game):
+            if is_python_env(self.game):
                 hint = "give the spaces to load_agent if they are those of an environment in Python"
             raise ValueError(f"{error}; {hint}") from None
         return np.ascontiguousarray(array).reshape(-1).view(np.uint8), num_envs or 1, num_envs is None

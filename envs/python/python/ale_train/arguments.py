@@ -12,11 +12,11 @@ from gymnasium.vector import AutoresetMode
 
 from ale_train import _native
 from ale_train.errors import ActionError
-from ale_train.names import unknown
+from ale_train.names import unknown_game
 
 #: The largest seed and the largest value of an integer option without an entry in `_LIMITS`: ale-py uses 32-bit
 #: integers.
-LARGEST = 2**31 - 1
+LARGEST_INT = 2**31 - 1
 
 #: The largest values of the other integer options.
 _LIMITS = _native.limits()
@@ -35,7 +35,7 @@ def check_games(ids: Sequence[str]) -> None:
         raise ValueError("games is empty, but must name at least one game")
     for game in ids:
         if game not in _native.games():
-            raise unknown(game, str(game))
+            raise unknown_game(game, str(game))
 
 
 def check_frameskip(frameskip: object) -> int:
@@ -65,15 +65,18 @@ def autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 def integer(name: str, value: int, smallest: int) -> int:
     """Returns the value as an integer if it is in the allowed range, whose upper end is the limit of the option."""
-    value, largest = _index(name, value), _LIMITS.get(name, LARGEST)
+    value, largest = _index(name, value), _LIMITS.get(name, LARGEST_INT)
     if not smallest <= value <= largest:
         raise ValueError(f"{name} is {value}, but must be between {smallest} and {largest}")
     return value
 
 
 def clamped(name: str, value: int) -> int:
-    """Returns the value as an integer between 0 and the limit of the option, as options that only bound something."""
-    return min(max(_index(name, value), 0), _LIMITS.get(name, LARGEST))
+    """Clamps the value to the range from 0 to the limit of the option.
+
+    For options that are upper bounds, such as ``num_threads``.
+    """
+    return min(max(_index(name, value), 0), _LIMITS.get(name, LARGEST_INT))
 
 
 def _index(name: str, value: int) -> int:
@@ -83,14 +86,14 @@ def _index(name: str, value: int) -> int:
         raise TypeError(f"{name} must be an int, got {type(value).__name__}") from None
 
 
-def core(name: str, value: int) -> int | None:
+def affinity_offset(name: str, value: int) -> int | None:
     """Returns the first core to which threads are pinned; None, for negative values, pins none."""
-    value = integer(name, value, -LARGEST - 1)
+    value = integer(name, value, -LARGEST_INT - 1)
     return value if value >= 0 else None
 
 
 def flag(name: str, value: object) -> bool:
-    """Returns the value as a bool if it is one, as ale-py requires. EnvPool also accepts 0 and 1."""
+    """Returns the value as a bool. Also accepts 0 and 1, as EnvPool does; other values raise TypeError."""
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
         return bool(value)
     raise TypeError(f"{name} must be a bool, got {value!r}")
@@ -132,7 +135,7 @@ def variants(name: Literal["mode", "difficulty"], values: Variants, games: Seque
     rows: list[Any] = list(values)
     if not any(isinstance(row, (Sequence, np.ndarray)) for row in rows):
         values = _integers(name, rows)
-        _check_not_by_env(name, values, games)
+        _reject_list_by_env(name, values, games)
         return [values] * len(games)
     if len(rows) != len(games):
         raise ValueError(f"{name} has entries for {len(rows)} environments, but there are {len(games)}")
@@ -153,7 +156,7 @@ def _integers(name: str, values: Any) -> list[int]:
     return [integer(name, value, 0) for value in several]
 
 
-def _check_not_by_env(name: Literal["mode", "difficulty"], values: list[int], games: Sequence[str]) -> None:
+def _reject_list_by_env(name: Literal["mode", "difficulty"], values: list[int], games: Sequence[str]) -> None:
     """Raises ValueError if a flat list with an entry for each environment has values that a game lacks."""
     if not len(values) == len(games) > 1:
         return
@@ -163,15 +166,19 @@ def _check_not_by_env(name: Literal["mode", "difficulty"], values: list[int], ga
         lacking = [value for value in values if value not in allowed]
         if lacking:
             by_env = [[value] for value in values]
-            by_game = f", and a dictionary such as {dict(zip(games, values))} one for each game"
+            hint = f"{by_env} has one value for each environment"
+            if len(distinct) == len(games):
+                hint += f", and a dictionary such as {dict(zip(games, values))} one for each game"
             raise ValueError(
-                f"{game} has no {name} {lacking[0]}; every environment draws from a list of int, but {by_env} has one "
-                f"value for each environment{by_game if len(distinct) == len(games) else ''}"
+                f"{game} has no {name} {lacking[0]}; every environment draws from a list of int, but {hint}"
             )
 
 
 def seeds(seed: object, count: int) -> list[int | None]:
-    """Returns a seed for each environment to reset; None continues the random number generator."""
+    """Returns a seed for each environment to reset; None continues the random number generator.
+
+    A negative seed counts as None. As in ale-py, a seed that does not fit into 32 bits raises TypeError.
+    """
     if seed is None:
         return [None] * count
     if isinstance(seed, int):
@@ -189,14 +196,14 @@ def seeds(seed: object, count: int) -> list[int | None]:
         raise TypeError(
             f"Unsupported seed type {type(seed).__name__}; allowed are int, a numpy array of integers and None"
         )
-    if any(seed > LARGEST for seed in seeds):
-        raise TypeError(f"seeds must be at most {LARGEST}, got {max(seeds)}")
+    if any(seed > LARGEST_INT for seed in seeds):
+        raise TypeError(f"seeds must be at most {LARGEST_INT}, got {max(seeds)}")
     return [None if seed < 0 else seed for seed in seeds]
 
 
 def random_seeds(count: int) -> list[int]:
     """Returns seeds from the entropy of the operating system."""
-    seeds: list[int] = (np.random.SeedSequence().generate_state(count) & LARGEST).tolist()
+    seeds: list[int] = (np.random.SeedSequence().generate_state(count) & LARGEST_INT).tolist()
     return seeds
 
 
@@ -204,16 +211,16 @@ def check_actions(actions: object, continuous: bool, rows: int | None = None) ->
     """Requires an array with one action per row, of a type that ale-py accepts, and with ``rows`` rows if given."""
     if not isinstance(actions, np.ndarray):
         raise ActionError(f"actions must be a NumPy array, got {type(actions).__name__}")
-    check_form_of_actions(actions.dtype, actions.shape, continuous, rows)
+    check_action_array(actions.dtype, actions.shape, continuous, rows)
 
 
-def check_form_of_actions(dtype: np.dtype[Any], shape: tuple[int, ...], continuous: bool, rows: int | None) -> None:
-    """Requires a type and shape that ``check_actions`` accepts."""
+def check_action_array(dtype: np.dtype[Any], shape: tuple[int, ...], continuous: bool, rows: int | None) -> None:
+    """Requires an array of a type and shape that ``check_actions`` accepts."""
     allowed, form = (_CONTINUOUS, "(rows, 3)") if continuous else (_DISCRETE, "(rows,)")
     if dtype not in allowed:
         names = " or ".join(other.name for other in allowed)
         raise ActionError(f"actions must be of {names}, got {dtype}")
-    if shape[1:] != ((3,) if continuous else ()) or not shape or (rows is not None and shape[0] != rows):
+    if not shape or shape[1:] != ((3,) if continuous else ()) or (rows is not None and shape[0] != rows):
         wanted = form if rows is None else form.replace("rows", str(rows))
         raise ActionError(f"actions must have the shape {wanted}, got {shape}")
 

@@ -231,7 +231,7 @@ class Config:
             batch_size=self.batch_size,
             num_threads=self.num_threads,
             thread_affinity_offset=self.thread_affinity_offset,
-            max_num_frames_per_episode=min(max_episode_steps * frame_skip, arguments.LARGEST),
+            max_num_frames_per_episode=min(max_episode_steps * frame_skip, arguments.LARGEST_INT),
             repeat_action_probability=self.repeat_action_probability,
             full_action_space=self.full_action_space,
             img_height=self.img_height,
@@ -310,9 +310,9 @@ class Spec:
         """Returns dm_env's specs of a single observation."""
         from dm_env import specs
 
-        smallest = -arguments.LARGEST - 1
+        smallest = -arguments.LARGEST_INT - 1
         ids, numbers = (
-            specs.BoundedArray((), np.int32, smallest, arguments.LARGEST, name=name) for name in ("env_id", "lives")
+            specs.BoundedArray((), np.int32, smallest, arguments.LARGEST_INT, name=name) for name in ("env_id", "lives")
         )
         entries: dict[str, Any] = {
             "env_id": ids,

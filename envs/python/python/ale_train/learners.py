@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from gymnasium.vector import VectorEnv
@@ -38,6 +38,14 @@ _DEFINITIONS = "environments.pickle"
 _CONFIG = "config.toml"
 
 
+class _Progress(NamedTuple):
+    """The progress of a run at its newest checkpoint."""
+
+    frames: int
+    steps: int
+    updates: int
+
+
 class Algorithm:
     """A run: an agent in training, in a directory with curves, checkpoints and the configuration.
 
@@ -48,6 +56,7 @@ class Algorithm:
         num_timesteps: The number of steps of all environments at the newest checkpoint.
     """
 
+    #: The name of the algorithm in commands and configurations.
     name: ClassVar[str]
 
     def __init__(
@@ -70,7 +79,7 @@ class Algorithm:
             env: The id of a game or a task, of this package or of Gymnasium; a class or a function that makes an
                 environment; a list of them, which one network learns; or a vector environment of Gymnasium, which is
                 stepped in this process.
-            others: Nothing. Policies of Stable-Baselines3 have no counterpart.
+            others: Not accepted; only there to explain that there is no policy argument as in Stable-Baselines3.
             num_envs: The number of environments of each game.
             preset: The name of a preset, as ``ale-train presets`` lists them.
             config: A file that describes the experiment.
@@ -96,25 +105,17 @@ class Algorithm:
             if num_envs not in (None, self._env.vector.num_envs):
                 raise ValueError(f"num_envs is {num_envs}, but the vector environment has {self._env.vector.num_envs}")
             num_envs = self._env.vector.num_envs
-        arguments = [self.name, "--games", ",".join(self._env.names)]
         options = {
             "--preset": preset,
             "--config": None if config is None else os.path.abspath(config),
             "--seed": seed,
             "--num-envs": num_envs,
+            "--init-from": None if init_from is None else absolute(init_from),
         }
-        if init_from is not None:
-            options["--init-from"] = absolute(init_from)
-        for flag, value in options.items():
-            arguments += [] if value is None else [flag, str(value)]
-        if self._kwargs:
-            settings = {**settings, "environments.gymnasium.kwargs": self._kwargs}
-        settings = {"evaluation.episodes": 0, "environments.gymnasium.python": sys.executable, **settings}
-        self._arguments = [*arguments, *assignments(self.name, settings)]
-        planned = json.loads(_native.planned_experiment(self._arguments))
-        self._describe(planned)
+        self._arguments = self._arguments_of(options, settings)
+        self._keep_settings(json.loads(_native.planned_experiment(self._arguments)))
         self.run_dir = self._default_run_dir(seed) if run_dir is None else Path(run_dir).absolute()
-        if (self.run_dir / _CONFIG).exists():
+        if _contains_run(self.run_dir):
             raise ValueError(f"{self.run_dir} contains a run; continue it with {type(self).__name__}.load")
         self._agent: Agent | None = None
 
@@ -124,19 +125,19 @@ class Algorithm:
     ) -> Self:
         """Opens a run, to continue it or to use its agent.
 
+        Opening a run with environments in Python can execute code of the run.
+
         Args:
             run_dir: The directory of the run.
             env: The vector environment, if the run was started with one.
             verbose: False prints warnings only.
-
-        Opening a run with environments in Python can execute code of the run.
 
         Raises:
             TypeError: ``env`` is no vector environment.
             ValueError: There is no such run, or it is one of another algorithm.
         """
         directory = Path(run_dir).absolute()
-        if not (directory / _CONFIG).exists():
+        if not _contains_run(directory):
             raise ValueError(f"{directory} contains no run")
         experiment = json.loads(_native.experiment(os.fspath(directory)))
         algorithm = experiment["experiment"]["algorithm"]
@@ -151,7 +152,7 @@ class Algorithm:
             self._env = TrainingEnv.of(vector_env(env))
         self._verbose, self._kwargs = verbose, in_python.get("kwargs", {})
         self._arguments, self._agent = [], None
-        self._describe(experiment)
+        self._keep_settings(experiment)
         self.run_dir = directory
         return self
 
@@ -167,7 +168,8 @@ class Algorithm:
         Ctrl-C writes a checkpoint and raises ``KeyboardInterrupt``; another call continues.
 
         Args:
-            total_steps: The number of steps, at least those of one update. The last update may need a few less.
+            total_steps: The number of steps, an integer, which may be written ``1e6``; at least those of one update.
+                PPO and PQN make whole updates, so they may end less than one update before this number.
             callback: Called with each record of ``metrics.jsonl``; returning True ends the call with a checkpoint.
 
         Raises:
@@ -185,11 +187,12 @@ class Algorithm:
                 f"total_steps is {total_steps}, but must be at least {self._update_steps}, the steps of one update"
             )
         frames = int(total_steps) * self._frames_per_step
-        if (self.run_dir / _CONFIG).exists():
-            trained = self._progress()[0]
-            command: list[Any] = ["resume", self.run_dir, "--total-frames", str(trained + frames)]
+        command: list[Any]
+        if _contains_run(self.run_dir):
+            command = ["resume", self.run_dir, "--total-frames", str(self._progress().frames + frames)]
         else:
-            command = [*self._arguments, "--run-dir", self.run_dir, "--total-frames", str(frames), *self._define()]
+            definitions = self._write_definitions()
+            command = [*self._arguments, "--run-dir", self.run_dir, "--total-frames", str(frames), *definitions]
         self._agent = None
         vector = self._env.vector
         bridge = None if vector is None else Bridge(vector, are_masked=self._are_masked)
@@ -200,7 +203,7 @@ class Algorithm:
     @property
     def num_timesteps(self) -> int:
         """The number of steps of all environments at the newest checkpoint."""
-        return self._progress()[1]
+        return self._progress().steps
 
     @property
     def agent(self) -> Agent:
@@ -210,7 +213,7 @@ class Algorithm:
             ValueError: The run has not started.
         """
         if self._agent is None:
-            if not (self.run_dir / _CONFIG).exists():
+            if not _contains_run(self.run_dir):
                 raise ValueError("there is no agent before the first call of learn")
             observations, actions = self._env.spaces(self._kwargs) or (None, None)
             self._agent = Agent(self.run_dir, observation_space=observations, action_space=actions)
@@ -260,7 +263,18 @@ class Algorithm:
         """Returns the network as a PyTorch module with the names of CleanRL."""
         return self.agent.to_torch()
 
-    def _describe(self, experiment: dict[str, Any]) -> None:
+    def _arguments_of(self, options: Mapping[str, Any], settings: dict[str, Any]) -> list[str]:
+        """Returns the arguments of the command that trains with these options, unless they are None, and settings."""
+        arguments = [self.name, "--games", ",".join(self._env.names)]
+        for flag, value in options.items():
+            if value is not None:
+                arguments += [flag, str(value)]
+        if self._kwargs:
+            settings = {**settings, "environments.gymnasium.kwargs": self._kwargs}
+        settings = {"evaluation.episodes": 0, "environments.gymnasium.python": sys.executable, **settings}
+        return [*arguments, *assignments(self.name, settings)]
+
+    def _keep_settings(self, experiment: dict[str, Any]) -> None:
         """Keeps what ``learn`` needs to know about an experiment."""
         settings = experiment["environments"]
         self._are_masked = masked(experiment)
@@ -269,10 +283,10 @@ class Algorithm:
         #: The steps of all environments together from one update to the next, at least one of each.
         self._update_steps: int = num_envs * experiment[self.name].get("num_steps", 1)
 
-    def _progress(self) -> tuple[int, int, int]:
-        return _native.progress(os.fspath(self.run_dir)) or (0, 0, 0)
+    def _progress(self) -> _Progress:
+        return _Progress(*(_native.progress(os.fspath(self.run_dir)) or (0, 0, 0)))
 
-    def _define(self) -> list[str]:
+    def _write_definitions(self) -> list[str]:
         """Writes the definitions of the environments, and returns the flags that name the file."""
         if not self._env.definitions:
             return []
@@ -289,6 +303,11 @@ class Algorithm:
         started = int(time.time())
         candidates = (_RUNS.absolute() / f"{prefix}{started + later}" for later in range(2**31))
         return next(path for path in candidates if not path.exists())
+
+
+def _contains_run(directory: Path) -> bool:
+    """Returns true if a run has been started in a directory."""
+    return (directory / _CONFIG).exists()
 
 
 class PPO(Algorithm):

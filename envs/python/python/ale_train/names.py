@@ -11,13 +11,13 @@ from ale_train.errors import GameError
 __all__ = [
     "camel_case",
     "game_of",
-    "is_in_python",
+    "is_python_env",
     "is_task",
     "players_game_of",
     "task_of",
     "tasks",
-    "unknown",
     "unknown_environment",
+    "unknown_game",
 ]
 
 
@@ -37,28 +37,28 @@ def game_of(name: str) -> str:
     """
     game = _native.game_named(name)
     if game is None:
-        raise unknown(name, name.removeprefix("ALE/").removesuffix("-v5"))
+        raise unknown_game(name, name.removeprefix("ALE/").removesuffix("-v5"))
     return game
 
 
 def players_game_of(name: str) -> str:
-    """Returns the id of a game given in any common spelling, also of one for several players only, such as ``combat``.
+    """Returns the id of a game given in any common spelling, including the games that only several players can play.
 
     Raises:
         GameError: The game is unknown.
     """
-    letters = name.removeprefix("ALE/").partition("-v")[0].replace("_", "").lower()
-    return {game.replace("_", ""): game for game in _native.players_games()}.get(letters) or game_of(name)
+    key = name.removeprefix("ALE/").partition("-v")[0].replace("_", "").lower()
+    return {game.replace("_", ""): game for game in _native.players_games()}.get(key) or game_of(name)
 
 
-def unknown(name: str, bare: str) -> GameError:
-    """Returns the error for an unknown name, which suggests the ids nearest to ``bare``."""
-    return _unknown("game", name, bare, _native.games(), "ale_train.games() lists")
+def unknown_game(name: str, spelling: str) -> GameError:
+    """Returns the error for the unknown name of a game, which suggests the ids nearest to ``spelling``."""
+    return _unknown("game", name, spelling, _native.games(), "ale_train.games() lists")
 
 
 def tasks() -> list[str]:
     """Returns the ids of all environments that are not Atari games: classic control, toy text and MuJoCo."""
-    return [id for id, _, _ in _native.tasks()]
+    return [task for task, _, _ in _native.tasks()]
 
 
 def is_task(name: str) -> bool:
@@ -66,8 +66,8 @@ def is_task(name: str) -> bool:
     return _bare_task(name) in _tasks()
 
 
-def is_in_python(name: str) -> bool:
-    """Returns true for a name that the program passes to Python."""
+def is_python_env(name: str) -> bool:
+    """Returns true for an environment made by Python code: ``gymnasium:``, ``gym:`` or ``python:`` and its name."""
     return name.startswith(("gymnasium:", "gym:", "python:"))
 
 
@@ -90,13 +90,13 @@ def task_of(name: str) -> str:
 def unknown_environment(name: str) -> GameError:
     """Returns the error for a name that is neither a game's nor a task's."""
     known = [*tasks(), *(f"{camel_case(game)}-v5" for game in _native.games())]
-    bare = str(name).removeprefix("ale_train/").removeprefix("ALE/")
-    return _unknown("environment", name, bare, known, "ale_train.tasks() and ale_train.games() list")
+    spelling = str(name).removeprefix("ale_train/").removeprefix("ALE/")
+    return _unknown("environment", name, spelling, known, "ale_train.tasks() and ale_train.games() list")
 
 
-def _unknown(kind: str, name: str, bare: str, known: list[str], listed_by: str) -> GameError:
-    by_letters = {id.lower(): id for id in known}
-    near = [by_letters[letters] for letters in difflib.get_close_matches(bare.lower(), by_letters)]
+def _unknown(kind: str, name: str, spelling: str, known: list[str], listed_by: str) -> GameError:
+    by_lower_case = {other.lower(): other for other in known}
+    near = [by_lower_case[key] for key in difflib.get_close_matches(spelling.lower(), by_lower_case)]
     hint = f"did you mean {' or '.join(near)}?" if near else f"{listed_by} the known ones"
     return GameError(f"unknown {kind} {name!r}; {hint}")
 
@@ -107,5 +107,5 @@ def _bare_task(name: str) -> str:
 
 @functools.cache
 def _tasks() -> dict[str, str]:
-    """Returns the ids of tasks by their lower-case letters."""
-    return {id.lower(): id for id in tasks()}
+    """Returns the ids of tasks by their ids in lower case."""
+    return {task.lower(): task for task in tasks()}

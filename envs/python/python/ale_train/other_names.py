@@ -1,4 +1,4 @@
-"""The same environments under the names of other guides and libraries."""
+"""The same environments under the names of ale-py's older guide, and with the defaults of world models."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from ale_train.vector_env import AtariVectorEnv
 
 __all__ = ["VectorAtariEnv", "make_atari_vector_env"]
 
-#: The parameter names of ale-py's older guide and their current names.
-_OLDER = {"frame_skip": "frameskip", "fire_reset": "use_fire_reset", "max_episode_steps": "max_num_frames_per_episode"}
+#: The current names of the parameters by those in ale-py's older guide.
+_CURRENT_NAMES = {
+    "frame_skip": "frameskip",
+    "fire_reset": "use_fire_reset",
+    "max_episode_steps": "max_num_frames_per_episode",
+}
 
 
 class VectorAtariEnv(AtariVectorEnv):
@@ -25,15 +29,17 @@ class VectorAtariEnv(AtariVectorEnv):
     """
 
     def __init__(self, game: str, num_envs: int, *, seed: int | np.ndarray | None = None, **options: Any) -> None:
-        for older, name in _OLDER.items():
+        for older, name in _CURRENT_NAMES.items():
             if older in options:
                 if name in options:
                     raise TypeError(f"{older} and {name} are two names of the same option; use one of them")
                 options[name] = options.pop(older)
+        # Used by `_first_seeds`, which the constructor calls.
         self._seed = seed
         super().__init__(game_of(game), num_envs, **options)
 
     def _first_seeds(self) -> list[int]:
+        """Returns the given seeds, with random ones in place of those that are None."""
         given, random = arguments.seeds(self._seed, self.num_envs), super()._first_seeds()
         return [other if seed is None else seed for seed, other in zip(given, random, strict=True)]
 
@@ -60,16 +66,19 @@ def make_atari_vector_env(
         full_action_space: Use all legal actions instead of the minimal set.
         seed: Seed of the first reset, if that has none.
         options: Other parameters of ``AtariVectorEnv``, such as ``img_height`` or ``stack_num``.
+
+    Raises:
+        GameError: The game is unknown.
+        ValueError: ``obs_type`` is none of these, or an option is out of range.
     """
-    kinds: dict[str, dict[str, Any]] = {
+    options_by_type: dict[str, dict[str, Any]] = {
         "rgb": {"grayscale": False},
         "grayscale": {"grayscale": True},
         "ram": {"ram": True},
     }
-    if obs_type not in kinds:
-        raise ValueError(f"obs_type is {obs_type!r}, but must be one of {', '.join(kinds)}")
+    type_options = options_by_type[arguments.one_of("obs_type", obs_type, tuple(options_by_type))]
     screen = {"img_height": 210, "img_width": 160, "stack_num": 1, "maxpool": False}
-    game_itself = {"noop_max": 0, "use_fire_reset": False, "reward_clipping": False}
+    unprocessed = {"noop_max": 0, "use_fire_reset": False, "reward_clipping": False}
     return VectorAtariEnv(
         game,
         num_envs,
@@ -77,5 +86,5 @@ def make_atari_vector_env(
         frameskip=frameskip,
         repeat_action_probability=repeat_action_probability,
         full_action_space=full_action_space,
-        **{**screen, **game_itself, **kinds[obs_type], **options},
+        **{**screen, **unprocessed, **type_options, **options},
     )

@@ -49,7 +49,7 @@ class ParallelAtariEnv(ParallelEnv[str, np.ndarray, Any], EzPickle):  # type: ig
 
     Attributes:
         possible_agents: ``"first_0"``, ``"second_0"`` and so on.
-        agents: The players who are still in the game; there are none before ``reset``.
+        agents: The players who are still in the game. The attribute does not exist before ``reset``, as in PettingZoo.
     """
 
     def __init__(
@@ -173,6 +173,7 @@ class ParallelAtariEnv(ParallelEnv[str, np.ndarray, Any], EzPickle):  # type: ig
         is_over, truncates = self._game.game_over(), self._frame >= self.max_cycles
         lives = dict(zip(self.possible_agents, self._game.lives()))
         players = self.agents
+        # As in multi-agent ALE, a player who is out has -1 lives.
         terminations = {agent: is_over or lives[agent] < 0 for agent in players}
         truncations = {agent: truncates for agent in players}
         results = (self._observations(), {agent: rewards[agent] for agent in players}, terminations, truncations)
@@ -232,7 +233,7 @@ class ParallelAtariEnv(ParallelEnv[str, np.ndarray, Any], EzPickle):  # type: ig
         """
         self._game.restore(state)
 
-    #: States always contain everything.
+    #: As in ale-py; ``clone_state`` already includes everything.
     clone_full_state = clone_state
     restore_full_state = restore_state
 
@@ -254,7 +255,7 @@ def _rom_in(directory: Path, game: str) -> bytes:
 
 
 class Variant(NamedTuple):
-    """A game with its number of players and its mode; None is the first one."""
+    """A game with its number of players and its mode; None is the first mode for this number of players."""
 
     game: str
     num_players: int
@@ -285,8 +286,9 @@ class AtariModule(ModuleType):
             ValueError: An option is outside its range.
             OSError: The ROM is missing.
         """
-        own = inspect.signature(self._variant).parameters
-        game, num_players, mode = self._variant(**{name: options.pop(name) for name in own if name in options})
+        parameters = inspect.signature(self._variant).parameters
+        game_options = {name: options.pop(name) for name in parameters if name in options}
+        game, num_players, mode = self._variant(**game_options)
         return ParallelAtariEnv(game, num_players, mode, env_name=self._env_name, **options)
 
     def raw_env(self, **options: Any) -> AECEnv[str, np.ndarray, Any]:
@@ -306,7 +308,7 @@ class AtariModule(ModuleType):
         return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(self.raw_env(**options)))
 
 
-#: The modes of pong for two and for four players.
+#: The modes of pong by version, for two and for four players.
 _VERSIONS_OF_PONG = {
     "classic": (4, 6),
     "two_paddles": (10, 11),
@@ -330,9 +332,13 @@ _TANKS = {
     (True, True, True): 14,
 }
 
-#: The first modes of planes and of mazes.
+#: The modes of planes with guided missiles, which the modes with machine guns follow.
 _PLANES = {"bi-plane": 15, "jet": 21}
+#: The modes of fully visible mazes, which those with lower visibility follow.
 _MAZES = {"race": 0, "robbers": 4, "capture": 44}
+
+#: The first mode of space invaders for two players, to which each switch adds a bit.
+_SPACE_INVADERS = 33
 
 
 def _pong(num_players: int = 2, game_version: str = "classic") -> Variant:
@@ -356,6 +362,7 @@ def _volleyball_pong(num_players: int = 4) -> Variant:
 
 def _combat_plane(game_version: str = "bi-plane", guided_missile: bool = True) -> Variant:
     one_of("game_version", game_version, tuple(_PLANES))
+    # The next mode has machine guns.
     return Variant("combat", 2, _PLANES[game_version] + (not guided_missile))
 
 
@@ -363,7 +370,7 @@ def _combat_tank(has_maze: bool = True, is_invisible: bool = False, billiard_hit
     return Variant("combat", 2, _TANKS[bool(has_maze), bool(is_invisible), bool(billiard_hit)])
 
 
-# The argument has PettingZoo's name.
+# The misspelling is PettingZoo's.
 def _maze_craze(game_version: str = "robbers", visibilty_level: int = 0) -> Variant:
     one_of("game_version", game_version, tuple(_MAZES))
     if visibilty_level not in range(4):
@@ -379,7 +386,8 @@ def _space_invaders(
     invisible_invaders: bool = False,
 ) -> Variant:
     switches = (moving_shields, zigzaging_bombs, fast_bomb, invisible_invaders, alternating_control)
-    return Variant("space_invaders", 2, 33 + sum(bool(switch) << bit for bit, switch in enumerate(switches)))
+    bits = sum(bool(switch) << bit for bit, switch in enumerate(switches))
+    return Variant("space_invaders", 2, _SPACE_INVADERS + bits)
 
 
 def _module(name: str, variant: Callable[..., Variant] | Variant) -> AtariModule:

@@ -54,7 +54,7 @@ class AtariVecEnv(VecEnv):  # type: ignore[misc]
             seed: ``s`` for the seeds ``s, s + 1, ...``; None draws one.
         """
         seeds = super().seed(seed)
-        self._seeds = [seed & arguments.LARGEST if seed > arguments.LARGEST else seed for seed in seeds]
+        self._seeds = [seed & arguments.LARGEST_INT if seed > arguments.LARGEST_INT else seed for seed in seeds]
         return self._seeds
 
     def reset(self) -> np.ndarray:

@@ -93,7 +93,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         self.batch_size = arguments.integer("batch_size", batch_size, 0) or self.num_envs
         self.autoreset_mode = arguments.autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        limit = arguments.LARGEST if max_episode_steps == -1 else max_episode_steps
+        limit = arguments.LARGEST_INT if max_episode_steps == -1 else max_episode_steps
         settings = {
             "id": task_of(task_id),
             "arguments": {name: _plain(value) for name, value in task_arguments.items()},
@@ -103,7 +103,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             "first_seeds": arguments.random_seeds(self.num_envs),
             "batch_size": self.batch_size,
             "num_threads": arguments.integer("num_threads", num_threads, 0),
-            "thread_affinity_offset": arguments.core("thread_affinity_offset", thread_affinity_offset),
+            "thread_affinity_offset": arguments.affinity_offset("thread_affinity_offset", thread_affinity_offset),
             "autoreset_mode": self.autoreset_mode.value,
             "continues": self._continues,
         }

@@ -60,7 +60,7 @@ class AtariTorchEnv(EnvBase):  # type: ignore[misc]
             mask = chosen.reshape(self.batch_size).numpy()
             options, rows = {"reset_mask": mask}, int(mask.sum())
         if self._seed is not None:
-            seeds = (self._seed + np.arange(rows)) & arguments.LARGEST
+            seeds = (self._seed + np.arange(rows)) & arguments.LARGEST_INT
         observations, info = self.envs.reset(seed=seeds, options=options)
         # Only now: if the reset fails, the next one needs the seed.
         self._seed = None
@@ -76,7 +76,7 @@ class AtariTorchEnv(EnvBase):  # type: ignore[misc]
 
     def _set_seed(self, seed: int | None) -> None:
         # TorchRL derives seeds of 32 bits for parallel environments and collectors.
-        self._seed = None if seed is None else seed & arguments.LARGEST
+        self._seed = None if seed is None else seed & arguments.LARGEST_INT
 
     def _batch(
         self, observations: np.ndarray, info: dict[str, Any], terminated: np.ndarray, truncated: np.ndarray

@@ -20,7 +20,7 @@ from gymnasium.vector import VectorEnv
 from ale_train import _native
 from ale_train.bridge import Bridge, vector_env
 from ale_train.envpool import EnvPool
-from ale_train.names import is_in_python, is_task
+from ale_train.names import is_python_env, is_task
 
 __all__ = ["TrainingEnv", "definition_of", "make_env", "read_definitions"]
 
@@ -67,7 +67,7 @@ class TrainingEnv:
         """Returns the spaces of observations and actions; None unless there is one environment of Python."""
         if self.vector is not None:
             return self.vector.single_observation_space, self.vector.single_action_space
-        if len(self.names) != 1 or not is_in_python(self.names[0]):
+        if len(self.names) != 1 or not is_python_env(self.names[0]):
             return None
         env = make_env(definition_of(self.names[0], self.definitions), kwargs)
         spaces = env.observation_space, env.action_space
@@ -133,7 +133,7 @@ def _part(env: Any) -> tuple[str, Any]:
 
 def _of_id(id: str) -> tuple[str, EnvSpec | None]:
     """Returns the name of an id, and its specification unless the environment is built in or made by name."""
-    if is_in_python(id) or is_task(id) or _native.game_named(id) is not None:
+    if is_python_env(id) or is_task(id) or _native.game_named(id) is not None:
         return id, None
     module, _, bare = id.rpartition(":")
     if not module and bare not in gymnasium.registry:

@@ -161,7 +161,7 @@ class AtariVectorEnv(VectorEnv):
             "batch_size": self.batch_size,
             # As in ale-py, there are never more threads than cores.
             "num_threads": arguments.clamped("num_threads", num_threads),
-            "thread_affinity_offset": arguments.core("thread_affinity_offset", thread_affinity_offset),
+            "thread_affinity_offset": arguments.affinity_offset("thread_affinity_offset", thread_affinity_offset),
             "autoreset_mode": self.autoreset_mode.value,
             "img_height": arguments.integer("img_height", img_height, 1),
             "img_width": arguments.integer("img_width", img_width, 1),
@@ -173,7 +173,7 @@ class AtariVectorEnv(VectorEnv):
             "frameskip": arguments.integer("frameskip", frameskip, 1),
             "maxpool": arguments.flag("maxpool", maxpool),
             # As in ale-py, negative bounds stand for no no-ops.
-            "noop_max": max(arguments.integer("noop_max", noop_max, -arguments.LARGEST - 1), 0),
+            "noop_max": max(arguments.integer("noop_max", noop_max, -arguments.LARGEST_INT - 1), 0),
             "episodic_life": arguments.flag("episodic_life", episodic_life),
             "life_loss_info": arguments.flag("life_loss_info", life_loss_info),
             "reward_clipping": arguments.flag("reward_clipping", reward_clipping),
@@ -308,7 +308,7 @@ class AtariVectorEnv(VectorEnv):
         """
         pool = self._open_pool()
         ids = None if env_ids is None else arguments.indices("env_ids", env_ids, self.num_envs)
-        counts = None if lengths is None else arguments.indices("lengths", lengths, arguments.LARGEST)
+        counts = None if lengths is None else arguments.indices("lengths", lengths, arguments.LARGEST_INT)
         rows = self.batch_size if ids is None else len(ids)
         arguments.check_actions(actions, self.continuous, rows if counts is None else sum(counts))
         pool.send(actions, ids, counts)

@@ -20,6 +20,11 @@ class Window:
     """A window on the screen, drawn by pygame. It opens with the first frame."""
 
     def __init__(self, title: str) -> None:
+        """Prepares a window with this title.
+
+        Raises:
+            DependencyNotInstalled: pygame is not installed.
+        """
         try:
             import pygame
         except ImportError:
@@ -40,7 +45,7 @@ class Window:
         """
         pygame = self._pygame
         if self._window is None:
-            # Otherwise SDL turns SIGINT and SIGTERM into events, and the program no longer ends.
+            # Otherwise SDL turns SIGINT and SIGTERM into events, and Ctrl-C would not end the program.
             os.environ.setdefault("SDL_NO_SIGNAL_HANDLERS", "1")
             pygame.display.init()
             height, width = screen.shape[:2]
@@ -51,7 +56,8 @@ class Window:
         if pygame.event.get(pygame.QUIT):
             self.close()
             raise KeyboardInterrupt("the window was closed")
-        # Nobody reads them, and a full queue would drop the next events.
+        # A program may read other events, such as keys. Nobody reads mouse motions, which would fill the queue until
+        # new events are dropped.
         pygame.event.clear(pygame.MOUSEMOTION)
         pygame.display.flip()
         self._clock.tick(FRAMES_PER_SECOND)

@@ -83,15 +83,15 @@ def array_of_actions(actions: Any, continuous: bool, rows: int | None) -> Any:
     """Returns actions as an array of JAX, of a type and shape that the environments accept."""
     if isinstance(actions, np.ndarray) and actions.dtype == np.int64:
         # JAX would drop the upper bits, which could make an invalid action valid.
-        actions = actions.clip(-1, arguments.LARGEST).astype(np.int32)
+        actions = actions.clip(-1, arguments.LARGEST_INT).astype(np.int32)
     jnp = import_jax().numpy
     actions = jnp.asarray(actions)
     if continuous and (jnp.issubdtype(actions.dtype, np.integer) or jnp.issubdtype(actions.dtype, np.floating)):
         actions = actions.astype(np.float32)
     elif actions.dtype == np.int64:
         # With jax_enable_x64.
-        actions = actions.clip(-1, arguments.LARGEST).astype(np.int32)
-    arguments.check_form_of_actions(actions.dtype, actions.shape, continuous, rows)
+        actions = actions.clip(-1, arguments.LARGEST_INT).astype(np.int32)
+    arguments.check_action_array(actions.dtype, actions.shape, continuous, rows)
     return actions
 
 
@@ -104,8 +104,8 @@ def _seeds(seed: Any) -> Any:
         seed = np.array(seed) if are_numbers else import_jax().numpy.asarray(seed)
     if isinstance(seed, (int, np.ndarray)):
         seeds = np.asarray(seed)
-        if seeds.dtype.kind not in "iub" or (seeds > arguments.LARGEST).any():
-            raise TypeError(f"seeds must be integers of at most {arguments.LARGEST}, got {seed}")
+        if seeds.dtype.kind not in "iub" or (seeds > arguments.LARGEST_INT).any():
+            raise TypeError(f"seeds must be integers of at most {arguments.LARGEST_INT}, got {seed}")
         # All negative seeds stand for no seed, but a first seed of -1 is followed by 0.
         return seeds.clip(_NO_SEED + 1, None).astype(np.int32)
     dtype = getattr(seed, "dtype", type(seed).__name__)

@@ -33,7 +33,7 @@ impl FormerScreens {
 
     fn free(self) {
         for screen in self.screens {
-            tia::free_pixels(screen);
+            tia::give_screen(screen);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Addition and subtraction, binary and decimal.
+//! Addition and subtraction, binary and decimal. The reference is the 6502 of Stella in ale-py.
 
 /// Result and flags of an addition or subtraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +17,14 @@ fn to_bcd(value: i32) -> u8 {
     (((value / 10) << 4) | (value % 10)) as u8
 }
 
+/// Computes binary `ADC` of the accumulator `a` and the operand `m`.
 pub(super) fn add(a: u8, m: u8, carry: bool) -> Sum {
     let sum = u16::from(a) + u16::from(m) + u16::from(carry);
     let value = sum as u8;
     Sum { value, carry: sum > 0xFF, overflow: (a ^ value) & (m ^ value) & 0x80 != 0 }
 }
 
+/// Computes binary `SBC`. A clear carry is a borrow.
 pub(super) fn subtract(a: u8, m: u8, carry: bool) -> Sum {
     add(a, !m, carry)
 }
@@ -30,6 +32,7 @@ pub(super) fn subtract(a: u8, m: u8, carry: bool) -> Sum {
 /// Computes decimal `ADC` as the reference does. Digits above 9 occur in defender, blackjack and centipede.
 pub(super) fn add_decimal(a: u8, m: u8, carry: bool) -> Sum {
     let sum = from_bcd(a) + from_bcd(m) + i32::from(carry);
+    // The sum is at most 331, and the reference truncates it to a byte.
     let value = to_bcd((sum & 0xFF) % 100);
     Sum { value, carry: sum > 99, overflow: (a ^ value) & (value ^ m) & 0x80 != 0 }
 }
@@ -42,7 +45,8 @@ pub(super) fn subtract_decimal(a: u8, m: u8, carry: bool) -> Sum {
         difference += 100;
     }
     let value = if difference < 0 {
-        // Reached with digits above 9 only.
+        // With digits above 9 the difference may still be negative. The reference then reads before the start of its
+        // table of `to_bcd`, which is the end of its table of `from_bcd`.
         from_bcd((256 + difference) as u8) as u8
     } else {
         to_bcd(difference % 100)

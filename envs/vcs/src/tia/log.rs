@@ -20,7 +20,7 @@ use super::registers::{
     RSYNC, VBLANK, VDELBL, VDELP0, VDELP1, VSYNC, WSYNC,
 };
 use super::spans::BySpans;
-use super::spare::{CAPACITY, Entries};
+use super::spare::{Entries, LOG_CAPACITY};
 use super::{Drawing, LINE, SoundRegisters, Tia, spare};
 
 /// Number of registers, some without an effect.
@@ -286,7 +286,7 @@ impl Tia {
         log.length += 1;
         log.clears |= register == CXCLR;
         self.settle(register, value);
-        if self.log.length as usize >= CAPACITY - APPENDED {
+        if self.log.length as usize >= LOG_CAPACITY - APPENDED {
             self.apply_log();
         }
         true

@@ -76,7 +76,7 @@ use objects::{Ball, Missile, Player};
 use playfield::Playfield;
 pub(crate) use read::PINS;
 pub use sound::{SoundGenerator, SoundRegisters};
-pub(crate) use spare::give as free_pixels;
+pub(crate) use spare::give_screen;
 
 /// Colour clocks per scanline.
 pub(crate) const LINE: i32 = 228;
@@ -288,7 +288,7 @@ impl Tia {
 
     /// Frees the memory of a screen for other consoles of this thread.
     pub(crate) fn free_screen(&mut self, screen: usize) {
-        free_pixels(std::mem::take(&mut self.screens[screen]));
+        give_screen(std::mem::take(&mut self.screens[screen]));
     }
 
     /// Returns the palette bytes of the current screen, row by row.
@@ -424,7 +424,7 @@ impl Tia {
         self.deferred.start_frame(skipped);
         let screen = &mut self.screens[usize::from(self.current)];
         if drawing != Drawing::CollisionsOnly && screen.is_empty() {
-            *screen = spare::take(self.geometry.pixels());
+            *screen = spare::take_screen(self.geometry.pixels());
         }
         self.line.above = None;
         if drawing != Drawing::Spans {

@@ -198,10 +198,10 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
 
     /// Checks that all results have been received, if a batch holds all environments. Otherwise some are always in
     /// flight.
-    fn check_not_stepping(&self, reason_if_not: &'static str) -> Result<(), VectorError> {
+    fn check_not_stepping(&self, error_if_stepping: &'static str) -> Result<(), VectorError> {
         self.phase.check_usable()?;
         if self.is_ordered() && matches!(self.phase, VectorPhase::Ready) && self.num_in_flight > 0 {
-            return Err(VectorError::OutOfOrder(reason_if_not));
+            return Err(VectorError::OutOfOrder(error_if_stepping));
         }
         Ok(())
     }

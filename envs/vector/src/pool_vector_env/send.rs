@@ -14,8 +14,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     /// Sends one action to each of these environments without waiting. The environments must not be in flight;
     /// `actions` holds their actions in the same order.
     ///
-    /// If a batch holds all environments, its rows stay in their order, and `recv` may be called when all have been
-    /// sent to. On an error nothing is sent.
+    /// If a batch holds all environments, row `i` stays environment `i` regardless of the order of `env_ids`, and
+    /// `recv` may be called when all have been sent to. On an error nothing is sent.
     pub fn send_to(&mut self, actions: Actions<'_>, env_ids: &[usize]) -> Result<(), VectorError> {
         self.dispatch(actions, Some(env_ids), None)
     }
@@ -45,13 +45,13 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         if let ResetSeeds::Each(seeds) = seeds {
             VectorError::check_len("seeds", seeds.len(), env_ids.len())?;
         }
-        let must_be_all = matches!(self.phase, VectorPhase::NeedsReset | VectorPhase::Failed);
-        if must_be_all && env_ids.len() != self.in_flight.len() {
+        let requires_all = matches!(self.phase, VectorPhase::NeedsReset | VectorPhase::Failed);
+        if requires_all && env_ids.len() != self.in_flight.len() {
             return Err(VectorError::OutOfOrder(
                 "the first reset, and the first after an error, must include all environments",
             ));
         }
-        if must_be_all || (self.batch_size < self.in_flight.len() && self.are_all(env_ids)) {
+        if requires_all || (self.batch_size < self.in_flight.len() && self.names_each_env_once(env_ids)) {
             self.discard()?;
         }
         mark_in_flight(&mut self.in_flight, env_ids)?;
@@ -60,12 +60,12 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         }
         self.phase = VectorPhase::Ready;
         self.num_in_flight += env_ids.len();
-        start(&mut self.pool, env_ids);
+        start_commands(&mut self.pool, env_ids);
         Ok(())
     }
 
     /// Returns true if `env_ids` contains each environment exactly once.
-    fn are_all(&self, env_ids: &[usize]) -> bool {
+    fn names_each_env_once(&self, env_ids: &[usize]) -> bool {
         let mut is_named = vec![false; self.in_flight.len()];
         env_ids.len() == is_named.len()
             && env_ids
@@ -83,7 +83,7 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
             self.pool.task().lock(env).command = Command::Report;
         }
         self.num_in_flight += idle.len();
-        start(&mut self.pool, &idle);
+        start_commands(&mut self.pool, &idle);
         Ok(())
     }
 
@@ -92,7 +92,8 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
         self.dispatch(actions, None, None)
     }
 
-    /// Sends to `env_ids`, or to the environments of the last batch.
+    /// Sends actions to `env_ids`, or if `None` to the environments of the last batch. `lengths` are the numbers of
+    /// actions of each; `None` means one.
     fn dispatch(
         &mut self,
         actions: Actions<'_>,
@@ -101,41 +102,44 @@ impl<E: Env + 'static> PoolVectorEnv<E> {
     ) -> Result<(), VectorError> {
         self.phase.check_ready("send was called before the first reset")?;
         let env_ids = env_ids.unwrap_or(&self.batches[self.last_batch()].env_ids);
-        let length = |target: usize| lengths.map_or(1, |lengths| lengths[target]);
+        let num_actions = |target: usize| lengths.map_or(1, |lengths| lengths[target]);
         mark_in_flight(&mut self.in_flight, env_ids)?;
-        let accepted = accept(self.pool.task(), &self.action_lens, actions, env_ids, length);
+        let accepted = accept(self.pool.task(), &self.action_lens, actions, env_ids, num_actions);
         if accepted.is_err() {
             unmark(&mut self.in_flight, env_ids);
             return accepted;
         }
         self.num_in_flight += env_ids.len();
-        start(&mut self.pool, env_ids);
+        start_commands(&mut self.pool, env_ids);
         Ok(())
     }
 }
 
-/// Checks the actions and copies them to the slots of the environments.
+/// Checks the actions and copies them to the slots of the environments. `num_actions` returns the number of actions of
+/// the environment at an index of `env_ids`. On an error earlier slots keep their commands, which the next call
+/// replaces.
 fn accept<E: Env>(
     slots: &Slots<E>,
     action_lens: &[usize],
     actions: Actions<'_>,
     env_ids: &[usize],
-    length: impl Fn(usize) -> usize,
+    num_actions: impl Fn(usize) -> usize,
 ) -> Result<(), VectorError> {
-    let len = |target: usize, env: usize| length(target).saturating_mul(action_lens[env]);
-    let lens = env_ids.iter().enumerate().map(|(target, &env)| len(target, env));
-    VectorError::check_len("action values", actions.num_elements(), lens.fold(0, usize::saturating_add))?;
-    let mut start = 0;
+    let num_values = |target: usize, env: usize| num_actions(target).saturating_mul(action_lens[env]);
+    let counts = env_ids.iter().enumerate().map(|(target, &env)| num_values(target, env));
+    let expected = counts.fold(0, usize::saturating_add);
+    VectorError::check_len("action values", actions.num_elements(), expected)?;
+    let mut offset = 0;
     for (target, &env) in env_ids.iter().enumerate() {
-        let len = len(target, env);
-        slots.lock(env).accept(env, part(actions, start, len), slots.mode())?;
-        start += len;
+        let count = num_values(target, env);
+        slots.lock(env).accept(env, part(actions, offset, count), slots.mode())?;
+        offset += count;
     }
     Ok(())
 }
 
 /// Starts the commands of the environments on the pool.
-fn start<E: Env + 'static>(pool: &mut Pool<Slots<E>>, env_ids: &[usize]) {
+fn start_commands<E: Env + 'static>(pool: &mut Pool<Slots<E>>, env_ids: &[usize]) {
     pool.task().arrivals.expect(env_ids.len());
     if env_ids.len() == pool.task().len() {
         pool.start_round(env_ids.len());

@@ -37,7 +37,7 @@ impl HalfOuterProducts<'_> {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Bf16Arithmetic::Tiles => super::tiles::add(&mut self),
             #[cfg(target_arch = "x86_64")]
-            Bf16Arithmetic::Dots => super::dots::add(&mut self),
+            Bf16Arithmetic::Dots => super::dots::add_outer_products(&mut self),
             #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
             _ => unreachable!("a processor without these instructions"),
         }

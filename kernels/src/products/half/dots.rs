@@ -10,27 +10,24 @@ use super::instructions::dots_are_available;
 use super::outer_products::HalfOuterProducts;
 use super::product::HalfProduct;
 use super::sizes::{BLOCK_PAIRS, BLOCK_ROWS, BLOCK_WORDS, PANEL_COLUMNS, TILE};
-use crate::products::tile::with_rows;
+use crate::products::tile::{tiles_of, with_rows};
 
-/// Rows whose sums stay in registers, with two vectors each.
-const ROWS: usize = 10;
+/// Most rows of a tile: their sums take two registers each, 20 of 32.
+const MAX_TILE_ROWS: usize = 10;
 
 /// Computes a product whose sizes have been checked.
 #[allow(unsafe_code)]
 pub(super) fn multiply(product: &mut HalfProduct<'_>) {
     assert!(dots_are_available());
     // SAFETY: the processor has the instructions.
-    unsafe { multiply_here(product) }
+    unsafe { multiply_with_instructions(product) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
-fn multiply_here(product: &mut HalfProduct<'_>) {
-    let count = product.left.count;
-    let tiles = count.div_ceil(ROWS);
+fn multiply_with_instructions(product: &mut HalfProduct<'_>) {
     for panel in 0..product.right.count() {
-        for tile in 0..tiles {
-            let (first, end) = (tile * count / tiles, (tile + 1) * count / tiles);
-            with_rows!(end - first, multiply_rows(product, first, panel));
+        for tile in tiles_of(product.left.count, MAX_TILE_ROWS) {
+            with_rows!(tile.len(), multiply_rows(product, tile.start, panel));
         }
     }
 }
@@ -50,6 +47,7 @@ fn multiply_rows<const ROWS: usize>(product: &mut HalfProduct<'_>, first: usize,
                 // SAFETY: `HalfProduct::check` has checked that whole blocks of each row are within the values, and
                 // that the panel has as many blocks. Vectors and pairs may be loaded from any address.
                 unsafe {
+                    // The same line of both tiles of the block.
                     let line = words.add(pair * TILE);
                     let columns: [__m512bh; 2] = [line, line.add(BLOCK_PAIRS * TILE)]
                         .map(|line| mem::transmute(_mm512_loadu_si512(line.cast())));
@@ -78,36 +76,33 @@ fn multiply_rows<const ROWS: usize>(product: &mut HalfProduct<'_>, first: usize,
 
 /// Adds outer products whose sizes have been checked.
 #[allow(unsafe_code)]
-pub(super) fn add(products: &mut HalfOuterProducts<'_>) {
+pub(super) fn add_outer_products(products: &mut HalfOuterProducts<'_>) {
     assert!(dots_are_available());
     // SAFETY: the processor has the instructions.
-    unsafe { add_here(products) }
+    unsafe { add_with_instructions(products) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
-fn add_here(products: &mut HalfOuterProducts<'_>) {
-    let count = products.rows();
-    let tiles = count.div_ceil(ROWS);
+fn add_with_instructions(products: &mut HalfOuterProducts<'_>) {
     for column in (0..products.columns).step_by(PANEL_COLUMNS) {
-        for tile in 0..tiles {
-            let (first, end) = (tile * count / tiles, (tile + 1) * count / tiles);
-            with_rows!(end - first, add_rows(products, first, column));
+        for tile in tiles_of(products.rows(), MAX_TILE_ROWS) {
+            with_rows!(tile.len(), add_rows(products, tile.start, column));
         }
     }
 }
 
-/// Adds to the rows `first..first + ROWS` of a panel of columns.
+/// Adds to the rows `first..first + ROWS` in the `PANEL_COLUMNS` columns from `column` on.
 #[allow(unsafe_code)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
 #[inline]
 fn add_rows<const ROWS: usize>(products: &mut HalfOuterProducts<'_>, first: usize, column: usize) {
     let HalfOuterProducts { left, left_row, left_step, right, right_pair, right_step, .. } = *products;
-    let stored = products.sums[first * products.columns + column..].as_mut_ptr();
-    let stored = |row: usize| stored.wrapping_add(row * products.columns);
+    let first_row = products.sums[first * products.columns + column..].as_mut_ptr();
+    let row_start = |row: usize| first_row.wrapping_add(row * products.columns);
     let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
     for (row, sums) in sums.iter_mut().enumerate() {
         // SAFETY: `HalfOuterProducts::check` has checked that there are two vectors in each row.
-        *sums = unsafe { [_mm512_loadu_ps(stored(row)), _mm512_loadu_ps(stored(row).add(TILE))] };
+        *sums = unsafe { [_mm512_loadu_ps(row_start(row)), _mm512_loadu_ps(row_start(row).add(TILE))] };
     }
     for y in 0..products.height {
         let values = left[first * left_row + y * left_step..].as_ptr();
@@ -131,8 +126,8 @@ fn add_rows<const ROWS: usize>(products: &mut HalfOuterProducts<'_>, first: usiz
     for (row, sums) in sums.into_iter().enumerate() {
         // SAFETY: as above.
         unsafe {
-            _mm512_storeu_ps(stored(row), sums[0]);
-            _mm512_storeu_ps(stored(row).add(TILE), sums[1]);
+            _mm512_storeu_ps(row_start(row), sums[0]);
+            _mm512_storeu_ps(row_start(row).add(TILE), sums[1]);
         }
     }
 }
