@@ -48,7 +48,7 @@ pub(crate) use report_arguments::{ReportArgs, ScoreFormat};
 pub(crate) use sync_arguments::{Service, SyncArgs};
 pub(crate) use train::TrainCommand;
 pub(crate) use training_arguments::{
-    ConfigArgs, ExperimentArgs, Launcher, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,
+    ConfigArgs, ExperimentArgs, Launcher, PruneRule, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,
 };
 pub(crate) use watch_arguments::WatchArgs;
 pub(crate) use zoo_arguments::ZooArgs;

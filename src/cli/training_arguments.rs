@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use toml::{Table, Value};
 
 use super::complete;
@@ -176,7 +176,7 @@ Examples:
   ale-train sweep --run-dir checkpoints/rates --vary ppo.learning_rate=1e-4,2.5e-4,1e-3 \\
       --seeds 1..3
   ale-train sweep --run-dir checkpoints/random --vary ppo.learning_rate=log:1e-5..1e-2 \\
-      --vary ppo.clip_coef=0.1,0.2 --random 20 --jobs 4")]
+      --vary ppo.clip_coef=0.1,0.2 --random 20 --jobs 4 --prune halving")]
 #[command(group(ArgGroup::new("varied").args(["vary", "seeds", "games_each"]).required(true).multiple(true)))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
@@ -206,12 +206,24 @@ pub(crate) struct SweepArgs {
     /// Number of concurrent runs, which share the cores unless --num-threads or --launcher is given
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::between::<usize>(1..=1024))]
     pub(crate) jobs: usize,
+    /// End runs early that are worse than others at the same point of training
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub(crate) prune: Option<PruneRule>,
     /// Command that starts each run, such as "srun -n1 -c8" or "mpirun -n 4"; quotes work as in a shell
     #[arg(long, value_name = "COMMAND", value_parser = launcher)]
     pub(crate) launcher: Option<Launcher>,
     /// Directory of the sweep
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: PathBuf,
+}
+
+/// Which runs of a sweep end early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PruneRule {
+    /// Those below the median of at least four others, from a quarter of the training on (Golovin et al. 2017).
+    Median,
+    /// All but the best third after 1/27, 1/9 and 1/3 of the training (asynchronous successive halving, Li et al. 2020).
+    Halving,
 }
 
 /// A program and its arguments, to which a command line is added.

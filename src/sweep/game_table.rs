@@ -26,7 +26,7 @@ struct GameScores<'a> {
 
 impl<'a> GameScores<'a> {
     fn new(results: &'a SettingRuns) -> Self {
-        let SettingRuns { setting, game, runs } = results;
+        let SettingRuns { setting, game, runs, .. } = results;
         let game = game.unwrap_or_default();
         let scores = runs.iter().filter_map(RunHistory::scores);
         let returns: Vec<f64> = scores.flatten().map(|(_, score)| score).collect();

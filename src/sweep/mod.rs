@@ -2,25 +2,30 @@
 //!
 //! Every run is a separate process. The directory of the sweep records the completed runs, so the same command
 //! continues an interrupted sweep.
+//!
+//! * `varied_settings` are the settings to train.
+//! * `train_run` trains one of the runs, `pruning` ends it early if it is worse than others.
+//! * `ranking` and `game_table` are the tables at the end, `pace` is the time left.
 
 mod game_table;
 mod pace;
+mod pruning;
 mod ranking;
+mod train_run;
 mod varied_settings;
 
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::checkpoint;
-use crate::cli::{ExperimentArgs, Global, Launcher, SweepArgs};
-use crate::config::{self, Config, RunSettings};
+use crate::cli::{ExperimentArgs, Global, PruneRule, SweepArgs};
+use crate::config::{self, Config, Experiment, Games, RunSettings};
 use crate::durable;
 use crate::enclosure;
 use crate::failure::{Interrupted, RuntimeFailure};
@@ -28,15 +33,15 @@ use crate::files::limit;
 use crate::interrupt::Interrupt;
 use crate::learner::Algorithm;
 use crate::output::notice;
-use crate::program;
 use crate::quantity::clock;
 use crate::report::RunHistory;
 use crate::selection;
 use crate::signal::Signal;
 use crate::telemetry::Printer;
-use crate::threads::cores;
 
 use pace::Pace;
+use pruning::Pruning;
+use train_run::{Outcome, train_run};
 use varied_settings::{Setting, settings};
 
 /// The subdirectory of a sweep with the experiment of each setting.
@@ -46,6 +51,8 @@ const STOPPING: &str =
     "stopping once the active runs have written checkpoints; signal again to stop at once without them";
 /// An empty file that marks the directory of a completed run.
 const COMPLETE: &str = "complete";
+/// A file with the reason in the directory of a run that was ended early.
+const PRUNED: &str = "pruned";
 /// The key that --games-each sets.
 const GAMES: &str = "environments.games";
 /// Keys that may differ when a sweep is continued: the seed is part of the name of a run, and threads do not affect
@@ -75,9 +82,12 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     new.iter().filter(|(_, is_new)| *is_new).try_for_each(|(variant, _)| variant.create(&args.run_dir))?;
     let runs = variants.iter().flat_map(|variant| variant.seeds(args).map(move |seed| (variant, seed)));
     let numbered: Vec<_> = (1..).zip(runs).collect();
-    let missing = numbered
-        .iter()
-        .filter(|(_, (variant, seed))| !variant.run_dir(&args.run_dir, *seed).join(COMPLETE).exists());
+    let is_missing = |variant: &Variant<'_>, seed: u64| {
+        let run_dir = variant.run_dir(&args.run_dir, seed);
+        !(run_dir.join(COMPLETE).exists() || args.prune.is_some() && run_dir.join(PRUNED).exists())
+    };
+    let missing = numbered.iter().filter(|(_, (variant, seed))| is_missing(variant, *seed));
+    let pruning = args.prune.map(|rule| pruning(args, rule, &variants)).transpose()?;
     let total = numbered.len();
     let pace = Pace::new(missing.clone().count());
     let interrupt = Interrupt::on_first_signal(Printer::new(global.quiet), STOPPING);
@@ -90,7 +100,7 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
             let left = pace.left().map_or_else(String::new, |left| format!(", about {} left", clock(left)));
             notice(format_args!("run {index} of {total}: {}{left}", variant.run_name(seed)));
         }
-        if !train_run(args, variant, seed, global, &interrupt)? {
+        if let Outcome::Failed = train_run(args, variant, seed, global, pruning.as_ref(), &interrupt)? {
             failed.lock().expect("no thread panics while it holds the lock").push(variant.run_name(seed));
         }
         pace.advance();
@@ -103,6 +113,18 @@ pub(crate) fn run(args: &SweepArgs, global: &Global, out: &mut impl Write) -> Re
     }
     let error = anyhow!(RuntimeFailure("run the same command again to repeat only the failed runs"));
     Err(error.context(format!("{} of {total} runs failed ({})", failed.len(), failed.join(", "))))
+}
+
+/// Prepares to prune the runs.
+fn pruning(args: &SweepArgs, rule: PruneRule, variants: &[Variant<'_>]) -> Result<Pruning> {
+    let runs = variants.iter().flat_map(|variant| {
+        variant.seeds(args).map(move |seed| {
+            (variant.run_dir(&args.run_dir, seed), variant.games.clone(), variant.total_frames)
+        })
+    });
+    let pruning = Pruning::new(rule, runs);
+    pruning.read_all().context("cannot read the curves of the sweep")?;
+    Ok(pruning)
 }
 
 /// Returns the games that are trained separately, or else `None` alone.
@@ -209,6 +231,8 @@ struct Variant<'a> {
     game: Option<&'static str>,
     algorithm: Algorithm,
     seed: u64,
+    games: Games,
+    total_frames: u64,
     /// Warnings about how the experiment is written.
     notes: Vec<String>,
     /// The experiment as TOML.
@@ -225,7 +249,9 @@ impl<'a> Variant<'a> {
             .with_context(|| format!("the setting {}", label(&assignments(setting, game))))?;
         let text = experiment.to_toml()?;
         let RunSettings { algorithm, seed, .. } = experiment.run;
-        Ok(Self { setting, game, algorithm, seed, notes: experiment.notes, experiment: text })
+        let total_frames = experiment.total_frames();
+        let Experiment { games, notes, .. } = experiment;
+        Ok(Self { setting, game, algorithm, seed, games, total_frames, notes, experiment: text })
     }
 
     fn label(&self) -> String {
@@ -322,75 +348,6 @@ fn file_name(assignment: &str) -> String {
     format!("{}={value}", key.rsplit('.').next().unwrap_or(key))
 }
 
-/// Trains a run in a child process, resuming it if it has begun. Returns false if it fails.
-fn train_run(
-    args: &SweepArgs,
-    variant: &Variant<'_>,
-    seed: u64,
-    global: &Global,
-    interrupt: &Interrupt,
-) -> Result<bool> {
-    let run_dir = variant.run_dir(&args.run_dir, seed);
-    let program = program::file()?;
-    let mut command = match &args.launcher {
-        None => Command::new(program),
-        Some(Launcher { program: launcher, arguments }) => {
-            let mut command = Command::new(launcher);
-            command.args(arguments).arg(program);
-            command
-        }
-    };
-    if run_dir.join(checkpoint::CONFIG).exists() {
-        command.arg("resume").arg(&run_dir);
-    } else {
-        command.arg(variant.algorithm.name()).arg("--config").arg(variant.file(&args.run_dir));
-        command.args(["--seed", &seed.to_string(), "--run-dir"]).arg(&run_dir);
-    }
-    if let Some(rom_dir) = &global.rom_dir {
-        command.arg("--rom-dir").arg(rom_dir);
-    }
-    // Parallel progress lines would overwrite each other.
-    let is_quiet = global.quiet || args.jobs > 1;
-    command.args(global.offline.then_some("--offline")).args(is_quiet.then_some("--quiet"));
-    if let Some(threads) = threads(args) {
-        command.args(["--num-threads", &threads.to_string()]);
-    }
-    // In its own process group, so that Ctrl-C reaches it only once, forwarded by this process.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let cannot = || format!("cannot start a run with {}", command_name(args));
-    // A launcher such as srun reads standard input. From a terminal, that would stop a background process group for
-    // ever.
-    command.stdin(Stdio::null());
-    let mut child = command.stdout(Stdio::null()).spawn().with_context(cannot)?;
-    let status = interrupt.wait_for(&mut child).context("cannot wait for a run")?;
-    if status.success() {
-        return durable::write_inside(&args.run_dir, &run_dir.join(COMPLETE), b"").map(|()| true);
-    }
-    // If this process was asked to stop, the exit status is ignored: the signal may have arrived before the run handled
-    // signals.
-    if let Some(signal) = interrupt.signal().or_else(|| status.code().and_then(Signal::from_exit_status)) {
-        return Err(stopped(signal));
-    }
-    // The run has already reported its error, unless the system ended it.
-    if status.code().is_none() {
-        notice(format_args!("{} was ended: {status}", run_dir.display()));
-    }
-    Ok(false)
-}
-
-/// Returns the name of the program that starts the runs.
-fn command_name(args: &SweepArgs) -> &str {
-    args.launcher.as_ref().map_or("ale-train", |launcher| &launcher.program)
-}
-
-/// Returns the number of threads of a run: the requested number, or an equal share of the cores if several runs are
-/// parallel on this machine. It does not affect the results.
-fn threads(args: &SweepArgs) -> Option<usize> {
-    let share_cores = args.jobs > 1 && args.launcher.is_none();
-    args.experiment.num_threads.or_else(|| share_cores.then(|| (cores() / args.jobs).max(1)))
-}
-
 /// Prints the games that are trained separately, and the settings, best first.
 fn print(args: &SweepArgs, variants: &[Variant<'_>], out: &mut impl Write) -> Result<()> {
     let results = variants.iter().map(|variant| SettingRuns::read(args, variant));
@@ -404,15 +361,18 @@ struct SettingRuns {
     /// The only game, if each game is trained separately.
     game: Option<&'static str>,
     runs: Vec<RunHistory>,
+    /// The number of runs that were ended early.
+    pruned: usize,
 }
 
 impl SettingRuns {
     fn read(args: &SweepArgs, variant: &Variant<'_>) -> Result<Self> {
-        // A failed run has no final score, only one of unfinished training.
-        let runs = variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed));
-        let completed = runs.filter(|run| run.join(COMPLETE).exists());
-        let runs = completed.map(|run| RunHistory::read(&run)).collect::<Result<_>>()?;
-        Ok(Self { setting: label(variant.setting), game: variant.game, runs })
+        let run_dirs = variant.seeds(args).map(|seed| variant.run_dir(&args.run_dir, seed));
+        // Others have no final score, only one of unfinished training.
+        let (completed, others): (Vec<_>, Vec<_>) = run_dirs.partition(|run| run.join(COMPLETE).exists());
+        let runs = completed.iter().map(|run| RunHistory::read(run)).collect::<Result<_>>()?;
+        let pruned = others.iter().filter(|run| run.join(PRUNED).exists()).count();
+        Ok(Self { setting: label(variant.setting), game: variant.game, runs, pruned })
     }
 }
 

@@ -65,11 +65,18 @@ pub(super) fn print(settings: &[SettingRuns], out: &mut impl Write) -> Result<()
         settings.iter().flat_map(|setting| &setting.runs).map(RunHistory::games).collect();
     let scale = Scale::common(&games);
     let scores = |runs: &[RunHistory]| runs.iter().filter_map(|run| scale.score(run)).collect();
-    let mut rows: Vec<(&String, Vec<f64>)> =
-        settings.iter().map(|SettingRuns { setting, runs, .. }| (setting, scores(runs))).collect();
+    let mut rows: Vec<(&SettingRuns, Vec<f64>)> =
+        settings.iter().map(|setting| (setting, scores(&setting.runs))).collect();
     rows.sort_by(|(_, a), (_, b)| sort_key(b).total_cmp(&sort_key(a)));
-    let cells: Vec<Vec<String>> = rows.iter().map(|(label, scores)| row(label, scores)).collect();
-    table::print(&["setting", "seeds", &scale.heading(), "lowest", "highest"], &cells, out)
+    let mut headings = vec!["setting".to_owned(), "seeds".to_owned(), scale.heading()];
+    headings.extend(["lowest", "highest"].map(str::to_owned));
+    let mut cells: Vec<Vec<String>> = rows.iter().map(|(setting, scores)| row(setting, scores)).collect();
+    if settings.iter().any(|setting| setting.pruned > 0) {
+        headings.push("ended early".to_owned());
+        rows.iter().zip(&mut cells).for_each(|((setting, _), row)| row.push(setting.pruned.to_string()));
+    }
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    table::print(&headings, &cells, out)
 }
 
 /// Returns the mean score, below all others if there is none.
@@ -77,11 +84,11 @@ fn sort_key(scores: &[f64]) -> f64 {
     if scores.is_empty() { f64::NEG_INFINITY } else { mean(scores.iter().copied()) }
 }
 
-fn row(label: &str, scores: &[f64]) -> Vec<String> {
+fn row(setting: &SettingRuns, scores: &[f64]) -> Vec<String> {
     let extreme = |pick: fn(f64, f64) -> f64| scores.iter().copied().reduce(pick);
     let mean = (!scores.is_empty()).then(|| mean(scores.iter().copied()));
     let values = [mean, extreme(f64::min), extreme(f64::max)];
-    [label.to_owned(), scores.len().to_string()].into_iter().chain(values.map(cell)).collect()
+    [setting.setting.clone(), scores.len().to_string()].into_iter().chain(values.map(cell)).collect()
 }
 
 fn cell(value: Option<f64>) -> String {

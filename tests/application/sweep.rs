@@ -44,6 +44,32 @@ fn prints_a_row_per_setting_and_trains_only_missing_runs() {
 }
 
 #[test]
+fn a_run_that_is_worse_ends_early_and_can_be_continued() {
+    let temp = TempDir::new().expect("a temporary directory");
+    let line =
+        run("sweep --games CartPole-v1 --total-frames 60000 --run-dir sweep --set evaluation.episodes=2");
+    let line = line.words("--vary ppo.learning_rate=2.5e-3,1e-9").within(temp.path());
+    let pruning = line.clone().words("--prune halving");
+    let Output { status, stdout, stderr } = pruning.output();
+    let said = String::from_utf8_lossy(&stderr).into_owned();
+    assert!(status.success(), "{said}");
+    assert!(said.contains("learning_rate=1e-9__seed=1 was ended early: score "), "{said}");
+    assert!(said.contains("; 1 of 1 other runs were better there"), "{said}");
+    let table = String::from_utf8(stdout).expect("text");
+    let row = |key: &str| table.lines().find(|line| line.contains(key)).expect("a row").to_owned();
+    assert!(row("setting").ends_with("ended early"), "{table}");
+    assert!(row("=2.5e-3").ends_with('0') && row("=1e-9").ends_with('1'), "{table}");
+
+    // It has ended; continuing the sweep trains nothing.
+    let again = pruning.output();
+    assert!(!String::from_utf8_lossy(&again.stderr).contains("run "), "{:?}", again.stderr);
+    assert_eq!(String::from_utf8(again.stdout).expect("text"), table);
+    // Its checkpoint is that of an interrupted run.
+    let complete = line.stdout();
+    assert!(!complete.contains("ended early") && complete.contains("ppo.learning_rate=1e-9"), "{complete}");
+}
+
+#[test]
 fn varies_the_seed_alone() {
     let temp = TempDir::new().expect("a temporary directory");
     let Output { status, stdout, stderr } = sweep(&["--seeds", "1..2"], temp.path());
