@@ -1,7 +1,10 @@
 """Classic control, toy text and MuJoCo equal Gymnasium's SyncVectorEnv in every bit."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import warnings
 
 import gymnasium
@@ -294,6 +297,77 @@ def test_single_environments_pass_the_checks_of_gymnasium(id):
         # Gymnasium's own environments have these action spaces and bounds too.
         warnings.filterwarnings("ignore", ".*(symmetric and normalized space|space (minimum|maximum) value is)")
         check_env(env, skip_render_check=True)
+
+
+@pytest.mark.parametrize("id", OTHERS)
+def test_pictures_equal_those_of_gymnasium(id):
+    ours, theirs = (gymnasium.make(name, render_mode="rgb_array") for name in (f"ale_train/{id}", id))
+    assert ours.metadata["render_fps"] == theirs.metadata["render_fps"]
+    theirs.action_space.seed(4)
+    pictures = set()
+    # The second episode continues the random numbers of the first.
+    for seed in (3, None):
+        ours.reset(seed=seed)
+        theirs.reset(seed=seed)
+        for _ in range(5):
+            picture = ours.render()
+            assert picture.dtype == np.uint8 and np.array_equal(picture, theirs.render())
+            pictures.add(picture.tobytes())
+            action = theirs.action_space.sample()
+            if any(ours.step(action)[2:4]) | any(theirs.step(action)[2:4]):
+                break
+    assert len(pictures) > 1
+    ours.close()
+    theirs.close()
+
+
+def test_a_picture_shows_the_state_of_an_episode_without_a_seed():
+    ours, theirs = (gymnasium.make(name, render_mode="rgb_array") for name in ("ale_train/CartPole-v1", "CartPole-v1"))
+    theirs.reset()
+    shown = set()
+    for _ in range(3):
+        observation, _ = ours.reset()
+        theirs.unwrapped.state = observation
+        # The observation is the state in single precision.
+        assert np.mean(ours.render() != theirs.render()) < 0.001
+        shown.add(ours.render().tobytes())
+    assert len(shown) == 3
+
+
+def test_toy_text_is_printed_as_by_gymnasium():
+    ours, theirs = (gymnasium.make(name, render_mode="ansi") for name in ("ale_train/Taxi-v4", "Taxi-v4"))
+    for env in (ours, theirs):
+        env.reset(seed=2)
+        env.step(1)
+    assert ours.render() == theirs.render() and "(North)" in ours.render()
+
+
+def test_mujoco_is_drawn_by_its_own_renderer():
+    program = """
+import gymnasium, numpy, ale_train
+ours, theirs = (gymnasium.make(name, render_mode="rgb_array", width=64, height=48)
+                for name in ("ale_train/Hopper-v5", "Hopper-v5"))
+for env in (ours, theirs):
+    env.reset(seed=1)
+for _ in range(3):
+    for env in (ours, theirs):
+        env.step(numpy.full(3, 0.4, numpy.float32))
+    assert ours.render().shape == (48, 64, 3) and numpy.array_equal(ours.render(), theirs.render())
+"""
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "MUJOCO_GL": "osmesa"}, check=True)
+
+
+def test_impossible_pictures_are_errors():
+    with pytest.raises(ValueError, match="render_mode is 'ansi', but must be one of human, rgb_array"):
+        ale_train.make("CartPole-v1", render_mode="ansi")
+    env = ale_train.TaskEnv("CartPole-v1", render_mode="rgb_array")
+    with pytest.raises(gymnasium.error.ResetNeeded, match="before reset"):
+        env.render()
+    with pytest.raises(TypeError, match="render_mode='rgb_array' cannot be copied or pickled"):
+        pickle.dumps(env)
+    assert ale_train.TaskEnv("CartPole-v1").render() is None
+    with pytest.raises(TypeError, match='no argument "width"'):
+        ale_train.TaskEnv("Hopper-v5", width=64)
 
 
 def test_a_step_that_reaches_the_limit_may_also_terminate():
