@@ -16,6 +16,7 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 
 import ale_train
 from ale_train import TaskVectorEnv
+from ale_train.task_env import TaskEnv
 from same import assert_same
 
 pytest.importorskip("mujoco")
@@ -359,15 +360,15 @@ for _ in range(3):
 
 def test_impossible_pictures_are_errors():
     with pytest.raises(ValueError, match="render_mode is 'ansi', but must be one of human, rgb_array"):
-        ale_train.make("CartPole-v1", render_mode="ansi")
-    env = ale_train.TaskEnv("CartPole-v1", render_mode="rgb_array")
+        TaskEnv("CartPole-v1", render_mode="ansi")
+    env = TaskEnv("CartPole-v1", render_mode="rgb_array")
     with pytest.raises(gymnasium.error.ResetNeeded, match="before reset"):
         env.render()
     with pytest.raises(TypeError, match="render_mode='rgb_array' cannot be copied or pickled"):
         pickle.dumps(env)
-    assert ale_train.TaskEnv("CartPole-v1").render() is None
+    assert TaskEnv("CartPole-v1").render() is None
     with pytest.raises(TypeError, match='no argument "width"'):
-        ale_train.TaskEnv("Hopper-v5", width=64)
+        TaskEnv("Hopper-v5", width=64)
 
 
 def test_a_step_that_reaches_the_limit_may_also_terminate():
