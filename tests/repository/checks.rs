@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::architecture::workspace_packages;
 use crate::contents::{ROOT, tracked_files};
+use crate::program::succeed;
 
 /// The largest number of test programs in the directories `tests` of all crates.
 const TEST_PROGRAMS: usize = 20;
@@ -45,6 +47,34 @@ fn unoptimised<'a>(profile: &'a toml::Value, members: &BTreeSet<String>) -> BTre
         .filter(|(_, settings)| settings.get("opt-level").and_then(toml::Value::as_integer) == Some(0))
         .map(|(name, _)| name)
         .collect()
+}
+
+/// `.ci/run` leaves out crates whose tests have passed. Then the rest must not be compiled with other features.
+#[test]
+fn crates_that_are_left_out_do_not_change_the_features_of_others() {
+    let script = fs::read_to_string(Path::new(ROOT).join(".ci/run")).expect("the script of the checks");
+    let list = |name: &str| -> Vec<String> {
+        let line = script.lines().find_map(|line| line.strip_prefix(&format!("{name}=\"")));
+        line.expect("a list").trim_end_matches('"').split('|').map(str::to_owned).collect()
+    };
+    let all = dependency_tree(&[]);
+    let (environments, learners) = (list("environments"), list("learners"));
+    assert!(environments.len() > 5 && learners.len() > 2);
+    for left_out in [&environments, &learners, &[environments.clone(), learners.clone()].concat()] {
+        let rest = dependency_tree(left_out);
+        let changed: Vec<&String> = rest.difference(&all).collect();
+        assert!(changed.is_empty(), "without {left_out:?}: {changed:?}");
+    }
+}
+
+/// Returns the packages that the tests of the workspace need, each with its features.
+fn dependency_tree(left_out: &[String]) -> BTreeSet<String> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["tree", "--locked", "--workspace", "--edges", "normal,build,dev", "--prefix", "none"]);
+    command.args(["--format", "{p} {f}"]).current_dir(ROOT);
+    command.args(left_out.iter().map(|name| format!("--exclude={name}")));
+    let tree = String::from_utf8(succeed(&mut command).stdout).expect("text");
+    tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
 }
 
 /// `.ci/run` skips the lints for GPUs unless the crate `kernels` or these files have changed.
