@@ -45,7 +45,7 @@ pub(crate) use game_arguments::{GamesArgs, RomsArgs, RomsCommand, TraceArgs};
 pub(crate) use match_arguments::MatchArgs;
 pub(crate) use preset_arguments::PresetsArgs;
 pub(crate) use report_arguments::{ReportArgs, ScoreFormat};
-pub(crate) use sync_arguments::{Service, SyncArgs};
+pub(crate) use sync_arguments::SyncArgs;
 pub(crate) use train::TrainCommand;
 pub(crate) use training_arguments::{
     ConfigArgs, ExperimentArgs, Launcher, PruneRule, RequestArgs, ResumeArgs, RunsArgs, SweepArgs,

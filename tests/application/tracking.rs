@@ -56,11 +56,10 @@ print(json.dumps(run))
 ";
 
 /// Trains a short run named `run`.
-fn trained(directory: &Path) -> Line {
-    let line =
-        train(Path::new("run"), "ppo --games CartPole-v1 --total-frames 2048 --quiet").within(directory);
-    line.succeed();
-    line
+fn make_run(directory: &Path) {
+    train(Path::new("run"), "ppo --games CartPole-v1 --total-frames 2048 --quiet")
+        .within(directory)
+        .succeed();
 }
 
 /// Returns the steps and values of the entropy in the curves of a run.
