@@ -219,9 +219,9 @@ mod tests {
         let run = |name: &str, end: u64, value: f64, game: &str| {
             (write_curves(temp.path(), name, end, value), games(&[game]), 270)
         };
-        let worse = run("worse", 40, 1.0, "pong");
+        let worse = run("worse", 40, 1.0, "CartPole-v1");
         let worse_dir = worse.0.clone();
-        let runs = [worse, run("early", 10, 9.0, "pong"), run("other", 270, 9.0, "qbert")];
+        let runs = [worse, run("early", 10, 9.0, "CartPole-v1"), run("other", 270, 9.0, "Acrobot-v1")];
         let pruning = Pruning::new(PruneRule::Halving, runs.into_iter());
         pruning.read_all().unwrap();
         // The points are 10, 30 and 90 frames. The better run has passed none of them, that of another game all.

@@ -25,8 +25,8 @@ print(json.dumps([{
 } for run in client.search_runs([experiment.experiment_id])]))
 ";
 
-/// Prints the same of the newest directory that Weights & Biases has written offline: a log of records as in LevelDB, each
-/// with checksum, length and kind (1 whole, 2 first, 3 middle, 4 last), in blocks of 32 KiB after a header of 7 bytes.
+/// Prints the same of the newest directory that Weights & Biases has written offline: a log of records as in LevelDB,
+/// each with checksum, length and kind (1 whole, 2 first, 3 middle, 4 last), in blocks of 32 KiB after a header of 7 bytes.
 const READ_WANDB: &str = "
 import glob, json, struct
 from wandb.proto.wandb_internal_pb2 import Record
@@ -124,7 +124,7 @@ fn weights_and_biases_has_the_curves_of_a_run() {
         (&sent["project"], &sent["name"], &sent["status"]),
         (&json!("balance"), &json!("run"), &json!(0))
     );
-    assert_eq!(sent["settings"]["ppo"]["num_steps"], 128);
+    assert_eq!(sent["settings"]["ppo"]["num_steps"], 32);
     assert_eq!(sent["settings"]["run"]["preset"], "cartpole-ppo");
 }
 
@@ -133,7 +133,7 @@ fn weights_and_biases_has_the_curves_of_a_run() {
 fn a_run_is_followed_until_it_ends() {
     let Some(python) = python_with("mlflow") else { return };
     let temp = TempDir::new().expect("a temporary directory");
-    let line = train(Path::new("run"), "ppo --games CartPole-v1 --total-frames 100000 --quiet");
+    let line = train(Path::new("run"), "ppo --games CartPole-v1 --total-frames 30000 --quiet");
     let mut training = line.within(temp.path()).start();
     wait_for(&mut training, "the first curves", || temp.path().join("run/metrics.jsonl").exists());
     let sync = run("sync run --to mlflow --project balance --follow --python").arg(&python);
