@@ -222,7 +222,7 @@ pub(crate) struct SweepArgs {
 pub(crate) enum PruneRule {
     /// Those below the median of at least four others, from a quarter of the training on (Golovin et al. 2017).
     Median,
-    /// All but the best third after 1/27, 1/9 and 1/3 of the training: asynchronous successive halving (Li et al. 2020).
+    /// All but the best third after 1/27, 1/9 and 1/3 of training: asynchronous successive halving (Li et al. 2020).
     Halving,
 }
 

@@ -26,7 +26,8 @@ print(json.dumps([{
 ";
 
 /// Prints the same of the newest directory that Weights & Biases has written offline: a log of records as in LevelDB,
-/// each with checksum, length and kind (1 whole, 2 first, 3 middle, 4 last), in blocks of 32 KiB after a header of 7 bytes.
+/// each with checksum, length and kind (1 whole, 2 first, 3 middle, 4 last), in blocks of 32 KiB after a header of
+/// 7 bytes.
 const READ_WANDB: &str = "
 import glob, json, struct
 from wandb.proto.wandb_internal_pb2 import Record

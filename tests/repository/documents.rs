@@ -90,8 +90,8 @@ fn command(line: &str) -> Option<Vec<String>> {
 
 /// Returns the command to run in place of a documented one. A training command becomes `config`, which resolves the
 /// experiment without training. An evaluation plays one episode, and an extended run makes a few updates. Commands that
-/// need a network connection, an idle machine, hours, a terminal, a browser, an agent for two players or a run in
-/// training only print their help.
+/// need a network connection, an idle machine, hours, a terminal, a browser, an agent for two players, a run in
+/// training or a tracker only print their help.
 fn runnable(arguments: &[String]) -> Vec<String> {
     let mut arguments = arguments.to_vec();
     match arguments[0].as_str() {
@@ -112,7 +112,9 @@ fn runnable(arguments: &[String]) -> Vec<String> {
             arguments.extend(["--episodes".to_owned(), "1".to_owned()]);
         }
         "roms" if arguments[1] != "list" => arguments.push("--help".to_owned()),
-        "bench" | "sweep" | "play" | "match" | "watch" | "checkpoint" => arguments.push("--help".to_owned()),
+        "bench" | "sweep" | "sync" | "play" | "match" | "watch" | "checkpoint" => {
+            arguments.push("--help".to_owned());
+        }
         _ => {}
     }
     arguments
