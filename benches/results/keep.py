@@ -15,7 +15,7 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "runs"
 POINTS = 100
 # The beginnings of the tags that `ale-train report` shows.
-TAGS = ("charts/recent_return", "charts/human_normalised", "charts/SPS", "evaluation/", "losses/")
+TAGS = ("charts/recent_return", "charts/human_normalised", "charts/SPS", "evaluation/", "losses/", "self_play/")
 # The losses of single games are left out, because there are many.
 OF_ALL_GAMES = "losses/"
 
