@@ -335,6 +335,28 @@ def test_a_picture_shows_the_state_of_an_episode_without_a_seed():
     assert len(shown) == 3
 
 
+def test_the_first_picture_may_come_late_but_not_too_late(monkeypatch):
+    monkeypatch.setattr("ale_train.task_pictures._MAX_HISTORY", 20)
+    ours, theirs = (gymnasium.make(name, render_mode="rgb_array") for name in ("ale_train/CartPole-v1", "CartPole-v1"))
+
+    def play(env, steps):
+        env.reset(seed=5)
+        for index in range(steps):
+            if any(env.step(index % 2)[2:4]) or index == 7:
+                env.reset()
+
+    play(ours, 15)
+    play(theirs, 15)
+    assert np.array_equal(ours.render(), theirs.render())
+    late = gymnasium.make("ale_train/CartPole-v1", render_mode="rgb_array")
+    play(late, 25)
+    with pytest.raises(gymnasium.error.ResetNeeded, match="at most 20 steps after a reset with a seed"):
+        late.render()
+    play(late, 1)
+    play(theirs, 1)
+    assert np.array_equal(late.render(), theirs.render())
+
+
 def test_toy_text_is_printed_as_by_gymnasium():
     ours, theirs = (gymnasium.make(name, render_mode="ansi") for name in ("ale_train/Taxi-v4", "Taxi-v4"))
     for env in (ours, theirs):
@@ -364,7 +386,9 @@ def test_impossible_pictures_are_errors():
     env = TaskEnv("CartPole-v1", render_mode="rgb_array")
     with pytest.raises(gymnasium.error.ResetNeeded, match="before reset"):
         env.render()
-    with pytest.raises(TypeError, match="render_mode='rgb_array' cannot be copied or pickled"):
+    env.reset(seed=1)
+    assert np.array_equal(pickle.loads(pickle.dumps(env)).render(), env.render())
+    with pytest.raises(TypeError, match="has drawn a picture cannot be copied or pickled"):
         pickle.dumps(env)
     assert TaskEnv("CartPole-v1").render() is None
     with pytest.raises(TypeError, match='no argument "width"'):

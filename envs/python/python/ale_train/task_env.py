@@ -32,8 +32,8 @@ class TaskEnv(gymnasium.Env[Any, Any]):
     Results equal those of Gymnasium's environment, as described for ``TaskVectorEnv``. Scalars in infos have NumPy's
     types. A copy (``copy.deepcopy``) or a pickled environment continues the episode with the same random numbers.
 
-    With a render mode, Gymnasium's own environment takes the same steps and draws them, which takes its time. Such an
-    environment cannot be copied.
+    With a render mode, Gymnasium's own environment draws. It is created for the first picture and takes the same steps
+    from then on, which takes its time. After that, the environment cannot be copied.
     """
 
     #: The modes of all environments; ``render_modes`` of an instance with a render mode are its own.
@@ -53,7 +53,6 @@ class TaskEnv(gymnasium.Env[Any, Any]):
             TypeError: The environment has no such argument, or a value has the wrong type.
             ValueError: A value is out of range, or the environment does not have the render mode.
             OSError: MuJoCo is missing and cannot be downloaded.
-            gymnasium.error.DependencyNotInstalled: A package that draws is missing.
         """
         for name in _OPTIONS:
             if name in task_arguments:
@@ -121,7 +120,9 @@ class TaskEnv(gymnasium.Env[Any, Any]):
             without a render mode, and for ``"human"``, which shows a window.
 
         Raises:
-            gymnasium.error.ResetNeeded: There was no ``reset``.
+            gymnasium.error.ResetNeeded: There was no ``reset``, or the first picture is more than 100,000 steps after a
+                reset with a seed.
+            gymnasium.error.DependencyNotInstalled: A package that draws is missing.
         """
         if self._pictures is None:
             return None
@@ -136,8 +137,8 @@ class TaskEnv(gymnasium.Env[Any, Any]):
         self._envs.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._pictures is not None:
-            raise TypeError(f"an environment with render_mode={self.render_mode!r} cannot be copied or pickled")
+        if self._pictures is not None and self._pictures.is_drawing:
+            raise TypeError("an environment that has drawn a picture cannot be copied or pickled")
         pool = self._envs._pool
         state = {name: value for name, value in vars(self).items() if name != "_envs"}
         snapshot = pool.snapshot() if pool is not None and pool.was_reset else None
