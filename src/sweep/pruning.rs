@@ -142,7 +142,9 @@ impl RunScores {
                 self.recent.fill(None);
                 self.scores.clear();
             }
-            records.iter().for_each(|record| self.add(record));
+            for record in &records {
+                self.add(record);
+            }
             if !has_more {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! `ale-train sync`: sends the curves of runs to Weights & Biases or MLflow.
+//! `ale-train sync`: sends the curves of runs to Weights & Biases or `MLflow`.
 //!
 //! * `tracker` is the process that sends, a program in Python (`tracker.py`) that uses the package of the service.
 //! * `description` says what a run is: its name, its settings and its provenance.
@@ -108,7 +108,8 @@ fn send(
             (records, step, left) = (records + chunk.len(), chunk.last().and_then(step_of), others);
             status.show_activity(format!("{}: {records} records", run_dir.display()));
         }
-        if interrupt.is_requested() || !has_more && !(args.follow && state == "running") {
+        let may_grow = args.follow && state == "running";
+        if interrupt.is_requested() || !(has_more || may_grow) {
             let place = tracker.end(state)?;
             return Ok(Sent { run_dir, records, step, place });
         }

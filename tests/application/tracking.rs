@@ -1,4 +1,4 @@
-//! `ale-train sync` sends runs to Weights & Biases and MLflow, whose own packages read them again.
+//! `ale-train sync` sends runs to Weights & Biases and `MLflow`, whose own packages read them again.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::program::wait_for;
 use crate::program::{run, stdout, train};
 use crate::python::python_with;
 
-/// Prints the runs of an experiment of MLflow: state, name, settings, and the steps and values of a curve.
+/// Prints the runs of an experiment of `MLflow`: state, name, settings, and the steps and values of a curve.
 const READ_MLFLOW: &str = "
 import json, mlflow
 client = mlflow.MlflowClient()
@@ -25,9 +25,9 @@ print(json.dumps([{
 } for run in client.search_runs([experiment.experiment_id])]))
 ";
 
-/// Prints the same of the newest directory that Weights & Biases has written offline: a log of records as in LevelDB,
-/// each with checksum, length and kind (1 whole, 2 first, 3 middle, 4 last), in blocks of 32 KiB after a header of
-/// 7 bytes.
+/// Prints the same of the newest directory that Weights & Biases has written offline: a log of records as in
+/// `LevelDB`, each with checksum, length and kind (1 whole, 2 first, 3 middle, 4 last), in blocks of 32 KiB after a
+/// header of 7 bytes.
 const READ_WANDB: &str = "
 import glob, json, struct
 from wandb.proto.wandb_internal_pb2 import Record
