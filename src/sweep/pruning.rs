@@ -15,13 +15,13 @@ use crate::runs::{GrowingCurves, NewRecords};
 use crate::statistics::median;
 use crate::telemetry::{Metric, Moment};
 
-/// Of the runs that reach a point, successive halving keeps one in so many.
+/// Successive halving keeps the best run of every three that reach a point.
 const REDUCTION: u64 = 3;
 /// The number of points of successive halving.
 const RUNGS: u32 = 3;
-/// The median rule judges at each of so many parts of the training, the first quarter and the end excepted.
+/// The median rule divides the training into eight parts and judges after each, from a quarter of it on.
 const PARTS: u64 = 8;
-/// The least number of other runs with a median.
+/// The median rule needs the scores of at least four other runs.
 const MIN_OTHERS: usize = 4;
 
 /// Judges the runs of a sweep.
@@ -153,7 +153,7 @@ impl RunScores {
 
     fn add(&mut self, record: &Map<String, Value>) {
         let Some(moment) = Moment::of_line(record) else { return };
-        // What was known before this record is the score at the points that it passes.
+        // The score at a point comes from the records before it.
         while self.points.get(self.scores.len()).is_some_and(|&point| moment.frames > point) {
             self.scores.push(self.recent_score());
         }

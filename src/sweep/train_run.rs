@@ -22,7 +22,7 @@ use crate::threads::cores;
 /// The time between two looks at the curves of a run that may be pruned.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How a run ended.
+/// The outcome of a run.
 pub(super) enum Outcome {
     Completed,
     Pruned,

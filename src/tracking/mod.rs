@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The number of records in a request, or a few more.
 const RECORDS: usize = 100;
 
-/// What was sent of a run.
+/// The result of a transfer.
 struct Sent {
     run_dir: PathBuf,
     records: usize,

@@ -29,7 +29,7 @@ use crate::terminal::Terminal;
 
 use directory::Directory;
 
-/// How many ports after the requested one are tried while they are busy.
+/// The number of further ports to try if the requested one is busy.
 const FURTHER_PORTS: u16 = 20;
 
 /// Serves the page, or shows the runs in the terminal, until a signal arrives or the user quits.
