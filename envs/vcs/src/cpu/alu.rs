@@ -1,4 +1,4 @@
-//! Addition and subtraction, binary and decimal. The reference is the 6502 of Stella in ale-py.
+//! Addition and subtraction, binary and decimal. The reference for decimal results is what ale-py computes.
 
 /// Result and flags of an addition or subtraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,8 @@ pub(super) fn subtract_decimal(a: u8, m: u8, carry: bool) -> Sum {
         difference += 100;
     }
     let value = if difference < 0 {
-        // With digits above 9 the difference may still be negative. The reference then reads before the start of its
-        // table of `to_bcd`, which is the end of its table of `from_bcd`.
+        // With digits above 9 the difference may still be negative. The reference then gives the value of the packed
+        // decimal byte `256 + difference`.
         from_bcd((256 + difference) as u8) as u8
     } else {
         to_bcd(difference % 100)
