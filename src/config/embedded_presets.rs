@@ -163,7 +163,8 @@ pub(super) fn requested(name: &str, algorithm: Option<Algorithm>) -> Result<Chos
 /// games; the result is then its first preset, for a game that it can learn.
 pub(super) fn fitting(ids: &[&'static str], device: &str, algorithm: Algorithm) -> Chosen {
     // The spaces of an environment in Python are not known yet. Most are small, like classic control.
-    let family = |id: &&'static str| if selection::is_in_python(id) { Some(IN_PYTHON) } else { selection::family(id) };
+    let family =
+        |id: &&'static str| if selection::is_in_python(id) { Some(IN_PYTHON) } else { selection::family(id) };
     let family = ids.first().and_then(family);
     let has_opponents = ids.first().and_then(|id| GameMode::of_id(id)).is_some_and(|mode| mode.players > 1);
     let candidates: &[&str] = match (ids, family) {

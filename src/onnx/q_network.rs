@@ -30,7 +30,12 @@ pub(super) fn add_values(graph: &mut Graph, tasks: &Tasks<'_>, values: &Value) {
 
 /// Adds a network whose modules begin with `prefix`. Returns the outputs for the actions of each row's task,
 /// `[rows, max_outputs, atoms]`.
-pub(super) fn outputs(graph: &mut Graph, agent: &Agent<'_>, tasks: &Tasks<'_>, prefix: &str) -> Result<Value> {
+pub(super) fn outputs(
+    graph: &mut Graph,
+    agent: &Agent<'_>,
+    tasks: &Tasks<'_>,
+    prefix: &str,
+) -> Result<Value> {
     let weights = agent.weights;
     let Features { value: features, next, .. } =
         body::features(graph, agent, tasks, prefix, Activation::Relu)?;

@@ -37,10 +37,12 @@ fn add_discrete(graph: &mut Graph, agent: &Agent<'_>, tasks: &Tasks<'_>) -> Resu
     let values = graph.apply("Min", &[&first, &second], &[]);
     q_network::add_values(graph, tasks, &values);
     // The choices of factored actions depend on each other.
-    let are_independent = tasks.iter().all(|task| task.actions.joint().is_some_and(|own| own.factors().is_none()));
+    let are_independent =
+        tasks.iter().all(|task| task.actions.joint().is_some_and(|own| own.factors().is_none()));
     if are_independent {
         let expected = expected_values(graph, tasks, &logits, &values);
-        let about = "expected values of the policy: the discounted sum of future rewards and weighted entropies";
+        let about =
+            "expected values of the policy: the discounted sum of future rewards and weighted entropies";
         graph.output(&expected, "values", Element::F32, &[], about);
     }
     Ok(())

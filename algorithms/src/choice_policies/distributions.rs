@@ -228,8 +228,10 @@ mod tests {
         for seed in 0..50 {
             println!("seed {seed}");
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            let tasks: Vec<Task> = (0..3).map(|_| Task::of_actions("task", random_actions(&mut rng))).collect();
-            let (rows, columns) = (RowTasks::new([2, 0, 1, 0].into_iter(), &tasks, &Device::flex()), max_outputs(&tasks));
+            let tasks: Vec<Task> =
+                (0..3).map(|_| Task::of_actions("task", random_actions(&mut rng))).collect();
+            let (rows, columns) =
+                (RowTasks::new([2, 0, 1, 0].into_iter(), &tasks, &Device::flex()), max_outputs(&tasks));
             let mut random = || {
                 let values: Vec<f32> = (0..4 * columns).map(|_| rng.random_range(-2.0..2.0)).collect();
                 (values.clone(), Tensor::from_data(TensorData::new(values, [4, columns]), &Device::flex()))
@@ -263,7 +265,9 @@ mod tests {
         let graphs = Graphs::new(rows.task_ids(), &tasks, &Device::flex());
         let legal: Vec<Vec<usize>> = tasks
             .iter()
-            .map(|task| task.actions.expect_joint().nodes().iter().flatten().map(|edge| edge.column).collect())
+            .map(|task| {
+                task.actions.expect_joint().nodes().iter().flatten().map(|edge| edge.column).collect()
+            })
             .collect();
         let results = |illegal: f32| {
             let values: Vec<f32> = (0..3)

@@ -135,7 +135,8 @@ impl TorchNames for DiscreteSoftActorCritic {
         let of_network = self.actor.names(weights, is_normalised);
         let mut pairs = Vec::new();
         for (ours, theirs) in OF_SAC {
-            let within = |(layer, name): &(String, String)| (format!("{ours}.{layer}"), format!("{theirs}.{name}"));
+            let within =
+                |(layer, name): &(String, String)| (format!("{ours}.{layer}"), format!("{theirs}.{name}"));
             pairs.extend(of_network.pairs.iter().map(within));
         }
         Names { pairs, ..of_network }

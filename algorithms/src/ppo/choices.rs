@@ -63,10 +63,7 @@ impl Paths {
         }
         let rows = ids.len();
         let ids = integers(ids, [rows], device);
-        Self {
-            edges: integers(edges, [rows, num_choices], device),
-            graphs: Graphs::new(&ids, tasks, device),
-        }
+        Self { edges: integers(edges, [rows, num_choices], device), graphs: Graphs::new(&ids, tasks, device) }
     }
 }
 

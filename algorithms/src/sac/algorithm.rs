@@ -195,7 +195,10 @@ impl<K: Kind> OffPolicyAlgorithm for SacAgent<K> {
         NetworkDescription::new(("sac", K::OUTPUTS.to_owned()), &sac.policy, spec, &scales)
     }
 
-    fn start_from(sac: &mut OffPolicyLearner<Self>, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
+    fn start_from(
+        sac: &mut OffPolicyLearner<Self>,
+        source: &TrainedNetwork,
+    ) -> Result<Transferred, TransferError> {
         let own = Self::description(sac);
         let agent = &mut sac.agent;
         let (network, _, transferred) = transfer(agent.network(), &own, source)?;

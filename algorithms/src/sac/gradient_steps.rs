@@ -79,9 +79,8 @@ impl<K: Kind> OffPolicyLearner<SacAgent<K>> {
             let targets = Tensor::from_inner(targets[index].clone());
             let weight = minibatches[index].draws.len() as f32 / draws.len() as f32;
             let critics = K::critic_losses(&self.agent.critics.network, states, taken, targets);
-            let [first, second] = critics.map(|CriticLoss { loss, value }| {
-                (loss.mul_scalar(weight), value.mul_scalar(weight))
-            });
+            let [first, second] =
+                critics.map(|CriticLoss { loss, value }| (loss.mul_scalar(weight), value.mul_scalar(weight)));
             let (losses, means) = ([first.0, second.0], [first.1, second.1]);
             let loss = losses[0].clone() + losses[1].clone();
             let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
@@ -137,8 +136,7 @@ impl<K: Kind> OffPolicyLearner<SacAgent<K>> {
                 let Minibatch { states, shard, .. } = &minibatches[index];
                 let (actor, tasks) = (&self.agent.actor.network, &self.off_policy.spec.tasks);
                 let noise = self.noise_of(&minibatches[index], noise);
-                let Evaluation { log_probs, values } =
-                    K::evaluate(actor, &critics, states, &noise, tasks);
+                let Evaluation { log_probs, values } = K::evaluate(actor, &critics, states, &noise, tasks);
                 let alphas = of_rows(Tensor::from_inner(self.alphas()), &states.rows);
                 let loss = (alphas * log_probs.clone() - values).mean();
                 let loss = loss.mul_scalar(minibatches[index].draws.len() as f32 / draws.len() as f32);

@@ -131,11 +131,7 @@ pub trait Kind: Clone + Debug + 'static {
     fn greedy(policy: &Self::RowPolicy, actions: &TaskActions) -> Vec<Self::Element>;
 
     /// Samples an action: draws two random numbers for each component, or one for each choice.
-    fn sample(
-        policy: &Self::RowPolicy,
-        actions: &TaskActions,
-        rng: &mut impl Rng,
-    ) -> Vec<Self::Element>;
+    fn sample(policy: &Self::RowPolicy, actions: &TaskActions, rng: &mut impl Rng) -> Vec<Self::Element>;
 
     /// Returns the log-probability of each action of a discrete space, or that of each option of each choice; empty for
     /// continuous actions.

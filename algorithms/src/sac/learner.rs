@@ -2,10 +2,10 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use rl_env::Batch;
 
+use super::SacConfig;
 use super::kind::{Exploring, Kind};
 use super::policy::Policy;
 use super::temperature::Temperature;
-use super::SacConfig;
 use crate::LearnerError;
 use crate::engine::OffPolicyLearner;
 use crate::engine::off_policy::OffPolicy;

@@ -51,12 +51,7 @@ impl<K: Kind> Policy<K> {
     }
 
     /// Returns an action for each environment of the batch: greedy, or a sample.
-    pub fn act(
-        &self,
-        batch: &Batch,
-        greedy: bool,
-        rng: &mut impl Rng,
-    ) -> Result<ActionBuffer, LearnerError> {
+    pub fn act(&self, batch: &Batch, greedy: bool, rng: &mut impl Rng) -> Result<ActionBuffer, LearnerError> {
         let elements = if greedy { self.greedy(batch) } else { self.sample(batch, rng) };
         elements.map(K::Element::into_buffer)
     }

@@ -128,7 +128,9 @@ pub enum SpecError {
     )]
     ObservationSpace(String),
     /// SAC was given images with continuous actions.
-    #[error("the observations are {0}; SAC learns continuous actions from vectors only. PPO learns them from images")]
+    #[error(
+        "the observations are {0}; SAC learns continuous actions from vectors only. PPO learns them from images"
+    )]
     ImageObservations(String),
     /// Episodes never restart.
     #[error("the autoreset mode is Disabled; learners need NextStep or SameStep")]

@@ -112,8 +112,7 @@ fn watches(experiment: &Experiment, actions: ActionKind) -> Vec<Watch> {
     let bounds = bounds(experiment);
     // The entropy of a continuous policy has no lower bound, and that of SAC has a target.
     let has_bound = actions == ActionKind::Discrete && experiment.run.algorithm != Algorithm::Sac;
-    let conditions =
-        CONDITIONS.iter().filter(|condition| has_bound || condition.watched != Metric::Entropy);
+    let conditions = CONDITIONS.iter().filter(|condition| has_bound || condition.watched != Metric::Entropy);
     let mut watches: Vec<Watch> = conditions.map(|condition| Watch::new(condition, None, bounds)).collect();
     let games = experiment.games.names();
     if games.len() >= GAMES_WITH_SHARES {

@@ -16,8 +16,8 @@ use super::SacConfig;
 use super::kind::{CriticLoss, Evaluation, Exploring, Kind, States};
 use crate::choice_policies::{Distributions, Graphs, JointPolicy};
 use crate::networks::{
-    DiscreteSoftActorCritic, ILLEGAL_LOGIT, ObservationLayout, PolicyConfig, QNetwork, TwinQNetwork, layout_of,
-    mask_logits,
+    DiscreteSoftActorCritic, ILLEGAL_LOGIT, ObservationLayout, PolicyConfig, QNetwork, TwinQNetwork,
+    layout_of, mask_logits,
 };
 use crate::state_bytes::Header;
 use crate::{ConfigError, LearnerError, Task, TaskActions, VectorSpec};

@@ -49,7 +49,8 @@ mod tests {
         let tasks = [product, Task::new("four", 4)];
         let actions = [(0, vec![1, 2]), (1, vec![3, 0])];
         let taken = Taken::new(&actions, &tasks, &Device::flex());
-        let values = Tensor::<2>::from_floats([[0.0, 1.0, 9.0, 9.0, 3.0], [9.0, 9.0, 9.0, 5.0, 9.0]], &Device::flex());
+        let values =
+            Tensor::<2>::from_floats([[0.0, 1.0, 9.0, 9.0, 3.0], [9.0, 9.0, 9.0, 5.0, 9.0]], &Device::flex());
         let CriticLoss { loss, value } = taken.loss(values, Tensor::from_floats([2.5, 1.0], &Device::flex()));
         // ((1 - 2.5)^2 + (3 - 2.5)^2) / 2 = 1.25 and (5 - 1)^2 = 16; the values are (1 + 3) / 2 = 2 and 5.
         assert_eq!(loss.into_scalar::<f32>(), f32::midpoint(1.25, 16.0));

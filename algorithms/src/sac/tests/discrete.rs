@@ -152,15 +152,16 @@ fn soft_values_and_entropies_by_hand() {
         _ => 0.0,
     });
     // The smaller values of the first task are 2 and 0, those of the second 1, 1, 1, 1 and 6.
-    sac.agent.target = constant(&sac.agent.target, |name, column| match (name.starts_with("first"), column) {
-        (true, 0) => 2.0,
-        (false, 0) => 3.0,
-        (true, 1) => 8.0,
-        (false, 1) => 0.0,
-        (_, 2..5) => 1e6,
-        (_, 9) => 6.0,
-        _ => 1.0,
-    });
+    sac.agent.target =
+        constant(&sac.agent.target, |name, column| match (name.starts_with("first"), column) {
+            (true, 0) => 2.0,
+            (false, 0) => 3.0,
+            (true, 1) => 8.0,
+            (false, 1) => 0.0,
+            (_, 2..5) => 1e6,
+            (_, 9) => 6.0,
+            _ => 1.0,
+        });
     let draws = draws(&sac, 40);
     let batch = minibatch(&sac, &draws);
     let targets = host(sac.targets(&batch, &[]));
@@ -172,7 +173,8 @@ fn soft_values_and_entropies_by_hand() {
         let by_hand = step.rewards + step.discount * (expected[task] + entropies[task]);
         assert!((target - by_hand).abs() < 1e-5, "{target} {by_hand}");
     }
-    let online = constant(&sac.agent.critics.network, |_, column| if (2..5).contains(&column) { 1e6 } else { 1.0 });
+    let online =
+        constant(&sac.agent.critics.network, |_, column| if (2..5).contains(&column) { 1e6 } else { 1.0 });
     sac.agent.critics.network = online;
     let metrics = sac.learn_policy(&draws, &[batch], &[]).unwrap();
     let mean = |of_tasks: [f32; 2]| {
@@ -191,7 +193,8 @@ fn soft_values_of_several_choices_by_hand() {
     let choices = spec_of_choices(vector(), MODE);
     let spec = VectorSpec { tasks: vec![choices.tasks[1].clone()], task_ids: vec![0; 4], ..choices };
     let (mut sac, _) = experienced(spec);
-    sac.agent.actor.network = constant(&sac.agent.actor.network, |_, column| if column == 0 { 2f32.ln() } else { 0.0 });
+    sac.agent.actor.network =
+        constant(&sac.agent.actor.network, |_, column| if column == 0 { 2f32.ln() } else { 0.0 });
     sac.agent.target = constant(&sac.agent.target, |_, column| [4.0, 0.0, 2.0, 1.0, 1.0, 1.0, 5.0][column]);
     let draws = draws(&sac, 20);
     // Probabilities 1/2, 1/4 and 1/4 of the first choice, 1/4 each of the second.
@@ -281,7 +284,8 @@ fn actions_are_uniform_until_learning_starts_and_then_those_of_the_policy() {
 fn a_learner_starts_from_the_weights_of_another_one() {
     for policy in [small(), PolicyConfig { head: HeadKind::Shared, ..small() }] {
         let spec = spec(vector(), MODE);
-        let (mut sac, mut envs) = (learner((config(), policy.clone()), spec.clone()), RandomEnvs::new(spec.clone()));
+        let (mut sac, mut envs) =
+            (learner((config(), policy.clone()), spec.clone()), RandomEnvs::new(spec.clone()));
         while sac.updates() < 4 {
             step(&mut sac, &mut envs);
         }
@@ -295,7 +299,8 @@ fn a_learner_starts_from_the_weights_of_another_one() {
         let mut part = DiscreteSac::new(config(), policy, five.clone(), &Device::flex(), 9).unwrap();
         part.start_from(&source).unwrap();
         let policies = [&sac, &part].map(|sac| sac.policy(&five).unwrap());
-        let outputs = policies.map(|policy| (policy.log_probs(&envs.batch).unwrap(), policy.values(&envs.batch).unwrap()));
+        let outputs = policies
+            .map(|policy| (policy.log_probs(&envs.batch).unwrap(), policy.values(&envs.batch).unwrap()));
         assert_eq!(outputs[0], outputs[1]);
     }
 }
