@@ -176,7 +176,11 @@ mod tests {
                 true,
             ),
             (of("sac", &format!("[policy]\nwidth = 0.25\n[sac]\n{buffer}batch_size = 32\n")), true, false),
-            (of("sac", &format!("[policy]\nhead = \"shared\"\n[sac]\n{buffer}batch_size = 32\n")), false, false),
+            (
+                of("sac", &format!("[policy]\nhead = \"shared\"\n[sac]\n{buffer}batch_size = 32\n")),
+                false,
+                false,
+            ),
         ]
         .into_iter()
     }

@@ -88,7 +88,16 @@ fn errors_are_one_line_with_the_allowed_values() {
             "discrete and continuous actions cannot be mixed",
         ),
         (
-            &["sac", "--games", "CartPole-v1", "--set", "sac.noise_correlation=0.5", "--quiet", "--run-dir", run_dir],
+            &[
+                "sac",
+                "--games",
+                "CartPole-v1",
+                "--set",
+                "sac.noise_correlation=0.5",
+                "--quiet",
+                "--run-dir",
+                run_dir,
+            ],
             "sac.noise_correlation = 0.5 is invalid: it must be 0 for discrete actions, which have no noise",
         ),
         (
