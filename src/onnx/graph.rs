@@ -17,8 +17,8 @@ pub(super) enum Element {
 #[derive(Clone, Debug)]
 pub(super) struct Value(String);
 
-/// A graph under construction. Its nodes are in the order in which they were added. An input or a constant is added once;
-/// those with the same name must be equal.
+/// A graph under construction. Its nodes are in the order in which they were added. An input or a constant is added
+/// once; those with the same name must be equal.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     graph: messages::Graph,

@@ -24,8 +24,8 @@ pub struct DiscreteSoftActorCritic {
 }
 
 impl TwinQNetwork {
-    /// Computes both estimates of the values of all options of each row's task, `[rows, max_outputs]` each. Those beyond
-    /// the outputs of the task are arbitrary.
+    /// Computes both estimates of the values of all options of each row's task, `[rows, max_outputs]` each. Those
+    /// beyond the outputs of the task are arbitrary.
     pub fn forward(&self, observations: Tensor<2>, rows: &RowTasks) -> [Tensor<2>; 2] {
         let first = self.first.forward(observations.clone(), rows, None);
         [first, self.second.forward(observations, rows, None)].map(|values| values.squeeze_dim(2))

@@ -146,8 +146,8 @@ pub trait Kind: Clone + Debug + 'static {
     /// Returns true if both are for the same environments. Returns false for a damaged state.
     fn are_alike(exploration: &Self::Exploration, other: &Self::Exploration) -> bool;
 
-    /// Returns the next action of an environment in training: uniformly random, or of its policy. The policy is absent if another process has the environment; then the action is arbitrary, but the random numbers
-    /// are drawn.
+    /// Returns the next action of an environment in training: uniformly random, or of its policy. The policy is absent
+    /// if another process has the environment; then the action is arbitrary, but the random numbers are drawn.
     fn explore(
         exploration: &mut Self::Exploration,
         env: (usize, &TaskActions),

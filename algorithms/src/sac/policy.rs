@@ -88,8 +88,8 @@ impl<K: Kind> Policy<K> {
         Ok(rows.map(|(&env, policy)| K::log_probs(&policy, self.reader.actions(env))).collect())
     }
 
-    /// Returns the value of each environment when the policy acts: the smaller estimate of the discounted sum of rewards
-    /// and weighted entropies that follow its greedy action, or for choices its expectation over the policy.
+    /// Returns the value of each environment when the policy acts: the smaller estimate of the discounted sum of
+    /// rewards and weighted entropies that follow its greedy action, or for choices its expectation over the policy.
     pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
         self.check(batch)?;
         let states = self.read(Observed::of(batch), &rows(batch));

@@ -23,7 +23,7 @@ fn repeat(name: &'static str) -> Sac {
         let policy = recording.floats("policy_noise");
         StepNoise { policy: policy.chunks_exact(successors.len()).map(<[f32]>::to_vec).collect(), successors }
     };
-    repeat_kind::<Continuous>(name, Parts { actions: Recording::floats, noise })
+    repeat_kind::<Continuous>(name, &Parts { actions: Recording::floats, noise })
 }
 
 /// Repeats the gradient step of a recording of discrete actions, which need no noise.
@@ -32,11 +32,11 @@ fn repeat_discrete(name: &'static str) -> OffPolicyLearner<SacAgent<Discrete>> {
         successors: Vec::new(),
         policy: vec![Vec::new(); config.policy_frequency as usize],
     };
-    repeat_kind::<Discrete>(name, Parts { actions: Recording::integers, noise })
+    repeat_kind::<Discrete>(name, &Parts { actions: Recording::integers, noise })
 }
 
 /// Repeats the gradient step of a recording, asserts that it equals the recorded one, and returns the learner.
-fn repeat_kind<K: Kind>(name: &'static str, parts: Parts<K>) -> OffPolicyLearner<SacAgent<K>> {
+fn repeat_kind<K: Kind>(name: &'static str, parts: &Parts<K>) -> OffPolicyLearner<SacAgent<K>> {
     let mut recording = Recording::open(name);
     let (config, policy) = recording.settings::<SacConfig, _>();
     let spec = recording.spec();

@@ -141,8 +141,8 @@ impl Kind for Discrete {
         rows.iter().enumerate().map(row).collect()
     }
 
-    /// Computes the expected values of the policy's actions: the smaller estimates of the discounted sums of rewards and
-    /// weighted entropies that follow.
+    /// Computes the expected values of the policy's actions: the smaller estimates of the discounted sums of rewards
+    /// and weighted entropies that follow.
     fn values(network: &DiscreteSoftActorCritic, states: &States, tasks: &[Task]) -> Tensor<1> {
         Self::evaluate(&network.actor, &network.critics, states, &[], tasks).values
     }
