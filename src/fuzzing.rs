@@ -88,6 +88,9 @@ static BASES: LazyLock<Vec<Files>> = LazyLock::new(|| {
         format!(
             "algorithm = \"sac\"\n[sac]\nbuffer_size = 32\nlearning_starts = 8\nbatch_size = 4\n{PENDULUM}"
         ),
+        format!(
+            "algorithm = \"sac\"\n[sac]\nbuffer_size = 32\nlearning_starts = 8\nbatch_size = 4\n{CARTPOLE}"
+        ),
     ];
     experiments.iter().map(|experiment| base(experiment).expect("an experiment")).collect()
 });

@@ -10,13 +10,14 @@
 //! * [`ppo`]: Proximal Policy Optimization
 //! * [`dqn`]: DQN and its extensions up to Rainbow
 //! * [`pqn`]: the parallelised Q-network, without replay
-//! * [`sac`]: Soft Actor-Critic, for continuous actions
+//! * [`sac`]: Soft Actor-Critic
 //! * [`cluster`]: training by several processes
 //! * [`networks`]: torsos, heads, action masks, initialisation
 //! * [`returns`], [`schedule`], [`categorical`]: pure arithmetic on plain slices
 
 mod action_values;
 mod check_learner;
+mod choice_policies;
 pub mod cluster;
 #[cfg(test)]
 mod device_tests;

@@ -33,6 +33,11 @@ impl Header {
         }
     }
 
+    /// Returns true if `bytes` begin like a state of this kind of learner, of any version.
+    pub(crate) fn begins(&self, bytes: &[u8]) -> bool {
+        bytes.starts_with(self.magic)
+    }
+
     /// Decodes a state that [`write`](Self::write) wrote at the beginning of `bytes`. Also returns the rest.
     pub(crate) fn decode_first<'a, S: DeserializeOwned>(
         &self,

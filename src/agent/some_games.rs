@@ -36,9 +36,10 @@ impl TrainedAgent {
     }
 }
 
-/// Fails if the critics of SAC, which read the components of actions, would have fewer inputs.
+/// Fails if the critics of SAC, which read the components of continuous actions, would have fewer inputs.
 fn check_critics(algorithm: Algorithm, whole: &VectorSpec, part: &VectorSpec) -> Result<()> {
-    let (all, kept) = (whole.max_outputs(), part.max_outputs());
+    let most = |spec: &VectorSpec| spec.tasks.iter().map(|task| task.actions.num_components()).max();
+    let (all, kept) = (most(whole).unwrap_or(0), most(part).unwrap_or(0));
     ensure!(
         algorithm != Algorithm::Sac || all == kept,
         "the critics of the agent read actions of {all} components, but those of these games have at most {kept}; \
@@ -174,6 +175,12 @@ mod tests {
                 false,
                 true,
             ),
+            (of("sac", &format!("[policy]\nwidth = 0.25\n[sac]\n{buffer}batch_size = 32\n")), true, false),
+            (
+                of("sac", &format!("[policy]\nhead = \"shared\"\n[sac]\n{buffer}batch_size = 32\n")),
+                false,
+                false,
+            ),
         ]
         .into_iter()
     }
@@ -197,7 +204,7 @@ mod tests {
                 let names: Vec<String> = kept.iter().map(|&name| name.to_owned()).collect();
                 let expected = readings(&whole, kept);
                 let part = agent(&sections, whole.exported().expect("a network").spec);
-                if is_sac && !kept.contains(&all[3]) {
+                if is_sac && is_continuous && !kept.contains(&all[3]) {
                     let error = part.with_games(&names).err().expect("an error").to_string();
                     assert!(error.ends_with("keep a game with 4"), "{error}");
                     continue;

@@ -112,7 +112,7 @@ const EXAMPLES: &str = "Examples:
   ale-train ppo                          train on the built-in game
   ale-train ppo --games pong --seed 3    train on Pong; downloads a missing ROM with pip
   ale-train dqn                          train with DQN
-  ale-train sac --games Pendulum-v1      train with SAC, for continuous actions
+  ale-train sac --games Pendulum-v1      train with SAC, off-policy
   ale-train eval checkpoints/RUN         evaluate the trained agent
   ale-train play --checkpoint zoo:harvest --watch
                                          watch a trained agent play the built-in game

@@ -77,8 +77,12 @@ impl<A: ReplayAlgorithm> fmt::Debug for ReplaySections<A> {
 impl<A: ReplayAlgorithm> ReplaySections<A> {
     /// Reads the sections from an experiment.
     pub(super) fn read(experiment: &Table) -> Result<Box<dyn AlgorithmConfig>> {
-        let (config, replay) = (section(experiment, A::SECTION)?, section(experiment, REPLAY)?);
-        Ok(Box::new(Self { config, replay }))
+        Ok(Box::new(Self::of(experiment)?))
+    }
+
+    /// Reads the sections, for an algorithm that chooses between several.
+    pub(super) fn of(experiment: &Table) -> Result<Self> {
+        Ok(Self { config: section(experiment, A::SECTION)?, replay: section(experiment, REPLAY)? })
     }
 
     fn boxed(&self, mut learner: OffPolicyLearner<A>) -> Box<dyn Learner> {

@@ -67,7 +67,8 @@ fn greedy_players_do_not_depend_on_the_seed_and_others_sample() {
         ("PPO with overlap", learner(Algorithm::Ppo, "[ppo]\noverlap = true\n", choices())),
         ("DQN", learner(Algorithm::Dqn, &format!("{DQN}eval_epsilon = 0.5\n"), choices())),
         ("PQN", learner(Algorithm::Pqn, &format!("{PQN}eval_epsilon = 0.5\n"), choices())),
-        ("SAC", learner(Algorithm::Sac, SAC, floats())),
+        ("SAC", learner(Algorithm::Sac, SAC, choices())),
+        ("SAC with continuous actions", learner(Algorithm::Sac, SAC, floats())),
     ] {
         let of_seeds = |greedy| [1, 2].map(|seed| actions(learner.as_ref(), greedy, seed));
         let [first, second] = of_seeds(true);

@@ -13,10 +13,10 @@ use super::tasks::Tasks;
 
 /// Adds the network, its inputs and its outputs to a graph.
 pub(super) fn add(graph: &mut Graph, agent: &Agent<'_>) -> Result<()> {
-    let (weights, policy, spec) = (agent.weights, agent.policy, agent.spec);
-    let tasks = Tasks::new(graph, &spec.tasks);
+    let (weights, policy) = (agent.weights, agent.policy);
+    let tasks = Tasks::new(graph, &agent.spec.tasks);
     let Features { value: features, mut next, has_images } =
-        body::features(graph, weights, &tasks, policy, spec, Activation::Tanh)?;
+        body::features(graph, agent, &tasks, "", Activation::Tanh)?;
     let activation = if has_images { Activation::Relu } else { Activation::Tanh };
     let hidden = next.hidden(graph, &features, activation)?;
     let features = if policy.lstm > 0 { lstm(graph, weights, &hidden, policy.lstm)? } else { hidden };
@@ -36,12 +36,17 @@ pub(super) fn add(graph: &mut Graph, agent: &Agent<'_>) -> Result<()> {
         };
         continuous::add_outputs(graph, &tasks, &outputs, &log_deviations, policy.squash_actions);
     } else {
-        let logits = tasks.mask(graph, &outputs);
-        let about = "logits of the actions, -1e30 for actions that the game lacks";
-        graph.output(&logits, "logits", Element::F32, &[tasks.max_outputs()], about);
+        add_logits(graph, &tasks, &outputs);
     }
     graph.output(&values, "values", Element::F32, &[], "estimates of the discounted sum of future rewards");
     Ok(())
+}
+
+/// Adds the output for the logits of discrete actions, `[rows, max_outputs]`.
+pub(super) fn add_logits(graph: &mut Graph, tasks: &Tasks<'_>, outputs: &Value) {
+    let logits = tasks.mask(graph, outputs);
+    let about = "logits of the actions, -1e30 for actions that the game lacks";
+    graph.output(&logits, "logits", Element::F32, &[tasks.max_outputs()], about);
 }
 
 /// Applies a layer of the policy. Returns the outputs of each row's task, `[rows, max_outputs]`.

@@ -1,9 +1,9 @@
 //! The layers from the observations to the last hidden layer.
 
-use algorithms::VectorSpec;
 use algorithms::networks::{ImageShape, ObservationLayout, PolicyConfig, TorsoKind, layout_of};
 use anyhow::Result;
 
+use super::Agent;
 use super::graph::{Element, Graph, Value};
 use super::layers::{Activation, Sequence, Weights};
 use super::messages::Attribute;
@@ -24,17 +24,17 @@ pub(super) struct Features<'a> {
     pub(super) has_images: bool,
 }
 
-/// Adds the inputs for observations, and the body of a network.
+/// Adds the inputs for observations, and the body of a network, whose modules begin with `prefix`.
 pub(super) fn features<'a>(
     graph: &mut Graph,
-    weights: Weights<'a>,
+    agent: &Agent<'a>,
     tasks: &Tasks<'_>,
-    policy: &PolicyConfig,
-    spec: &VectorSpec,
+    prefix: &str,
     activation: Activation,
 ) -> Result<Features<'a>> {
+    let &Agent { weights, policy, spec, .. } = agent;
     let layout = layout_of(&spec.observation_space)?;
-    let mut next = Sequence { weights, name: "network".to_owned(), index: 0 };
+    let mut next = Sequence { weights, name: format!("{prefix}network"), index: 0 };
     let mut parts = Vec::new();
     if layout.has_images() {
         let is_single = matches!(layout, ObservationLayout::Images { .. });
@@ -44,7 +44,7 @@ pub(super) fn features<'a>(
             let input = graph.input(&name, Element::U8, &shape, "images (channels, height, width)");
             let is_first = index == 0;
             let module = if is_first { "network".to_owned() } else { format!("further.{}", index - 1) };
-            let mut sequence = Sequence { weights, name: module, index: 0 };
+            let mut sequence = Sequence { weights, name: format!("{prefix}{module}"), index: 0 };
             let maps = maps_of(graph, &mut sequence, policy, image, &input)?;
             parts.push(flattened(graph, &maps, is_first));
             if is_first {

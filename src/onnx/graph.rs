@@ -17,8 +17,8 @@ pub(super) enum Element {
 #[derive(Clone, Debug)]
 pub(super) struct Value(String);
 
-/// A graph under construction. Its nodes are in the order in which they were added. A constant is added once; constants
-/// with the same name must be equal.
+/// A graph under construction. Its nodes are in the order in which they were added. An input or a constant is added
+/// once; those with the same name must be equal.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     graph: messages::Graph,
@@ -27,7 +27,9 @@ pub(super) struct Graph {
 impl Graph {
     /// Adds an input of `[rows, shape...]`.
     pub(super) fn input(&mut self, name: &str, element: Element, shape: &[usize], about: &str) -> Value {
-        self.graph.input.push(value_info(name, element, shape, about));
+        if self.graph.input.iter().all(|known| known.name != name) {
+            self.graph.input.push(value_info(name, element, shape, about));
+        }
         Value(name.to_owned())
     }
 

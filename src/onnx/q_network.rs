@@ -14,32 +14,47 @@ use super::{Agent, Returns};
 
 /// Adds the network, its inputs and its outputs to a graph.
 pub(super) fn add(graph: &mut Graph, agent: &Agent<'_>, returns: &Returns) -> Result<()> {
-    let weights = agent.weights;
     let tasks = Tasks::new(graph, &agent.spec.tasks);
-    let Features { value: features, next, .. } =
-        body::features(graph, weights, &tasks, agent.policy, agent.spec, Activation::Relu)?;
-    let stream = |name: &str| Sequence { weights, name: name.to_owned(), index: 0 };
-    let is_dueling = weights.find("value_head.0.weight").or(weights.find("value_head.0.weight_mu")).is_some();
-    let outputs = if is_dueling {
-        let advantages = head(graph, agent, stream("advantage_head"), &features)?;
-        let advantages = of_actions(graph, agent, &tasks, &advantages);
-        let values = head(graph, agent, stream("value_head"), &features)?;
-        let values = match agent.policy.head {
-            HeadKind::PerGame => tasks.pick(graph, &values, agent.num_atoms),
-            HeadKind::Shared => values,
-        };
-        let values = graph.reshape(&values, &[-1, 1, agent.num_atoms as i64]);
-        let centred = centred(graph, &tasks, &advantages);
-        graph.apply("Add", &[&centred, &values], &[])
-    } else {
-        let outputs = head(graph, agent, next, &features)?;
-        of_actions(graph, agent, &tasks, &outputs)
-    };
+    let outputs = outputs(graph, agent, &tasks, "")?;
     let values = means(graph, agent, &tasks, &outputs, returns);
-    let values = tasks.mask(graph, &values);
+    add_values(graph, &tasks, &values);
+    Ok(())
+}
+
+/// Adds the output for action values, `[rows, max_outputs]`.
+pub(super) fn add_values(graph: &mut Graph, tasks: &Tasks<'_>, values: &Value) {
+    let values = tasks.mask(graph, values);
     let about = "action values, -1e30 for actions that the game lacks";
     graph.output(&values, "action_values", Element::F32, &[tasks.max_outputs()], about);
-    Ok(())
+}
+
+/// Adds a network whose modules begin with `prefix`. Returns the outputs for the actions of each row's task,
+/// `[rows, max_outputs, atoms]`.
+pub(super) fn outputs(
+    graph: &mut Graph,
+    agent: &Agent<'_>,
+    tasks: &Tasks<'_>,
+    prefix: &str,
+) -> Result<Value> {
+    let weights = agent.weights;
+    let Features { value: features, next, .. } =
+        body::features(graph, agent, tasks, prefix, Activation::Relu)?;
+    let stream = |name: &str| Sequence { weights, name: name.to_owned(), index: 0 };
+    let is_dueling = weights.find("value_head.0.weight").or(weights.find("value_head.0.weight_mu")).is_some();
+    if !is_dueling {
+        let outputs = head(graph, agent, next, &features)?;
+        return Ok(of_actions(graph, agent, tasks, &outputs));
+    }
+    let advantages = head(graph, agent, stream("advantage_head"), &features)?;
+    let advantages = of_actions(graph, agent, tasks, &advantages);
+    let values = head(graph, agent, stream("value_head"), &features)?;
+    let values = match agent.policy.head {
+        HeadKind::PerGame => tasks.pick(graph, &values, agent.num_atoms),
+        HeadKind::Shared => values,
+    };
+    let values = graph.reshape(&values, &[-1, 1, agent.num_atoms as i64]);
+    let centred = centred(graph, tasks, &advantages);
+    Ok(graph.apply("Add", &[&centred, &values], &[]))
 }
 
 /// Adds a hidden layer and an output layer.
@@ -91,7 +106,7 @@ fn centred(graph: &mut Graph, tasks: &Tasks<'_>, advantages: &Value) -> Value {
 }
 
 /// Returns 1 for each option of a choice that some legal action of a task has, else 0.
-fn legal_options(task: &Task, choice: usize, width: usize) -> Vec<f32> {
+pub(super) fn legal_options(task: &Task, choice: usize, width: usize) -> Vec<f32> {
     let mut legal = vec![0.0; width];
     for column in task.actions.joint().into_iter().flat_map(|actions| actions.columns_of(choice)) {
         legal[column] = 1.0;

@@ -1,28 +1,87 @@
 //! The networks of SAC.
 
-use algorithms::networks::layout_of;
+use algorithms::networks::{ILLEGAL_LOGIT, layout_of};
 use anyhow::Result;
 
-use super::actor_critic::policy_outputs;
+use super::actor_critic::{add_logits, policy_outputs};
 use super::continuous;
 use super::graph::{Element, Graph, Value};
 use super::layers::{Activation, Weights};
+use super::messages::Attribute;
 use super::tasks::Tasks;
-use super::{Agent, body};
+use super::{Agent, body, q_network};
 
 /// Bounds of the logarithms of standard deviations, to which a tanh is scaled.
 const LOG_DEVIATIONS: [f32; 2] = [-5.0, 2.0];
 
 /// Adds the networks, their inputs and their outputs to a graph.
 pub(super) fn add(graph: &mut Graph, agent: &Agent<'_>) -> Result<()> {
+    let tasks = Tasks::new(graph, &agent.spec.tasks);
+    if tasks.are_continuous() {
+        add_continuous(graph, agent, &tasks)
+    } else {
+        add_discrete(graph, agent, &tasks)
+    }
+}
+
+/// Adds the networks for discrete actions.
+fn add_discrete(graph: &mut Graph, agent: &Agent<'_>, tasks: &Tasks<'_>) -> Result<()> {
+    let width = tasks.max_outputs() as i64;
+    let outputs = |graph: &mut Graph, network: &str| -> Result<Value> {
+        let outputs = q_network::outputs(graph, agent, tasks, network)?;
+        Ok(graph.reshape(&outputs, &[-1, width]))
+    };
+    let logits = outputs(graph, "actor.")?;
+    add_logits(graph, tasks, &logits);
+    let (first, second) = (outputs(graph, "qf1.")?, outputs(graph, "qf2.")?);
+    let values = graph.apply("Min", &[&first, &second], &[]);
+    q_network::add_values(graph, tasks, &values);
+    // The choices of factored actions depend on each other.
+    let are_independent =
+        tasks.iter().all(|task| task.actions.joint().is_some_and(|own| own.factors().is_none()));
+    if are_independent {
+        let expected = expected_values(graph, tasks, &logits, &values);
+        let about =
+            "expected values of the policy: the discounted sum of future rewards and weighted entropies";
+        graph.output(&expected, "values", Element::F32, &[], about);
+    }
+    Ok(())
+}
+
+/// Computes the expected value of an action, `[rows]`: the mean over its choices of that of an option. `logits` and
+/// `values` are those of the options, `[rows, max_outputs]`.
+fn expected_values(graph: &mut Graph, tasks: &Tasks<'_>, logits: &Value, values: &Value) -> Value {
+    let width = tasks.max_outputs();
+    let most = tasks.iter().map(|task| task.actions.num_choices()).max().unwrap_or(0);
+    let illegal = graph.floats("tasks.illegal_logit", &[], &[ILLEGAL_LOGIT]);
+    let parts: Vec<Value> = (0..most)
+        .map(|choice| {
+            let shares = tasks.floats(graph, &format!("tasks.weight_{choice}"), width, |task| {
+                let legal = q_network::legal_options(task, choice, width);
+                legal.iter().map(|legal| legal / task.actions.num_choices() as f32).collect()
+            });
+            let shares = tasks.embed(graph, &shares);
+            let legal = graph.cast(&shares, Element::Bool);
+            let own = graph.apply("Where", &[&legal, logits, &illegal], &[]);
+            let probabilities = graph.apply("Softmax", &[&own], &[Attribute::of_int("axis", 1)]);
+            let weights = graph.apply("Mul", &[&probabilities, &shares], &[]);
+            graph.apply("Mul", &[&weights, values], &[])
+        })
+        .collect();
+    let parts = graph.concat(&parts);
+    let axes = graph.indices("values.axis", &[1], &[1]);
+    graph.apply("ReduceSum", &[&parts, &axes], &[Attribute::of_int("keepdims", 0)])
+}
+
+/// Adds the networks for continuous actions.
+fn add_continuous(graph: &mut Graph, agent: &Agent<'_>, tasks: &Tasks<'_>) -> Result<()> {
     let (weights, spec) = (agent.weights, agent.spec);
-    let tasks = Tasks::new(graph, &spec.tasks);
-    let observations = body::vector(graph, weights, &tasks, layout_of(&spec.observation_space)?);
+    let observations = body::vector(graph, weights, tasks, layout_of(&spec.observation_space)?);
     let hidden = hidden_layers(graph, weights, "actor", &observations)?;
-    let means = policy_outputs(graph, agent, &tasks, "actor.fc_mean", &hidden)?;
-    let raw = policy_outputs(graph, agent, &tasks, "actor.fc_logstd", &hidden)?;
+    let means = policy_outputs(graph, agent, tasks, "actor.fc_mean", &hidden)?;
+    let raw = policy_outputs(graph, agent, tasks, "actor.fc_logstd", &hidden)?;
     let log_deviations = log_deviations(graph, &raw);
-    continuous::add_outputs(graph, &tasks, &means, &log_deviations, true);
+    continuous::add_outputs(graph, tasks, &means, &log_deviations, true);
 
     let width = tasks.max_outputs();
     let own = tasks.floats(graph, "tasks.components", width, |task| vec![1.0; task.actions.num_components()]);

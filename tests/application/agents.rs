@@ -50,6 +50,11 @@ fn exported_agents_play_like_their_runs() {
         ("pqn", "harvest", &["pqn.num_steps=16"]),
         (
             "sac",
+            "CartPole-v1,Acrobot-v1",
+            &["sac.learning_starts=64", "sac.buffer_size=2000", "sac.batch_size=32", "policy.hidden_size=16"],
+        ),
+        (
+            "sac",
             "Pendulum-v1",
             &[
                 "sac.learning_starts=64",

@@ -7,7 +7,7 @@ use algorithms::dqn::Dqn;
 use algorithms::networks::NamedWeights;
 use algorithms::ppo::Ppo;
 use algorithms::pqn::Pqn;
-use algorithms::sac::Sac;
+use algorithms::sac::{DiscreteSac, Sac};
 use algorithms::{Learner, LearnerError};
 use browser::{Evaluation, Memory};
 use burn::tensor::Device;
@@ -30,6 +30,7 @@ fn weights(algorithm: &str, state: &[u8]) -> Result<Vec<NamedWeights>, LearnerEr
     match algorithm {
         "ppo" => Ppo::from_state(state, &device)?.torch_weights(),
         "dqn" => Dqn::from_state(state, &device)?.torch_weights(),
+        "sac" if DiscreteSac::is_state(state) => DiscreteSac::from_state(state, &device)?.torch_weights(),
         "sac" => Sac::from_state(state, &device)?.torch_weights(),
         _ => Pqn::from_state(state, &device)?.torch_weights(),
     }
@@ -258,6 +259,7 @@ fn the_file_contains_the_weights_of_the_checkpoint() {
         ("dqn", games, "512", &["dqn.learning_starts=40", "dqn.buffer_size=1000", "dqn.dueling=true"]),
         ("pqn", games, "256", &["pqn.num_steps=16"]),
         ("sac", "Pendulum-v1", "300", &["sac.learning_starts=256", "sac.buffer_size=1000"]),
+        ("sac", games, "300", &["sac.learning_starts=256", "sac.buffer_size=1000"]),
     ] {
         let exported = Exported::train(algorithm, games, frames, settings);
         let weights = weights(algorithm, &exported.state).expect("a state that can be restored");
@@ -283,6 +285,9 @@ fn weights_have_the_names_and_shapes_of_cleanrl() {
     let sac = ["sac.learning_starts=256", "sac.buffer_size=1000", "policy.hidden_size=16"];
     let sac = Exported::train("sac", "Pendulum-v1", "300", &sac);
     assert_eq!(sac.tensors().len(), 8 + 6 + 6 + 1);
+    let discrete_sac = ["sac.learning_starts=200", "sac.buffer_size=1000"];
+    let discrete_sac = Exported::train("sac", "harvest", "1024", &discrete_sac);
+    assert_eq!(discrete_sac.tensors().len(), 3 * 10 + 1);
     let factored = ["ppo.num_steps=16", "environments.factored_actions=true", "policy.hidden_size=16"];
     let factored = Exported::train("ppo", "harvest", "1024", &factored);
     for (exported, name, shape) in [
@@ -304,6 +309,9 @@ fn weights_have_the_names_and_shapes_of_cleanrl() {
         // The observation and the action.
         (&sac, "qf1.fc1.weight", &[16, 4]),
         (&sac, "qf2.fc3.weight", &[1, 16]),
+        (&discrete_sac, "actor.network.0.weight", &[32, 4, 8, 8]),
+        (&discrete_sac, "qf1.network.7.bias", &[512]),
+        (&discrete_sac, "qf2.network.9.weight", &[3, 512]),
     ] {
         assert_eq!(exported.tensors().tensor(name).expect(name).shape(), shape, "{name}");
     }

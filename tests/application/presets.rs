@@ -59,7 +59,8 @@ fn games(preset: &Path, python: Option<&str>) -> String {
     };
     if games.iter().all(is_playable) {
         games.join(",")
-    } else if experiment.contains_key("sac") {
+    } else if games.iter().any(|id| id.contains("Continuous") || mujoco::Task::ids().any(|task| task == *id))
+    {
         "Pendulum-v1".to_owned()
     } else {
         "harvest".to_owned()

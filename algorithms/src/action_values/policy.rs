@@ -214,20 +214,14 @@ pub(crate) fn epsilon_greedy(
 ) -> Vec<i32> {
     let explores = rng.random::<f64>() < epsilon;
     let is_allowed = |column: usize| values[column] > f32::NEG_INFINITY;
-    let random = match actions {
-        TaskActions::Masked(actions) => actions.random_among(is_allowed, rng),
-        actions => actions.expect_joint().random(rng),
-    };
+    let random = actions.random(is_allowed, rng);
     if explores { random } else { greedy(actions.expect_joint(), values) }
 }
 
 /// Draws and discards the random numbers that [`epsilon_greedy`] would use.
 pub(crate) fn skip_epsilon_greedy(actions: &TaskActions, rng: &mut impl Rng) {
     let _: f64 = rng.random();
-    match actions {
-        TaskActions::Masked(actions) => actions.random_among(|_| true, rng),
-        actions => actions.expect_joint().random(rng),
-    };
+    actions.random(|_| true, rng);
 }
 
 #[cfg(test)]

@@ -68,6 +68,11 @@ impl<A: OffPolicyAlgorithm> OffPolicyLearner<A> {
         self.replay_in_state = is_in_state;
     }
 
+    /// Returns true if `bytes` begin like a state of this kind of learner.
+    pub fn is_state(bytes: &[u8]) -> bool {
+        A::HEADER.begins(bytes)
+    }
+
     /// Restores the learner that [`state`](crate::Learner::state) described, with the replay buffer in memory. Compare
     /// [`spec`](crate::Learner::spec) to check that your environments are those that it was created for.
     pub fn from_state(bytes: &[u8], device: &Device) -> Result<Self, LearnerError> {

@@ -252,6 +252,11 @@ impl BatchReader {
         &self.device
     }
 
+    /// Returns the learner's tasks.
+    pub(crate) fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
     /// Returns the task of an environment, as an index into the learner's tasks.
     pub(crate) fn task(&self, env: usize) -> usize {
         self.task_ids[env]

@@ -3,6 +3,7 @@
 mod actor_critic;
 mod body;
 mod convolutions;
+mod discrete_soft_actor_critic;
 mod groups;
 mod heads;
 mod impala;
@@ -29,6 +30,7 @@ pub(crate) mod value_scale;
 mod weights;
 
 pub use actor_critic::ActorCritic;
+pub use discrete_soft_actor_critic::{DiscreteSoftActorCritic, TwinQNetwork};
 pub use heads::Heads;
 pub(crate) use init::standard_normal;
 pub use init::{Initializer, orthogonal};

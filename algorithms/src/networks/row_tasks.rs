@@ -109,6 +109,11 @@ impl RowTasks {
         &self.choices
     }
 
+    /// Returns the task of each row, `[rows]`.
+    pub(crate) fn task_ids(&self) -> &Tensor<1, Int> {
+        &self.task_ids
+    }
+
     /// Returns the number of tasks, of which some may have no rows.
     pub(crate) fn num_tasks(&self) -> usize {
         self.num_tasks

@@ -13,7 +13,7 @@ use crate::VectorSpec;
 const LOG_DEVIATIONS: [f64; 2] = [-5.0, 2.0];
 
 /// Default width of both hidden layers.
-const WIDTH: usize = 256;
+pub(super) const WIDTH: usize = 256;
 
 /// The two hidden layers of a network, with ReLU.
 #[derive(Module, Debug)]

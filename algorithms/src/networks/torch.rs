@@ -7,8 +7,13 @@
 
 use burn::module::Module;
 
-use super::{ActorCritic, MAX_IMAGES, NamedWeights, QNetwork, SoftActorCritic, weights};
+use super::{
+    ActorCritic, DiscreteSoftActorCritic, MAX_IMAGES, NamedWeights, QNetwork, SoftActorCritic, weights,
+};
 use crate::LearnerError;
+
+/// The networks of SAC, with the names that they have in `CleanRL`.
+const OF_SAC: [(&str, &str); 3] = [("actor", "actor"), ("critics.first", "qf1"), ("critics.second", "qf2")];
 
 impl ActorCritic {
     /// Returns all parameters, with the names of `CleanRL`'s `ppo_atari.py` (`ppo_procgen.py` for IMPALA
@@ -97,7 +102,7 @@ impl SoftActorCritic {
 impl TorchNames for SoftActorCritic {
     fn names(&self, _: &[NamedWeights], _: bool) -> Names {
         let mut names = Names { pairs: Vec::new(), layer: 2, next: 0 };
-        for (ours, theirs) in [("actor", "actor"), ("critics.first", "qf1"), ("critics.second", "qf2")] {
+        for (ours, theirs) in OF_SAC {
             for (position, layer) in [("first", 1), ("second", 2)] {
                 let hidden = format!("{ours}.hidden.{position}");
                 names.pairs.push((format!("{hidden}.linear"), format!("{theirs}.fc{layer}")));
@@ -113,6 +118,32 @@ impl TorchNames for SoftActorCritic {
     fn feature_map(&self) -> [usize; 3] {
         // No layer reads feature maps.
         [1, 1, 1]
+    }
+}
+
+impl DiscreteSoftActorCritic {
+    /// Returns all parameters: those of [`QNetwork`] in the modules `actor`, `qf1` and `qf2`, such as
+    /// `actor.network.0.weight`.
+    pub fn torch_weights(&self) -> Result<Vec<NamedWeights>, LearnerError> {
+        torch_weights(self)
+    }
+}
+
+impl TorchNames for DiscreteSoftActorCritic {
+    fn names(&self, weights: &[NamedWeights], is_normalised: bool) -> Names {
+        // The three networks have the same layers.
+        let of_network = self.actor.names(weights, is_normalised);
+        let mut pairs = Vec::new();
+        for (ours, theirs) in OF_SAC {
+            let within =
+                |(layer, name): &(String, String)| (format!("{ours}.{layer}"), format!("{theirs}.{name}"));
+            pairs.extend(of_network.pairs.iter().map(within));
+        }
+        Names { pairs, ..of_network }
+    }
+
+    fn feature_map(&self) -> [usize; 3] {
+        self.actor.feature_map()
     }
 }
 
@@ -259,7 +290,14 @@ pub(super) fn is_of_tasks(name: &str) -> bool {
 
 /// Returns true for the weights of a layer that reads the features of the body.
 fn reads_body(name: &str) -> bool {
+    let name = within_network(name);
     ["hidden.linear.", "advantage.hidden.", "value.hidden."].iter().any(|layer| name.starts_with(layer))
+}
+
+/// Returns the name that a parameter of SAC for discrete actions has in its [`QNetwork`]; other names as they are.
+pub(super) fn within_network(name: &str) -> &str {
+    let mut within = OF_SAC.iter().filter_map(|(network, _)| name.strip_prefix(network)?.strip_prefix('.'));
+    within.find(|rest| rest.starts_with("body.") || rest.starts_with("advantage.")).unwrap_or(name)
 }
 
 fn owned((ours, theirs): (&str, &str)) -> (String, String) {

@@ -10,7 +10,7 @@ use burn::module::Module;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::torch::{TorchNames, is_of_tasks, with_torch_values};
+use super::torch::{TorchNames, is_of_tasks, with_torch_values, within_network};
 use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
 use crate::networks::value_scale::{Rescaling, TaskScales};
 use crate::tasks::task::{max_components, max_outputs};
@@ -179,6 +179,7 @@ const OF_FURTHER_LAYERS: &[&str] =
     &["policy.layer_norm", "policy.lstm", "policy.game_embedding", "dqn.dueling", "dqn.noisy"];
 
 fn settings(name: &str) -> &'static [&'static str] {
+    let name = within_network(name);
     let of_layer = SETTINGS.iter().find(|(beginning, _)| name.starts_with(beginning));
     of_layer.map_or(&["policy.lstm", "policy.hidden_size"], |(_, settings)| settings)
 }
@@ -334,6 +335,7 @@ fn is_normalised<'a>(mut weights: impl Iterator<Item = &'a NamedWeights>) -> boo
 }
 
 fn rows_of(name: &str, head: HeadKind) -> Rows {
+    let name = within_network(name);
     let begins_with = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
     let of_actions = begins_with(&[
         "heads.policy.",

@@ -1,10 +1,9 @@
-use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
-use kernels::host::{floats, integers};
+use kernels::host::integers;
 
 use super::loss;
 use crate::Task;
-use crate::networks::ILLEGAL_LOGIT;
+use crate::choice_policies::{Distributions, Graphs};
 use crate::tasks::task::max_outputs;
 
 /// The actions of the rows of a minibatch, with the [graphs](crate::JointActions) of their tasks as tensors.
@@ -17,19 +16,12 @@ pub(super) enum Choices {
     Several(Paths),
 }
 
-/// Actions as paths. The tensors are padded to the largest numbers of choices, nodes and columns of any task.
+/// Actions as paths.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     /// `[rows, choices]`: the index in `[nodes * columns]` of each edge of a row's path.
     edges: Tensor<2, Int>,
-    /// `[rows, choices]`: 1 for the choices of the row's task.
-    choices: Tensor<2>,
-    /// `[rows, nodes, columns]`: 1 for edges of the row's task.
-    legal: Tensor<3>,
-    /// `[rows, nodes]`: 1 for the nodes of the row's task.
-    nodes: Tensor<2>,
-    /// `[rows, nodes, columns, nodes]`: 1 where an edge leads to a node. Absent if every path visits all nodes.
-    successors: Option<Tensor<4>>,
+    graphs: Graphs,
 }
 
 impl Choices {
@@ -49,25 +41,18 @@ impl Choices {
 
     /// Returns the policies with the given logits, `[rows, columns]`.
     pub(super) fn policies(self, logits: Tensor<2>) -> RowPolicies {
-        match self {
-            Self::Single(actions) => RowPolicies::Single { log_probs: log_softmax(logits, 1), actions },
-            Self::Several(paths) => {
-                let illegal = paths.legal.clone().lower_elem(0.5);
-                let logits = logits.unsqueeze_dim::<3>(1).expand(illegal.dims());
-                let log_probs = log_softmax(logits.mask_fill(illegal, ILLEGAL_LOGIT), 2);
-                RowPolicies::Several { log_probs, paths }
-            }
-        }
+        let graphs = match &self {
+            Self::Single(_) => None,
+            Self::Several(paths) => Some(paths.graphs.clone()),
+        };
+        RowPolicies { distributions: Distributions::new(logits, graphs), taken: self }
     }
 }
 
 impl Paths {
     fn new<'a>(actions: impl Iterator<Item = (usize, &'a [i32])>, tasks: &[Task], device: &Device) -> Self {
-        let most = |count: &dyn Fn(&Task) -> usize| tasks.iter().map(count).max().unwrap_or(0);
-        let num_choices = most(&|task| task.actions.num_choices());
-        let num_nodes = most(&num_nodes_of);
+        let num_choices = tasks.iter().map(|task| task.actions.num_choices()).max().unwrap_or(0);
         let columns = max_outputs(tasks);
-
         let (mut ids, mut edges) = (Vec::new(), Vec::new());
         for (task, options) in actions {
             let graph = tasks[task].actions.expect_joint();
@@ -78,132 +63,32 @@ impl Paths {
         }
         let rows = ids.len();
         let ids = integers(ids, [rows], device);
-        // Tensors of the tasks, of which each row selects its own.
-        let of_rows = |values: Vec<f32>| {
-            let length = values.len() / tasks.len();
-            floats(values, [tasks.len(), length], device).select(0, ids.clone())
-        };
-        let ones = |count: &dyn Fn(&Task) -> usize, most: usize| {
-            tasks
-                .iter()
-                .flat_map(|task| (0..most).map(move |index| (task, index)))
-                .map(|(task, index)| f32::from(index < count(task)))
-                .collect()
-        };
-        let choices = of_rows(ones(&|task| task.actions.num_choices(), num_choices));
-        let nodes = of_rows(ones(&num_nodes_of, num_nodes));
-        let graphs = Graphs { tasks, num_nodes, columns };
-        let are_products = tasks.iter().all(|task| task.actions.expect_joint().is_product());
-        Self {
-            edges: integers(edges, [rows, num_choices], device),
-            choices,
-            legal: of_rows(graphs.legal()).reshape([rows, num_nodes, columns]),
-            nodes,
-            successors: (!are_products)
-                .then(|| of_rows(graphs.successors()).reshape([rows, num_nodes, columns, num_nodes])),
-        }
-    }
-
-    /// Returns the probability that a row's path visits each node, `[rows, nodes]`, from the probabilities of the
-    /// edges, `[rows, nodes, columns]`.
-    fn reach(&self, probabilities: Tensor<3>) -> Tensor<2> {
-        let Some(successors) = &self.successors else { return self.nodes.clone() };
-        let moves = (probabilities.unsqueeze_dim::<4>(3) * successors.clone()).sum_dim(2).squeeze_dim::<3>(2);
-        let ([rows, nodes], [_, choices]) = (self.nodes.dims(), self.choices.dims());
-        let device = self.nodes.device();
-        let first: Tensor<2> =
-            Tensor::cat(vec![Tensor::ones([rows, 1], &device), Tensor::zeros([rows, nodes - 1], &device)], 1);
-        let (mut current, mut reach) = (first.clone(), first);
-        for _ in 1..choices {
-            current = (current.unsqueeze_dim::<3>(2) * moves.clone()).sum_dim(1).squeeze_dim(1);
-            reach = reach + current.clone();
-        }
-        reach
-    }
-}
-
-/// Returns the number of nodes of the graph of a task's actions.
-fn num_nodes_of(task: &Task) -> usize {
-    task.actions.expect_joint().nodes().len()
-}
-
-/// The graphs of all tasks, padded to the same numbers of nodes and columns.
-struct Graphs<'a> {
-    tasks: &'a [Task],
-    num_nodes: usize,
-    columns: usize,
-}
-
-impl Graphs<'_> {
-    /// Returns the index of each edge in `[tasks, nodes, columns]`, with the node that it leads to.
-    fn edges(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
-        let Self { tasks, num_nodes, columns } = *self;
-        let nodes = tasks
-            .iter()
-            .enumerate()
-            .flat_map(move |(index, task)| (index * num_nodes..).zip(task.actions.expect_joint().nodes()));
-        nodes.flat_map(move |(node, edges)| {
-            edges.iter().map(move |edge| (node * columns + edge.column, edge.next))
-        })
-    }
-
-    /// Returns the number of places for edges.
-    fn size(&self) -> usize {
-        self.tasks.len() * self.num_nodes * self.columns
-    }
-
-    /// Returns `[tasks, nodes, columns]`: 1 for edges.
-    fn legal(&self) -> Vec<f32> {
-        let mut legal = vec![0.0; self.size()];
-        self.edges().for_each(|(edge, _)| legal[edge] = 1.0);
-        legal
-    }
-
-    /// Returns `[tasks, nodes, columns, nodes]`: 1 where an edge leads to a node.
-    fn successors(&self) -> Vec<f32> {
-        let mut successors = vec![0.0; self.size() * self.num_nodes];
-        for (edge, next) in self.edges() {
-            if let Some(next) = next {
-                successors[edge * self.num_nodes + next] = 1.0;
-            }
-        }
-        successors
+        Self { edges: integers(edges, [rows, num_choices], device), graphs: Graphs::new(&ids, tasks, device) }
     }
 }
 
 /// The policies of a network for the rows of a minibatch, and the actions taken.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a minibatch has one, which is moved once")]
-pub(super) enum RowPolicies {
-    /// Log-probabilities `[rows, columns]` and actions `[rows]` of single choices.
-    Single { log_probs: Tensor<2>, actions: Tensor<1, Int> },
-    /// The log-probabilities of the options of each node, `[rows, nodes, columns]`, and the actions.
-    Several { log_probs: Tensor<3>, paths: Paths },
+pub(super) struct RowPolicies {
+    distributions: Distributions,
+    taken: Choices,
 }
 
 impl RowPolicies {
     /// Computes the log-probability of each row's action, `[rows]`: the sum along its path.
     pub(super) fn log_prob(&self) -> Tensor<1> {
-        match self.clone() {
-            Self::Single { log_probs, actions } => loss::log_prob(log_probs, actions),
-            Self::Several { log_probs, paths } => {
-                let each = log_probs.flatten::<2>(1, 2).gather(1, paths.edges);
-                (each * paths.choices).sum_dim(1).squeeze_dim(1)
+        let log_probs = self.distributions.log_probs();
+        match self.taken.clone() {
+            Choices::Single(actions) => loss::log_prob(log_probs, actions),
+            Choices::Several(Paths { edges, graphs }) => {
+                (log_probs.gather(1, edges) * graphs.choices()).sum_dim(1).squeeze_dim(1)
             }
         }
     }
 
-    /// Computes the entropy of the distribution over legal actions in each row, `[rows]`. By the chain rule, it is the
-    /// sum of the entropies of all nodes, each times the probability that the node is visited.
+    /// Computes the entropy of the distribution over legal actions in each row, `[rows]`.
     pub(super) fn entropies(&self) -> Tensor<1> {
-        match self.clone() {
-            Self::Single { log_probs, .. } => loss::entropies(log_probs),
-            Self::Several { log_probs, paths } => {
-                let probabilities = log_probs.clone().exp();
-                let of_nodes = (probabilities.clone() * log_probs).sum_dim(2).squeeze_dim::<2>(2).neg();
-                (of_nodes * paths.reach(probabilities)).sum_dim(1).squeeze_dim(1)
-            }
-        }
+        self.distributions.entropies()
     }
 }
 
@@ -214,9 +99,10 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    use super::super::joint_policy::JointPolicy;
     use super::*;
     use crate::JointActions;
+    use crate::choice_policies::JointPolicy;
+    use crate::networks::ILLEGAL_LOGIT;
     use crate::testing::{all_actions, random_actions};
 
     /// Rows of random tasks with random logits and legal actions.

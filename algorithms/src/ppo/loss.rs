@@ -51,12 +51,6 @@ pub(super) fn clipped_value_errors(
     (values - returns).square().max_pair(clipped)
 }
 
-/// Computes the entropy of the policy in each row, `-sum over a of pi(a|s) * log pi(a|s)`, from log-probabilities
-/// `[rows, actions]`. An action of probability 0 contributes 0.
-pub(super) fn entropies(log_probs: Tensor<2>) -> Tensor<1> {
-    (log_probs.clone().exp() * log_probs).sum_dim(1).squeeze_dim::<1>(1).neg()
-}
-
 /// Change of the policy, estimated from the log-ratios of the actions taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PolicyChange {
@@ -147,16 +141,6 @@ mod tests {
         // The first value moved too far in the right direction: no gradient. d/dv of 0.5 * (v - 1)^2 / 3
         // elsewhere.
         close(&gradient([0.5, 0.1, -1.0], loss), &[0.0, -0.9 / 3.0, -2.0 / 3.0]);
-    }
-
-    #[test]
-    fn entropies_by_hand() {
-        let device = Device::flex();
-        let half = 0.5f32.ln();
-        // ln 2, and 0 for a certain action next to an impossible one.
-        let log_probs = Tensor::<2>::from_floats([[half, half], [0.0, -1e30]], &device);
-        let entropies: Vec<f32> = entropies(log_probs).try_into_vec_as().unwrap();
-        close(&entropies, &[2f32.ln(), 0.0]);
     }
 
     #[test]

@@ -47,7 +47,7 @@
 //! 3. `minibatch`: the tensors that the loss needs
 //! 4. `algorithm`: what PPO adds to the [learner of all on-policy algorithms](crate::OnPolicyLearner), which owns the
 //!    order of calls, epochs, minibatches, shards, and the state
-//! 5. `policy`, `row_policy`, `joint_policy`, `recurrent`: acting without learning, and the state of recurrent networks
+//! 5. `policy`, `row_policy`, `recurrent`: acting without learning, and the state of recurrent networks
 //! 6. `device_sampling`, `device_targets`: sampling and the targets of a rollout on a device
 //! 7. `overlapped` and `reevaluation`: collecting the next rollout during an update, by an older policy
 //! 8. `config`, `metrics`, `explained`: hyperparameters and reports
@@ -59,7 +59,6 @@ mod device_sampling;
 mod device_targets;
 mod explained;
 mod gaussian;
-mod joint_policy;
 mod learner;
 mod loss;
 mod metrics;

@@ -1,8 +1,8 @@
 use rand::Rng;
 
 use super::gaussian::GaussianPolicy;
-use super::joint_policy::JointPolicy;
 use crate::TaskActions;
+use crate::choice_policies::JointPolicy;
 use crate::tasks::ChosenAction;
 
 /// The distribution of the actions of a row, on the host. All methods must be given the actions that it was made for.

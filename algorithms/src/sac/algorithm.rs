@@ -7,48 +7,47 @@ use rand_chacha::ChaCha8Rng;
 use rl_env::Batch;
 use serde::{Deserialize, Serialize};
 
-use super::exploration::Exploration;
-use super::learner::{Sac, SacAgent};
+use super::kind::Kind;
+use super::learner::SacAgent;
 use super::metrics::StepMetrics;
+use super::policy::Policy;
 use super::temperature::Temperature;
-use super::{Policy, SacConfig, SacMetrics};
-use crate::engine::OffPolicyAlgorithm;
+use super::{SacConfig, SacMetrics};
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::replay_plan::ReplayPlan;
 use crate::engine::training::{Training, TrainingState};
+use crate::engine::{OffPolicyAlgorithm, OffPolicyLearner};
 use crate::experience::batch_reader::BatchReader;
 use crate::experience::replay::ReplayOptions;
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::{
-    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, SoftActorCritic, TrainedNetwork,
-    TransferError, Transferred, layout_of, load_weights, soft_update, transfer, weights,
+    NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork, TransferError,
+    Transferred, load_weights, soft_update, torch_weights, transfer, weights,
 };
 use crate::state_bytes::{Header, bad};
 use crate::{ConfigError, LearnerError, SpecError, VectorSpec};
 
-/// Adam epsilon, as in `CleanRL`.
-const ADAM_EPSILON: f32 = 1e-8;
-
 /// The state of the networks and of the exploration.
 #[derive(Serialize, Deserialize)]
-pub struct State {
+#[serde(bound = "")]
+pub struct State<K: Kind> {
     actor: TrainingState,
     critics: TrainingState,
     temperature: TrainingState,
     target: Vec<NamedWeights>,
-    exploration: Exploration,
+    exploration: K::Exploration,
     statistics: Option<ObservationStatistics>,
 }
 
-impl OffPolicyAlgorithm for SacAgent {
+impl<K: Kind> OffPolicyAlgorithm for SacAgent<K> {
     type Config = SacConfig;
-    type Element = f32;
-    type Policy = Policy;
+    type Element = K::Element;
+    type Policy = Policy<K>;
     type StepMetrics = StepMetrics;
     type Metrics = SacMetrics;
-    type State = State;
+    type State = State<K>;
 
-    const HEADER: Header = Header { magic: b"SACSTATE", version: 4 };
+    const HEADER: Header = K::HEADER;
 
     fn validate(config: &SacConfig, policy: &PolicyConfig, _: usize) -> Result<(), ConfigError> {
         config.validate().map_err(|error| error.within("sac"))?;
@@ -57,23 +56,17 @@ impl OffPolicyAlgorithm for SacAgent {
     }
 
     fn checked_layout(
-        _: &SacConfig,
-        _: &PolicyConfig,
+        config: &SacConfig,
+        policy: &PolicyConfig,
         spec: &VectorSpec,
     ) -> Result<ObservationLayout, LearnerError> {
-        Self::layout(spec)
+        let layout = Self::layout(spec)?;
+        K::check_settings(config, policy, layout)?;
+        Ok(layout)
     }
 
-    /// Fails if SAC cannot learn in the environments.
     fn layout(spec: &VectorSpec) -> Result<ObservationLayout, LearnerError> {
-        spec.check_continuous()?;
-        spec.check_bounded()?;
-        match layout_of(&spec.observation_space)? {
-            layout if layout.has_images() => {
-                Err(SpecError::ImageObservations(spec.observation_space.to_string()).into())
-            }
-            layout => Ok(layout),
-        }
+        K::layout(spec)
     }
 
     fn replay_options(config: &SacConfig) -> ReplayOptions {
@@ -87,60 +80,54 @@ impl OffPolicyAlgorithm for SacAgent {
     fn new(
         _: &SacConfig,
         policy: &PolicyConfig,
-        off_policy: &mut OffPolicy<f32>,
+        off_policy: &mut OffPolicy<K::Element>,
         rng: &mut ChaCha8Rng,
         device: &Device,
     ) -> Self {
         let OffPolicy { spec, layout, action_rng, .. } = off_policy;
-        let network = SoftActorCritic::new(layout.length(), spec, policy, rng, device);
+        let network = K::network(*layout, spec, policy, rng, device);
         let reader = BatchReader::new(spec, *layout, device.clone().without_autodiff());
         let acting = Policy::new(network.valid(), reader);
-        let target = network.critics.valid();
+        let (actor, critics) = K::parts(network);
+        let target = critics.valid();
         let temperature = Temperature::new(spec.tasks.len(), device);
         let precision = policy.precision;
         let statistics = policy
             .normalize_observations
             .then(|| ObservationStatistics::new(spec.tasks.len(), layout.length()));
         let mut agent = Self {
-            actor: Training::new(network.actor, ADAM_EPSILON, precision, device.clone()),
-            critics: Training::new(network.critics, ADAM_EPSILON, precision, device.clone()),
-            temperature: Training::new(temperature, ADAM_EPSILON, precision, device.clone()),
+            actor: Training::new(actor, K::ADAM_EPSILON, precision, device.clone()),
+            critics: Training::new(critics, K::ADAM_EPSILON, precision, device.clone()),
+            temperature: Training::new(temperature, K::ADAM_EPSILON, precision, device.clone()),
             target,
             acting,
-            exploration: Exploration::new(spec.num_envs(), spec.max_components(), action_rng),
+            exploration: K::exploration(spec, action_rng),
             statistics: None,
         };
         agent.set_statistics(statistics);
         agent
     }
 
-    fn check_batch(sac: &Sac, batch: &Batch) -> Result<(), LearnerError> {
+    fn check_batch(sac: &OffPolicyLearner<Self>, batch: &Batch) -> Result<(), LearnerError> {
         sac.agent.acting.check_complete(batch, &sac.off_policy.replay.own_envs())
     }
 
     /// Chooses an action of the policy for each environment, or a uniformly random one before learning starts. Draws
     /// random numbers for each environment, in order.
-    fn choose(sac: &mut Sac, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
-        let own_envs = sac.off_policy.replay.own_envs();
-        let chosen = sac.choose(batch).map_err(|error| {
+    fn choose(sac: &mut OffPolicyLearner<Self>, batch: &Batch) -> Result<Vec<K::Element>, LearnerError> {
+        sac.choose(batch).map_err(|error| {
             let OffPolicy { spec, layout, updates, .. } = &sac.off_policy;
             let rate = sac.config.policy_lr;
             sac.agent.actor.diagnose_acting(error, *updates, rate, (spec, *layout), batch)
-        })?;
-        let spec = &sac.off_policy.spec;
-        for (env, components) in own_envs.zip(chosen.chunks_exact(spec.max_components())) {
-            let actions = spec.actions(env).expect_continuous();
-            actions.write_scaled(&components[..actions.num_components()], &mut sac.actions);
-        }
-        Ok(chosen)
+        })
     }
 
-    fn after_observe(sac: &mut Sac, batch: &Batch) -> Result<(), LearnerError> {
+    fn after_observe(sac: &mut OffPolicyLearner<Self>, batch: &Batch) -> Result<(), LearnerError> {
         sac.observe_statistics(batch)
     }
 
     /// Takes one gradient step of the critics and, if they are due, those of the policy and the temperature.
-    fn learn(sac: &mut Sac) -> Result<StepMetrics, LearnerError> {
+    fn learn(sac: &mut OffPolicyLearner<Self>) -> Result<StepMetrics, LearnerError> {
         let OffPolicy { replay, replay_rng, .. } = &mut sac.off_policy;
         let draws = replay.draw(sac.config.batch_size, 0.0, replay_rng);
         let noise = sac.draw_noise(draws.len());
@@ -155,13 +142,13 @@ impl OffPolicyAlgorithm for SacAgent {
         self.acting.set_network(self.network().valid());
     }
 
-    fn metrics(sac: &Sac, steps: &[StepMetrics]) -> Result<SacMetrics, LearnerError> {
+    fn metrics(sac: &OffPolicyLearner<Self>, steps: &[StepMetrics]) -> Result<SacMetrics, LearnerError> {
         let alphas = to_host(sac.alphas())?;
         let alpha = alphas.iter().sum::<f32>() / alphas.len() as f32;
         Ok(SacMetrics::mean(steps, alpha, sac.off_policy.replay.len()))
     }
 
-    fn state(&self) -> Result<State, LearnerError> {
+    fn state(&self) -> Result<State<K>, LearnerError> {
         Ok(State {
             actor: self.actor.state()?,
             critics: self.critics.state()?,
@@ -172,12 +159,12 @@ impl OffPolicyAlgorithm for SacAgent {
         })
     }
 
-    fn restore(&mut self, state: State) -> Result<(), LearnerError> {
+    fn restore(&mut self, state: State<K>) -> Result<(), LearnerError> {
         self.actor.restore(state.actor)?;
         self.critics.restore(state.critics)?;
         self.temperature.restore(state.temperature)?;
         self.target = load_weights(self.target.clone(), state.target)?;
-        if !state.exploration.fits(&self.exploration) {
+        if !K::are_alike(&state.exploration, &self.exploration) {
             return Err(bad("the noise does not match the environments"));
         }
         self.exploration = state.exploration;
@@ -188,13 +175,13 @@ impl OffPolicyAlgorithm for SacAgent {
         Ok(())
     }
 
-    fn policy(&self, spec: &VectorSpec) -> Result<Policy, SpecError> {
+    fn policy(&self, spec: &VectorSpec) -> Result<Policy<K>, SpecError> {
         self.acting.for_envs(spec)
     }
 
-    fn torch_weights(sac: &Sac) -> Result<Vec<NamedWeights>, LearnerError> {
+    fn torch_weights(sac: &OffPolicyLearner<Self>) -> Result<Vec<NamedWeights>, LearnerError> {
         let agent = &sac.agent;
-        let mut weights = agent.network().torch_weights()?;
+        let mut weights = torch_weights(&agent.network())?;
         if sac.config.autotune {
             weights.extend(agent.temperature.network.weights()?);
         }
@@ -202,14 +189,16 @@ impl OffPolicyAlgorithm for SacAgent {
         Ok(weights)
     }
 
-    fn description(sac: &Sac) -> NetworkDescription {
+    fn description(sac: &OffPolicyLearner<Self>) -> NetworkDescription {
         let spec = &sac.off_policy.spec;
         let scales = sac.policy.scales(spec.tasks.len());
-        let outputs = "squashed actions and their values".to_owned();
-        NetworkDescription::new(("sac", outputs), &sac.policy, spec, &scales)
+        NetworkDescription::new(("sac", K::OUTPUTS.to_owned()), &sac.policy, spec, &scales)
     }
 
-    fn start_from(sac: &mut Sac, source: &TrainedNetwork) -> Result<Transferred, TransferError> {
+    fn start_from(
+        sac: &mut OffPolicyLearner<Self>,
+        source: &TrainedNetwork,
+    ) -> Result<Transferred, TransferError> {
         let own = Self::description(sac);
         let agent = &mut sac.agent;
         let (network, _, transferred) = transfer(agent.network(), &own, source)?;
@@ -218,8 +207,8 @@ impl OffPolicyAlgorithm for SacAgent {
         let statistics = statistics.map(|statistics| statistics.started_from(source, &own.tasks));
         agent.set_statistics(statistics.transpose()?);
         agent.temperature.network = temperature;
-        agent.target = network.critics.valid();
-        (agent.actor.network, agent.critics.network) = (network.actor, network.critics);
+        (agent.actor.network, agent.critics.network) = K::parts(network);
+        agent.target = agent.critics.network.valid();
         agent.use_trained_network();
         Ok(transferred)
     }

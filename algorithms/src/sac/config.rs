@@ -5,8 +5,9 @@ use crate::ConfigError;
 use crate::engine::replay_plan::ReplayPlan;
 
 settings! {
-    /// Hyperparameters of Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>), for continuous
-    /// actions. The defaults are those of `sac_continuous_action.py` in CleanRL.
+    /// Hyperparameters of Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>), also for
+    /// discrete actions (Christodoulou 2019, <https://arxiv.org/abs/1910.07207>). The defaults are those of
+    /// `sac_continuous_action.py` in CleanRL; `atari-sac.toml` has those of `sac_atari.py`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     pub struct SacConfig {
@@ -38,13 +39,14 @@ settings! {
         pub autotune: bool = true,
         /// The temperature without `autotune`: the weight of the policy's entropy relative to the rewards.
         pub alpha: f32 = 0.2 => at_least(0.0),
-        /// The target entropy is minus the number of components of an action, times this factor. It refers to actions
-        /// in -1..=1, whatever the bounds of the action space.
+        /// Factor of the target entropy. Without it, the target is minus the number of components of a continuous
+        /// action, for actions in -1..=1, whatever the bounds of the action space. For discrete actions, it is 0.89
+        /// times the entropy of uniformly random actions of the game, as in CleanRL.
         pub target_entropy_scale: f32 = 1.0,
         /// Correlation of the action noise of an environment between successive steps of training; 0 is independent
         /// noise. The noise of a step keeps its distribution but lasts longer: an Ornstein-Uhlenbeck process, as in
         /// Lillicrap et al. 2016 (<https://arxiv.org/abs/1509.02971>). Before learning starts, random actions are
-        /// repeated with this probability.
+        /// repeated with this probability. It must be 0 for discrete actions.
         pub noise_correlation: f32 = 0.0 => at_least(0.0).below(1.0),
     }
 }

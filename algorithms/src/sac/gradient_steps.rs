@@ -4,24 +4,25 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use kernels::host::to_host;
 
-use super::Sac;
+use super::kind::{CriticLoss, Evaluation, Kind};
+use super::learner::SacAgent;
 use super::metrics::{ActorMetrics, StepMetrics};
 use super::minibatch::Minibatch;
-use super::squashed::{Sample, sample};
 use super::temperature::of_rows;
 use crate::LearnerError;
+use crate::engine::OffPolicyLearner;
 use crate::engine::backward::SplitPoint;
 use crate::engine::gradient::ShardGradient;
 use crate::engine::off_policy::{OffPolicy, ShardRows};
 use crate::engine::training::{OptimizerStepOptions, Training};
-use crate::experience::replay::Draw;
+use crate::experience::replay::{ActionElement, Draw};
 use crate::networks::{NamedWeights, RowTasks, standard_normal};
 
 /// The names of the terms of the losses.
 const CRITIC_TERMS: [&str; 2] = ["the loss of the first critic", "the loss of the second critic"];
 const ACTOR_TERMS: [&str; 1] = ["the loss of the policy"];
 
-/// The noise of the actions of a gradient step, each `[rows * components]`.
+/// The noise of the actions of a gradient step, each `[rows * components]`: empty for choices.
 pub(super) struct StepNoise {
     /// The noise of the actions in the observations that values are bootstrapped from.
     pub(super) successors: Vec<f32>,
@@ -29,7 +30,7 @@ pub(super) struct StepNoise {
     pub(super) policy: Vec<Vec<f32>>,
 }
 
-impl Sac {
+impl<K: Kind> OffPolicyLearner<SacAgent<K>> {
     /// Draws the noise of a gradient step of `rows` rows.
     pub(super) fn draw_noise(&mut self, rows: usize) -> StepNoise {
         let OffPolicy { spec, noise_rng, updates, .. } = &mut self.off_policy;
@@ -49,7 +50,7 @@ impl Sac {
     ) -> Result<StepMetrics, LearnerError> {
         let device = &self.agent.critics.device;
         let shards = self.off_policy.shards_of(draws).into_iter();
-        let minibatches: Vec<Minibatch> = shards.map(|shard| self.gather(draws, shard, device)).collect();
+        let minibatches: Vec<Minibatch<K>> = shards.map(|shard| self.gather(draws, shard, device)).collect();
         let mut metrics = self.learn_values(draws, &minibatches, &noise.successors)?;
         for noise in &noise.policy {
             metrics.actor.push(self.learn_policy(draws, &minibatches, noise)?);
@@ -58,7 +59,7 @@ impl Sac {
     }
 
     /// Collects the steps in `draws` that belong to a shard.
-    pub(super) fn gather(&self, draws: &[Draw], shard: ShardRows, device: &Device) -> Minibatch {
+    pub(super) fn gather(&self, draws: &[Draw], shard: ShardRows, device: &Device) -> Minibatch<K> {
         Minibatch::gather(&self.off_policy, self.agent.statistics.as_ref(), draws, shard, device)
     }
 
@@ -66,7 +67,7 @@ impl Sac {
     fn learn_values(
         &mut self,
         draws: &[Draw],
-        minibatches: &[Minibatch],
+        minibatches: &[Minibatch<K>],
         noise: &[f32],
     ) -> Result<StepMetrics, LearnerError> {
         let targets: Vec<Tensor<1>> =
@@ -74,14 +75,14 @@ impl Sac {
         let shards = minibatches.iter().map(|minibatch| &minibatch.shard);
         // The details are the mean values of both critics.
         let gradient = self.off_policy.gradient(&self.agent.critics, &CRITIC_TERMS, 2, shards, |index| {
-            let Minibatch { observations, actions, rows, .. } = &minibatches[index];
+            let Minibatch { states, taken, .. } = &minibatches[index];
             let targets = Tensor::from_inner(targets[index].clone());
             let weight = minibatches[index].draws.len() as f32 / draws.len() as f32;
-            let values = self.agent.critics.network.forward(observations.clone(), actions.clone(), rows);
-            let losses =
-                values.clone().map(|values| (values - targets.clone()).square().mean().mul_scalar(weight));
+            let critics = K::critic_losses(&self.agent.critics.network, states, taken, targets);
+            let [first, second] =
+                critics.map(|CriticLoss { loss, value }| (loss.mul_scalar(weight), value.mul_scalar(weight)));
+            let (losses, means) = ([first.0, second.0], [first.1, second.1]);
             let loss = losses[0].clone() + losses[1].clone();
-            let means = values.map(|values| values.mean().mul_scalar(weight));
             let terms = CRITIC_TERMS.into_iter().zip(losses).collect();
             let gradient = self.agent.critics.gradient(
                 &loss,
@@ -108,14 +109,14 @@ impl Sac {
     }
 
     /// Computes the regression targets of the critics, `[rows]`, without gradients: the reward plus the discounted
-    /// value of an action of the policy with its entropy. `noise` is the noise of all minibatches.
-    pub(super) fn targets(&self, minibatch: &Minibatch, noise: &[f32]) -> Tensor<1> {
-        let Minibatch { successors, successor_rows: rows, rewards, discounts, .. } = minibatch;
-        let noise = self.noise_of(minibatch, noise, &successors.device());
-        let outputs = self.agent.actor.network.valid().forward(successors.clone(), rows);
-        let Sample { actions, log_probs } = sample(outputs, noise, rows);
-        let [first, second] = self.agent.target.forward(successors.clone(), actions, rows);
-        let values = first.min_pair(second) - of_rows(self.alphas(), rows) * log_probs;
+    /// value of the policy with its entropy. `noise` is the noise of all minibatches.
+    pub(super) fn targets(&self, minibatch: &Minibatch<K>, noise: &[f32]) -> Tensor<1> {
+        let Minibatch { successors, rewards, discounts, .. } = minibatch;
+        let actor = self.agent.actor.network.valid();
+        let (noise, tasks) = (self.noise_of(minibatch, noise), &self.off_policy.spec.tasks);
+        let Evaluation { log_probs, values } =
+            K::evaluate(&actor, &self.agent.target, successors, &noise, tasks);
+        let values = values - of_rows(self.alphas(), &successors.rows) * log_probs;
         rewards.clone() + discounts.clone() * values
     }
 
@@ -123,7 +124,7 @@ impl Sac {
     pub(super) fn learn_policy(
         &mut self,
         draws: &[Draw],
-        minibatches: &[Minibatch],
+        minibatches: &[Minibatch<K>],
         noise: &[f32],
     ) -> Result<ActorMetrics, LearnerError> {
         // Only the policy learns: gradients of the critics' weights are not computed.
@@ -132,13 +133,12 @@ impl Sac {
         // The details are the log-densities.
         let gradient =
             self.off_policy.gradient(&self.agent.actor, &ACTOR_TERMS, draws.len(), shards, |index| {
-                let Minibatch { observations, rows, shard, .. } = &minibatches[index];
-                let noise = self.noise_of(&minibatches[index], noise, &self.agent.actor.device);
-                let outputs = self.agent.actor.network.forward(observations.clone(), rows);
-                let Sample { actions, log_probs } = sample(outputs, noise, rows);
-                let [first, second] = critics.forward(observations.clone(), actions, rows);
-                let alphas = of_rows(Tensor::from_inner(self.alphas()), rows);
-                let loss = (alphas * log_probs.clone() - first.min_pair(second)).mean();
+                let Minibatch { states, shard, .. } = &minibatches[index];
+                let (actor, tasks) = (&self.agent.actor.network, &self.off_policy.spec.tasks);
+                let noise = self.noise_of(&minibatches[index], noise);
+                let Evaluation { log_probs, values } = K::evaluate(actor, &critics, states, &noise, tasks);
+                let alphas = of_rows(Tensor::from_inner(self.alphas()), &states.rows);
+                let loss = (alphas * log_probs.clone() - values).mean();
                 let loss = loss.mul_scalar(minibatches[index].draws.len() as f32 / draws.len() as f32);
                 let terms = vec![(ACTOR_TERMS[0], loss.clone())];
                 let gradient = self.agent.actor.gradient(&loss, terms, log_probs, SplitPoint::default());
@@ -162,7 +162,7 @@ impl Sac {
     fn tune(
         &mut self,
         draws: &[Draw],
-        minibatches: &[Minibatch],
+        minibatches: &[Minibatch<K>],
         log_probs: &[f32],
     ) -> Result<f32, LearnerError> {
         let device = &self.agent.temperature.device;
@@ -185,17 +185,14 @@ impl Sac {
 
     /// Returns the target of the entropy of a task's policy.
     fn target_entropy(&self, task: usize) -> f32 {
-        let components = self.off_policy.spec.tasks[task].actions.num_components();
-        -(components as f32) * self.config.target_entropy_scale
+        K::target_entropy(&self.off_policy.spec.tasks[task].actions) * self.config.target_entropy_scale
     }
 
-    /// Selects the noise of a minibatch's rows from that of all minibatches, `[rows, components]`.
-    fn noise_of(&self, minibatch: &Minibatch, noise: &[f32], device: &Device) -> Tensor<2> {
+    /// Selects the noise of a minibatch's rows from that of all minibatches, `[rows * components]`.
+    fn noise_of(&self, minibatch: &Minibatch<K>, noise: &[f32]) -> Vec<f32> {
         let width = self.off_policy.spec.max_components();
-        let rows = &minibatch.shard.rows;
-        let noise: Vec<f32> =
-            rows.iter().flat_map(|row| &noise[row * width..(row + 1) * width]).copied().collect();
-        Tensor::from_data(TensorData::new(noise, [rows.len(), width]), device)
+        let rows = minibatch.shard.rows.iter();
+        rows.flat_map(|row| &noise[row * width..(row + 1) * width]).copied().collect()
     }
 
     /// Turns a `NonFinite` error of a network's step into a report with this process's part of the minibatch. `targets`
@@ -205,7 +202,7 @@ impl Sac {
         training: &Training<N>,
         learning_rate: f64,
         error: LearnerError,
-        minibatches: &[Minibatch],
+        minibatches: &[Minibatch<K>],
         targets: Vec<f32>,
     ) -> LearnerError {
         let OffPolicy { replay, layout, spec, updates, .. } = &self.off_policy;
@@ -217,6 +214,7 @@ impl Sac {
             shape: vec![draws.len(), values.len() / draws.len().max(1)],
             values,
         };
+        let actions = draws.iter().flat_map(|draw| replay.action(draw));
         let returns = || draws.iter().map(|draw| replay.n_step_return(draw));
         let observations = |name: &str, bytes: &[u8]| {
             NamedWeights::of_rows(name, *layout, bytes.chunks_exact(layout.row_bytes()))
@@ -224,7 +222,7 @@ impl Sac {
         let mut batch = vec![
             columns("rewards", returns().map(|of| of.rewards).collect()),
             columns("discounts", returns().map(|of| of.discount).collect()),
-            columns("actions", draws.iter().flat_map(|draw| replay.action(draw)).collect()),
+            columns("actions", actions.map(ActionElement::to_f32).collect()),
             observations("observations", &replay.observations(&draws)),
             observations("successors", &replay.successors(&draws)),
         ];

@@ -2,41 +2,38 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 use rl_env::Batch;
 
-use super::exploration::Exploration;
+use super::SacConfig;
+use super::kind::{Exploring, Kind};
+use super::policy::Policy;
 use super::temperature::Temperature;
-use super::{Policy, SacConfig};
 use crate::LearnerError;
 use crate::engine::OffPolicyLearner;
 use crate::engine::off_policy::OffPolicy;
 use crate::engine::training::Training;
 use crate::experience::batch_reader::{BatchRow, Observed, rows};
+use crate::experience::replay::ActionElement;
 use crate::networks::observation_statistics::ObservationStatistics;
-use crate::networks::{SoftActorCritic, SquashedActor, TwinCritic};
 
-/// A learner that uses Soft Actor-Critic. [`sac`](crate::sac) shows the order of its methods. Its updates are the
-/// gradient steps of the critics.
-pub type Sac = OffPolicyLearner<SacAgent>;
-
-/// The networks of SAC.
+/// The networks of SAC, for a kind of actions.
 #[derive(Clone)]
-pub struct SacAgent {
-    pub(super) actor: Training<SquashedActor>,
-    pub(super) critics: Training<TwinCritic>,
+pub struct SacAgent<K: Kind> {
+    pub(super) actor: Training<K::Actor>,
+    pub(super) critics: Training<K::Critics>,
     /// The temperature in training; unused if it is fixed.
     pub(super) temperature: Training<Temperature>,
     /// The target critics, without gradients.
-    pub(super) target: TwinCritic,
+    pub(super) target: K::Critics,
     /// The policy that acts: the weights of the trained networks without gradients.
-    pub(super) acting: Policy,
-    pub(super) exploration: Exploration,
+    pub(super) acting: Policy<K>,
+    pub(super) exploration: K::Exploration,
     /// Present if observations are normalised.
     pub(super) statistics: Option<ObservationStatistics>,
 }
 
-impl SacAgent {
+impl<K: Kind> SacAgent<K> {
     /// Returns the networks with all exported weights.
-    pub(super) fn network(&self) -> SoftActorCritic {
-        SoftActorCritic { actor: self.actor.network.clone(), critics: self.critics.network.clone() }
+    pub(super) fn network(&self) -> K::Network {
+        K::joined(self.actor.network.clone(), self.critics.network.clone())
     }
 
     /// Replaces the statistics by which observations are normalised.
@@ -48,7 +45,7 @@ impl SacAgent {
     }
 }
 
-impl Sac {
+impl<K: Kind> OffPolicyLearner<SacAgent<K>> {
     /// Returns the temperature of each task, `[tasks]`, without gradients.
     pub(super) fn alphas(&self) -> Tensor<1> {
         let alphas = self.agent.temperature.network.valid().alphas();
@@ -74,29 +71,26 @@ impl Sac {
         Ok(())
     }
 
-    /// Chooses an action for each row, in -1..=1, padded to the largest number of components.
-    pub(super) fn choose(&mut self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
+    /// Chooses an action for each row, padded to the longest action. Writes the actions that the environments receive.
+    pub(super) fn choose(&mut self, batch: &Batch) -> Result<Vec<K::Element>, LearnerError> {
         let SacConfig { learning_starts, noise_correlation, .. } = self.config;
         let policies = self
             .off_policy
             .evaluate_by_shard(batch, |rows| self.agent.acting.row_policies(Observed::of(batch), rows))?;
         let by_env = self.off_policy.by_env(&policies);
         let OffPolicy { spec, action_rng: rng, steps, .. } = &mut self.off_policy;
-        let is_random = *steps < learning_starts as u64;
-        let width = spec.max_components();
+        let settings = Exploring { is_random: *steps < learning_starts as u64, noise_correlation };
+        let width = K::Element::width(spec);
         let mut padded = Vec::with_capacity(batch.len() * width);
-        // Every process draws the noise of all environments.
+        // Every process draws the random numbers of all environments.
         for (env, policy) in by_env.enumerate() {
-            let end = padded.len() + width;
-            if is_random {
-                let random = self.agent.exploration.random(env, noise_correlation, rng);
-                padded.extend(policy.iter().flat_map(|policy| &random[..policy.means.len()]));
-            } else {
-                let noise = self.agent.exploration.noise(env, noise_correlation, rng);
-                padded.extend(policy.iter().flat_map(|policy| policy.action(noise)));
-            }
+            let actions = spec.actions(env);
+            let action = K::explore(&mut self.agent.exploration, (env, actions), policy, settings, rng);
             if policy.is_some() {
-                padded.resize(end, 0.0);
+                K::write(actions, &action, &mut self.actions);
+                let end = padded.len() + width;
+                padded.extend(action);
+                padded.resize(end, K::Element::default());
             }
         }
         Ok(padded)

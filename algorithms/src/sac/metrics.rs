@@ -23,9 +23,10 @@ pub struct SacMetrics {
 /// Metrics of the gradient steps of the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActorMetrics {
-    /// The temperature times the log-density of the policy's actions, minus their values.
+    /// The temperature times the log-density of the policy's actions, minus their values; for discrete actions, the
+    /// expectation of this.
     pub actor_loss: f32,
-    /// The entropy of the policy, in nats, as estimated from its actions in -1..=1.
+    /// The entropy of the policy, in nats: exact for discrete actions, otherwise estimated from its actions in -1..=1.
     pub entropy: f32,
     /// The loss of the temperature, unless it is fixed.
     pub alpha_loss: Option<f32>,

@@ -1,5 +1,5 @@
-//! Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>): learns continuous actions from a
-//! replay buffer, with two critics and a learned temperature.
+//! Soft Actor-Critic (Haarnoja et al. 2018, <https://arxiv.org/abs/1812.05905>): learns from a replay buffer, with two
+//! critics and a learned temperature.
 //!
 //! ```
 //! use algorithms::networks::PolicyConfig;
@@ -33,35 +33,50 @@
 //! # }
 //! ```
 //!
-//! The policy acts in -1..=1; actions are scaled to the bounds of each task, which must be finite. Observations are
-//! vectors. As in [`dqn`](crate::dqn), any number of environments fills one replay buffer, a terminated step is not
+//! As in [`dqn`](crate::dqn), any number of environments fills one replay buffer, a terminated step is not
 //! bootstrapped, and a truncated one is bootstrapped from its final observation.
+//!
+//! [`Sac`] learns continuous actions from vectors. The policy acts in -1..=1; actions are scaled to the bounds of each
+//! task, which must be finite. [`DiscreteSac`] learns choices (Christodoulou 2019,
+//! <https://arxiv.org/abs/1910.07207>) from vectors or images. They differ in their [`Kind`].
 //!
 //! # Reading order
 //!
 //! 1. `learner`: the algorithm: act, observe, update; `gradient_steps`: the steps of an update
-//! 2. `squashed`: actions and their log-densities; `temperature`: the weight of the entropy
-//! 3. `minibatch`: drawn steps as tensors
-//! 4. `exploration`: random actions, and noise that lasts for several steps
-//! 5. `policy`: acting without learning
-//! 6. `algorithm`: creation, checkpoints, transfer; `config`, `metrics`: hyperparameters, metrics
+//! 2. `kind`: the parts that depend on the kind of actions, which are in `continuous` and `discrete`
+//! 3. `temperature`: the weight of the entropy; `minibatch`: drawn steps as tensors
+//! 4. `policy`: acting without learning
+//! 5. `algorithm`: creation, checkpoints, transfer; `config`, `metrics`: hyperparameters, metrics
 
 mod algorithm;
 mod config;
-mod exploration;
+mod continuous;
+mod discrete;
 mod gradient_steps;
+mod kind;
 mod learner;
 mod metrics;
 mod minibatch;
 mod policy;
 #[cfg(test)]
 mod recorded;
-mod squashed;
 mod temperature;
 #[cfg(test)]
 mod tests;
 
 pub use config::SacConfig;
-pub use learner::{Sac, SacAgent};
+pub use continuous::Continuous;
+pub use discrete::Discrete;
+pub use kind::Kind;
+pub use learner::SacAgent;
 pub use metrics::{ActorMetrics, SacMetrics};
 pub use policy::Policy;
+
+use crate::engine::OffPolicyLearner;
+
+/// A learner of continuous actions that uses Soft Actor-Critic. [`sac`](crate::sac) shows the order of its methods. Its
+/// updates are the gradient steps of the critics.
+pub type Sac = OffPolicyLearner<SacAgent<Continuous>>;
+
+/// A learner of discrete actions that uses Soft Actor-Critic. It has the methods of [`Sac`].
+pub type DiscreteSac = OffPolicyLearner<SacAgent<Discrete>>;

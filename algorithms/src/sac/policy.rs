@@ -1,43 +1,27 @@
 use std::ops::Range;
 
-use burn::tensor::{Tensor, TensorData};
 use kernels::host::to_host;
 use rand::Rng;
-use rl_env::Batch;
+use rl_env::{ActionBuffer, Batch};
 
-use super::squashed::sample;
+use super::kind::{Kind, States};
 use crate::experience::batch_reader::{BatchReader, BatchRow, Observed, ReadRows, rows};
+use crate::experience::replay::ActionElement;
 use crate::networks::observation_statistics::{Normalizer, ObservationStatistics};
-use crate::networks::{RowTasks, SoftActorCritic, SquashedOutputs, standard_normal};
 use crate::{LearnerError, SpecError, VectorSpec};
 
 /// A policy that acts without learning.
 #[derive(Clone, Debug)]
-pub struct Policy {
-    network: SoftActorCritic,
+pub struct Policy<K: Kind> {
+    network: K::Network,
     reader: BatchReader,
     /// Present if observations are normalised.
     normalizer: Option<Normalizer>,
 }
 
-/// The distribution of an action before tanh, on the host.
-#[derive(Clone)]
-pub(super) struct RowPolicy {
-    pub(super) means: Vec<f32>,
-    pub(super) log_deviations: Vec<f32>,
-}
-
-impl RowPolicy {
-    /// Returns the components of the action with the given noise, from -1 to 1.
-    pub(super) fn action(&self, noise: &[f32]) -> Vec<f32> {
-        let components = self.means.iter().zip(&self.log_deviations).zip(noise);
-        components.map(|((mean, log_deviation), noise)| (mean + log_deviation.exp() * noise).tanh()).collect()
-    }
-}
-
-impl Policy {
+impl<K: Kind> Policy<K> {
     /// Creates a policy for the environments of `reader`. The network must not track gradients.
-    pub(super) fn new(network: SoftActorCritic, reader: BatchReader) -> Self {
+    pub(super) fn new(network: K::Network, reader: BatchReader) -> Self {
         Self { network, reader, normalizer: None }
     }
 
@@ -47,7 +31,7 @@ impl Policy {
     }
 
     /// Replaces the network.
-    pub(super) fn set_network(&mut self, network: SoftActorCritic) {
+    pub(super) fn set_network(&mut self, network: K::Network) {
         self.network = network;
     }
 
@@ -57,53 +41,59 @@ impl Policy {
     }
 
     /// Returns the given rows as the network reads them, with their tasks.
-    fn read(&self, observed: Observed<'_>, rows: &[BatchRow]) -> (Tensor<2>, RowTasks) {
+    fn read(&self, observed: Observed<'_>, rows: &[BatchRow]) -> States {
         let ReadRows { observations, tasks, .. } = self.reader.read(observed, rows);
-        match &self.normalizer {
-            Some(normalizer) => (normalizer.apply(observations, &tasks), tasks),
-            None => (observations, tasks),
-        }
+        let observations = match &self.normalizer {
+            Some(normalizer) => normalizer.apply(observations, &tasks),
+            None => observations,
+        };
+        States { observations, rows: tasks }
     }
 
-    /// Returns the components of each environment's greedy action, one environment after another. Before tanh, the
-    /// greedy action is the mean.
-    pub fn greedy(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
-        self.write(batch, |policy| policy.action(&vec![0.0; policy.means.len()]))
+    /// Returns an action for each environment of the batch: greedy, or a sample.
+    pub fn act(&self, batch: &Batch, greedy: bool, rng: &mut impl Rng) -> Result<ActionBuffer, LearnerError> {
+        let elements = if greedy { self.greedy(batch) } else { self.sample(batch, rng) };
+        elements.map(K::Element::into_buffer)
     }
 
-    /// Returns the components of a sampled action of each environment, one environment after another. Draws two random
-    /// numbers for each component, in row order.
-    pub fn sample(&self, batch: &Batch, rng: &mut impl Rng) -> Result<Vec<f32>, LearnerError> {
-        self.write(batch, |policy| {
-            let noise: Vec<f32> = policy.means.iter().map(|_| standard_normal(rng) as f32).collect();
-            policy.action(&noise)
-        })
-    }
-
-    fn write(
-        &self,
-        batch: &Batch,
-        mut choose: impl FnMut(&RowPolicy) -> Vec<f32>,
-    ) -> Result<Vec<f32>, LearnerError> {
+    /// Returns the elements of each environment's greedy action, one environment after another: the most probable
+    /// choices, or the components whose value before tanh is the mean.
+    pub fn greedy(&self, batch: &Batch) -> Result<Vec<K::Element>, LearnerError> {
         self.check(batch)?;
-        let mut components = Vec::new();
-        for (&env, policy) in batch.env_ids.iter().zip(&self.row_policies(Observed::of(batch), &rows(batch))?)
-        {
-            let actions = self.reader.actions(env).expect_continuous();
-            actions.write_scaled(&choose(policy), &mut components);
+        let mut elements = Vec::new();
+        for (&env, policy) in batch.env_ids.iter().zip(&self.batch_policies(batch)?) {
+            let actions = self.reader.actions(env);
+            K::write(actions, &K::greedy(policy, actions), &mut elements);
         }
-        Ok(components)
+        Ok(elements)
     }
 
-    /// Returns the value of each environment's greedy action: the smaller estimate of the discounted sum of rewards and
-    /// weighted entropies that follow.
+    /// Returns the elements of a sampled action of each environment, one environment after another. Draws two random
+    /// numbers for each component, or one for each choice, in row order.
+    pub fn sample(&self, batch: &Batch, rng: &mut impl Rng) -> Result<Vec<K::Element>, LearnerError> {
+        self.check(batch)?;
+        let mut elements = Vec::new();
+        for (&env, policy) in batch.env_ids.iter().zip(&self.batch_policies(batch)?) {
+            let actions = self.reader.actions(env);
+            K::write(actions, &K::sample(policy, actions, rng), &mut elements);
+        }
+        Ok(elements)
+    }
+
+    /// Returns the log-probabilities of each environment's actions: of each action of a discrete space, or of each
+    /// option of each choice. They are empty for continuous actions.
+    pub fn log_probs(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, LearnerError> {
+        self.check(batch)?;
+        let rows = batch.env_ids.iter().zip(self.batch_policies(batch)?);
+        Ok(rows.map(|(&env, policy)| K::log_probs(&policy, self.reader.actions(env))).collect())
+    }
+
+    /// Returns the value of each environment when the policy acts: the smaller estimate of the discounted sum of
+    /// rewards and weighted entropies that follow its greedy action, or for choices its expectation over the policy.
     pub fn values(&self, batch: &Batch) -> Result<Vec<f32>, LearnerError> {
         self.check(batch)?;
-        let (observations, tasks) = self.read(Observed::of(batch), &rows(batch));
-        let outputs = self.network.actor.forward(observations.clone(), &tasks);
-        let actions = greedy_actions(outputs, &tasks);
-        let [first, second] = self.network.critics.forward(observations, actions, &tasks);
-        let values = to_host(first.min_pair(second))?;
+        let states = self.read(Observed::of(batch), &rows(batch));
+        let values = to_host(K::values(&self.network, &states, self.reader.tasks()))?;
         match values.iter().position(|value| !value.is_finite()) {
             Some(row) => {
                 let what = format!("the value of environment {}", batch.env_ids[row]);
@@ -113,25 +103,18 @@ impl Policy {
         }
     }
 
+    fn batch_policies(&self, batch: &Batch) -> Result<Vec<K::RowPolicy>, LearnerError> {
+        self.row_policies(Observed::of(batch), &rows(batch))
+    }
+
     /// Returns the distribution of the action in each of the given rows.
     pub(super) fn row_policies(
         &self,
         observed: Observed<'_>,
         rows: &[BatchRow],
-    ) -> Result<Vec<RowPolicy>, LearnerError> {
-        let (observations, tasks) = self.read(observed, rows);
-        let SquashedOutputs { means, log_deviations } = self.network.actor.forward(observations, &tasks);
-        let [_, width] = means.dims();
-        let (means, log_deviations) = (to_host(means)?, to_host(log_deviations)?);
-        let row = |(row, &BatchRow { env, .. }): (usize, &BatchRow)| {
-            let count = self.reader.actions(env).num_components();
-            let own = |values: &[f32]| values[row * width..][..count].to_vec();
-            let policy = RowPolicy { means: own(&means), log_deviations: own(&log_deviations) };
-            let are_finite = policy.means.iter().chain(&policy.log_deviations).all(|value| value.is_finite());
-            let what = || format!("a mean or deviation of environment {env}");
-            if are_finite { Ok(policy) } else { Err(LearnerError::NonFinite { what: what() }) }
-        };
-        rows.iter().enumerate().map(row).collect()
+    ) -> Result<Vec<K::RowPolicy>, LearnerError> {
+        let actions: Vec<_> = rows.iter().map(|row| (row.env, self.reader.actions(row.env))).collect();
+        K::row_policies(&self.network, &self.read(observed, rows), &actions)
     }
 
     /// Fails unless a batch holds some of the policy's environments, each at most once and in order.
@@ -143,12 +126,4 @@ impl Policy {
     pub(super) fn check_complete(&self, batch: &Batch, own: &Range<usize>) -> Result<(), LearnerError> {
         self.reader.check_complete(batch, own)
     }
-}
-
-/// Computes the greedy actions: the tanh of the means, `[rows, components]`.
-fn greedy_actions(outputs: SquashedOutputs, rows: &RowTasks) -> Tensor<2> {
-    let shape = outputs.means.dims();
-    let zeros = TensorData::zeros::<f32, _>(shape);
-    let noise = Tensor::from_data(zeros, &outputs.means.device());
-    sample(outputs, noise, rows).actions
 }

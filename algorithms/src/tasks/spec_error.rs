@@ -48,9 +48,9 @@ pub enum SpecError {
         /// Its action space.
         space: String,
     },
-    /// SAC was given choices.
+    /// The learner of continuous actions was given choices.
     #[error(
-        "{task} has the action space {space}; SAC needs a Box of bounded float32. PPO, DQN and PQN learn discrete actions"
+        "{task} has the action space {space}; `Sac` needs a Box of bounded float32. `DiscreteSac` learns discrete actions"
     )]
     DiscreteActions {
         /// The name of the task.
@@ -127,8 +127,10 @@ pub enum SpecError {
          vectors of bytes or floats, or a Tuple of images and a vector of floats"
     )]
     ObservationSpace(String),
-    /// SAC was given images.
-    #[error("the observations are {0}; SAC needs vectors. PPO learns continuous actions from images")]
+    /// SAC was given images with continuous actions.
+    #[error(
+        "the observations are {0}; SAC learns continuous actions from vectors only. PPO learns them from images"
+    )]
     ImageObservations(String),
     /// Episodes never restart.
     #[error("the autoreset mode is Disabled; learners need NextStep or SameStep")]

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use rand::Rng;
 use rl_env::Space;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +62,15 @@ impl TaskActions {
         match self {
             Self::Joint(actions) | Self::Masked(actions) => actions.num_outputs(),
             Self::Continuous(actions) => actions.num_components(),
+        }
+    }
+
+    /// Draws a legal action of choices uniformly at random, with one random number for each choice. If there are masks,
+    /// it is drawn among the actions whose options are allowed. `is_allowed` is called with output columns.
+    pub(crate) fn random(&self, is_allowed: impl Fn(usize) -> bool, rng: &mut impl Rng) -> Vec<i32> {
+        match self {
+            Self::Masked(actions) => actions.random_among(is_allowed, rng),
+            actions => actions.expect_joint().random(rng),
         }
     }
 

@@ -5,6 +5,7 @@ mod composite;
 mod dqn;
 mod ppo;
 mod pqn;
+mod sac;
 
 use std::mem;
 

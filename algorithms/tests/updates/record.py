@@ -15,13 +15,14 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
+import discrete_sac
 import dqn
 import ppo
 import pqn
 import sac
 
 DIRECTORY = Path(__file__).resolve().parent
-RECORDERS = {name: module for module in [ppo, dqn, pqn, sac] for name in module.RECORDINGS}
+RECORDERS = {name: module for module in [ppo, dqn, pqn, sac, discrete_sac] for name in module.RECORDINGS}
 
 
 def stored(value):

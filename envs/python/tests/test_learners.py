@@ -328,11 +328,12 @@ def test_a_directory_with_a_run_is_not_overwritten(tmp_path):
         (ale_train.PPO, "harvest"),
         (ale_train.PQN, "CartPole-v1"),
         (ale_train.SAC, "gymnasium:Pendulum-v1"),
+        (ale_train.SAC, "CartPole-v1"),
         (ale_train.DQN, gymnasium.spec("Acrobot-v1")),
         (ale_train.PPO, lambda: gymnasium.make("MountainCarContinuous-v0")),
         (ale_train.PPO, ["gymnasium:CartPole-v0", "gymnasium:CartPole-v1"]),
     ],
-    ids=["game", "task", "id", "specification", "function", "list"],
+    ids=["game", "task", "id", "discrete SAC", "specification", "function", "list"],
 )
 def test_every_kind_of_environment_is_trained(tmp_path, algorithm, env):
     model = algorithm(env, num_envs=2, run_dir=tmp_path, seed=1, verbose=False).learn(600)

@@ -142,6 +142,7 @@ def test_the_agent_of_57_games(tmp_path: Path) -> None:
 
 RECURRENT = ["ppo.num_steps=16", "ppo.num_minibatches=2", "policy.lstm=8", "policy.game_embedding=3"]
 SMALL_PPO = ["ppo.num_steps=16", "ppo.num_minibatches=2"]
+SMALL_SAC = ["sac.learning_starts=64", "sac.buffer_size=500", "sac.batch_size=4", "policy.hidden_size=16"]
 SMALL_DQN = ["dqn.learning_starts=64", "dqn.buffer_size=500", "dqn.batch_size=4"]
 
 
@@ -155,6 +156,8 @@ SMALL_DQN = ["dqn.learning_starts=64", "dqn.buffer_size=500", "dqn.batch_size=4"
         ("dqn", [*SMALL_DQN, "dqn.distribution=quantile", "dqn.num_atoms=5", "policy.value_scale=popart"]),
         ("dqn", [*SMALL_DQN, "dqn.dueling=true", "policy.head=shared", "policy.value_scale=symlog"]),
         ("pqn", ["pqn.num_steps=16", "pqn.num_minibatches=2"]),
+        ("sac", SMALL_SAC),
+        ("sac", [*SMALL_SAC, "policy.head=shared", "policy.layer_norm=true"]),
     ],
 )
 def test_agents_of_several_tasks(tmp_path: Path, algorithm: str, settings: list[str]) -> None:
@@ -171,7 +174,7 @@ def test_agents_of_several_tasks(tmp_path: Path, algorithm: str, settings: list[
     [
         ("ppo", [*SMALL_PPO, "policy.normalize_observations=true"]),
         ("ppo", [*SMALL_PPO, "policy.squash_actions=true", "policy.deviation=state"]),
-        ("sac", ["sac.learning_starts=64", "sac.buffer_size=500", "sac.batch_size=4", "policy.hidden_size=16"]),
+        ("sac", SMALL_SAC),
     ],
 )
 def test_continuous_actions(tmp_path: Path, algorithm: str, settings: list[str]) -> None:
@@ -220,9 +223,15 @@ class Rooms(gymnasium.Env[Any, Any]):
         return self.observation_space.sample(), float(action[0]), self.np_random.random() < 0.1, False, {}
 
 
-def test_several_images_beside_numbers(tmp_path: Path) -> None:
-    settings = {"num_steps": 16, "num_minibatches": 2}
-    model = ale_train.PPO(Rooms, run_dir=tmp_path / "run", num_envs=2, num_threads=1, verbose=False, **settings)
+@pytest.mark.parametrize(
+    ("algorithm", "settings"),
+    [
+        (ale_train.PPO, {"num_steps": 16, "num_minibatches": 2}),
+        (ale_train.SAC, {"learning_starts": 32, "buffer_size": 500, "batch_size": 4}),
+    ],
+)
+def test_several_images_beside_numbers(tmp_path: Path, algorithm: Any, settings: dict[str, int]) -> None:
+    model = algorithm(Rooms, run_dir=tmp_path / "run", num_envs=2, num_threads=1, verbose=False, **settings)
     model.learn(64)
     exported = Exported(str(tmp_path / "run"), tmp_path)
     spaces = {"observation_space": Rooms.observation_space, "action_space": Rooms.action_space}

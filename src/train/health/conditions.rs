@@ -141,7 +141,8 @@ pub(super) const CONDITIONS: &[Condition] = &[
         patience: 3,
         name: "temperature",
         suspect: "the policy cannot reach its target entropy",
-        remedy: "raise ALGORITHM.target_entropy_scale or lower RATE",
+        remedy: "lower RATE, or the target: raise ALGORITHM.target_entropy_scale with continuous actions, lower it with \
+                 discrete ones",
     },
     Condition {
         flag: Metric::HealthQValues,

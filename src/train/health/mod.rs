@@ -110,10 +110,9 @@ fn largest_value(samples: &[Sample], metric: Metric, game: Option<&str>) -> Opti
 /// Returns a watch for each condition. Those of games are watched game by game, if there are enough of them.
 fn watches(experiment: &Experiment, actions: ActionKind) -> Vec<Watch> {
     let bounds = bounds(experiment);
-    // The entropy of a continuous policy has no lower bound.
-    let conditions = CONDITIONS
-        .iter()
-        .filter(|condition| actions == ActionKind::Discrete || condition.watched != Metric::Entropy);
+    // The entropy of a continuous policy has no lower bound, and that of SAC has a target.
+    let has_bound = actions == ActionKind::Discrete && experiment.run.algorithm != Algorithm::Sac;
+    let conditions = CONDITIONS.iter().filter(|condition| has_bound || condition.watched != Metric::Entropy);
     let mut watches: Vec<Watch> = conditions.map(|condition| Watch::new(condition, None, bounds)).collect();
     let games = experiment.games.names();
     if games.len() >= GAMES_WITH_SHARES {
@@ -189,6 +188,8 @@ mod tests {
         let in_python = "environments.games = ['gymnasium:BipedalWalker-v3']";
         let mut continuous = health_of(in_python, ActionKind::Continuous);
         assert_eq!(warnings(&mut continuous, Metric::Entropy, &values), []);
+        let mut of_sac = health("experiment.algorithm = 'sac'");
+        assert_eq!(warnings(&mut of_sac, Metric::Entropy, &values), []);
         let short = [0.001; 9];
         assert_eq!(warnings(&mut health(""), Metric::Entropy, &short), []);
     }

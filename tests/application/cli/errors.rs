@@ -84,13 +84,21 @@ fn errors_are_one_line_with_the_allowed_values() {
             "pqn cannot be trained on HalfCheetah-v5, whose actions are continuous",
         ),
         (
-            &["sac", "--games", "pong", "--quiet", "--run-dir", run_dir],
-            "sac cannot be trained on pong, whose actions are discrete; use `ale-train ppo`, `ale-train dqn` or \
-             `ale-train pqn`",
+            &["sac", "--games", "Pendulum-v1,CartPole-v1", "--quiet", "--run-dir", run_dir],
+            "discrete and continuous actions cannot be mixed",
         ),
         (
-            &["sac", "--games", "Pendulum-v1,CartPole-v1", "--quiet", "--run-dir", run_dir],
-            "sac cannot be trained on CartPole-v1",
+            &[
+                "sac",
+                "--games",
+                "CartPole-v1",
+                "--set",
+                "sac.noise_correlation=0.5",
+                "--quiet",
+                "--run-dir",
+                run_dir,
+            ],
+            "sac.noise_correlation = 0.5 is invalid: it must be 0 for discrete actions, which have no noise",
         ),
         (
             &["sac", "--set", "policy.lstm=8", "--quiet", "--run-dir", run_dir],

@@ -58,10 +58,10 @@ fn likely_mistakes_cause_a_warning_of_one_line() {
 }
 
 #[test]
-fn sac_trains_by_default_on_a_task_that_it_can_learn() {
+fn sac_trains_by_default_on_the_built_in_game() {
     let shown = output(&["config", "--set", "experiment.algorithm=sac"]);
     let text = String::from_utf8(shown.stdout).expect("text");
-    assert!(text.contains("games = [\"Pendulum-v1\"]") && text.contains("\n[sac]\n"), "{text}");
+    assert!(text.contains("games = [\"harvest\"]") && text.contains("\n[sac]\n"), "{text}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn mistakes_are_one_sentence() {
         ("ppo --env gymnasium:NoSuch-v0", 2, "NoSuch"),
         ("ppo --env python:no_such_module:Env", 2, "has no module \"no_such_module\""),
         ("ppo --env python:corridor", 2, "does not name an environment"),
-        ("sac --env python:corridor:Corridor", 2, "SAC needs a Box of bounded float32"),
+        ("dqn --env gym:Pendulum-v1", 2, "learners of action values need Discrete or MultiDiscrete actions"),
         ("ppo --games pong,gym:CartPole-v1", 2, "cannot be trained together with pong"),
         (
             "ppo --games CartPole-v1,python:envs:Images",

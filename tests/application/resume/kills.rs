@@ -7,14 +7,15 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    BUDGET, CART_POLE, DQN, EVALUATED, HALVES, HARVEST, OVERLAP, PENDULUM, PQN, RECURRENT, SAC, loss, resume,
-    train, updates,
+    BUDGET, CART_POLE, DISCRETE_SAC, DQN, EVALUATED, HALVES, HARVEST, OVERLAP, PENDULUM, PQN, RECURRENT, SAC,
+    loss, resume, train, updates,
 };
 use crate::program::{self, checkpoints, outcome, signal, wait_for};
 
 #[test]
 fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
-    for settings in [HARVEST, CART_POLE, DQN, EVALUATED, BUDGET, HALVES, OVERLAP, PENDULUM, SAC] {
+    for settings in [HARVEST, CART_POLE, DQN, EVALUATED, BUDGET, HALVES, OVERLAP, PENDULUM, SAC, DISCRETE_SAC]
+    {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         train(&whole, 2, settings).succeed();

@@ -44,6 +44,10 @@ const PQN: &str = "pqn --games CartPole-v1 --total-frames 100000";
 const SAC: &str = "sac --games Pendulum-v1 --num-envs 2 --total-frames 16000 --set sac.buffer_size=3000 \
     --set sac.noise_correlation=0.5 --set policy.hidden_size=16 --set sac.learning_starts=300 \
     --set sac.batch_size=32 --set sac.train_ratio=0.25";
+/// SAC with discrete actions of two tasks.
+const DISCRETE_SAC: &str = "sac --games CartPole-v1,Acrobot-v1 --num-envs 2 --total-frames 16000 \
+    --set sac.buffer_size=3000 --set policy.hidden_size=16 --set sac.learning_starts=300 --set sac.batch_size=32 \
+    --set sac.train_ratio=0.1";
 
 /// Returns a [training](program::train) with a seed.
 fn train(run: &Path, threads: u32, words: &str) -> Line {

@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
             "error state_bytes",
             "networks",
             "experience",
-            "engine action_values",
+            "engine action_values choice_policies",
             "check_learner ppo pqn dqn sac",
         ],
     ),

@@ -250,11 +250,20 @@ impl<E: ActionElement> ReplayBuffer<E> {
         self.rows(draws, |history, step_id| self.successor(history, step_id))
     }
 
+    /// Returns the action mask of each of the [observations](Self::observations), empty if there are no masks.
+    pub(crate) fn masks(&self, draws: &[Draw]) -> Vec<Vec<u8>> {
+        self.masks_at(draws, |history, step_id| history.step(step_id).observation)
+    }
+
     /// Returns the action mask of each of the [successors](Self::successors), empty if there are no masks.
     pub(crate) fn successor_masks(&self, draws: &[Draw]) -> Vec<Vec<u8>> {
+        self.masks_at(draws, |history, step_id| self.successor(history, step_id))
+    }
+
+    fn masks_at(&self, draws: &[Draw], position: impl Fn(&History<E>, u64) -> u64) -> Vec<Vec<u8>> {
         let mask = |draw: &Draw| {
             let (history, region) = (&self.histories[draw.env], self.regions[draw.env].clone());
-            let position = self.successor(history, draw.step_id);
+            let position = position(history, draw.step_id);
             history.frames.mask(position, self.stack, &self.frames.bytes()[region]).to_vec()
         };
         draws.iter().map(mask).collect()

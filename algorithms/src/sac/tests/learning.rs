@@ -13,11 +13,11 @@ use crate::experience::replay::Draw;
 use crate::networks::{NamedWeights, load_weights, weights};
 use crate::sac::gradient_steps::StepNoise;
 use crate::sac::minibatch::Minibatch;
-use crate::sac::{Sac, SacConfig};
+use crate::sac::{Continuous, Sac, SacConfig};
 use crate::testing::RandomEnvs;
 use crate::{Learner, VectorSpec};
 
-fn minibatch(sac: &Sac, draws: &[Draw]) -> Minibatch {
+fn minibatch(sac: &Sac, draws: &[Draw]) -> Minibatch<Continuous> {
     let shard = sac.off_policy.shards_of(draws).swap_remove(0);
     sac.gather(draws, shard, &sac.agent.critics.device)
 }

@@ -1,5 +1,6 @@
 //! The whole learner, on batches of random environments.
 
+mod discrete;
 mod learning;
 mod refusals;
 mod states;

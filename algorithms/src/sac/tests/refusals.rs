@@ -67,7 +67,7 @@ fn environments_that_sac_cannot_learn_in_are_refused() {
     let vector = || Space::floats(3, -1.0, 1.0);
     assert_eq!(
         refused(spec(vector(), mode)),
-        "two has the action space Discrete(2); SAC needs a Box of bounded float32. PPO, DQN and PQN learn discrete actions"
+        "two has the action space Discrete(2); `Sac` needs a Box of bounded float32. `DiscreteSac` learns discrete actions"
     );
     let unbounded = refused(spec_of_numbers(vector(), mode));
     assert!(
@@ -75,7 +75,7 @@ fn environments_that_sac_cannot_learn_in_are_refused() {
         "{unbounded}"
     );
     let images = VectorSpec { observation_space: Space::bytes([2, 36, 36]), ..numbers(mode) };
-    assert!(refused(images).contains("SAC needs vectors"));
+    assert!(refused(images).contains("SAC learns continuous actions from vectors only"));
 }
 
 #[test]

@@ -329,6 +329,6 @@ class PQN(Algorithm):
 
 
 class SAC(Algorithm):
-    """Soft actor-critic, for bounded continuous actions."""
+    """Soft actor-critic, for discrete and for bounded continuous actions."""
 
     name = "sac"

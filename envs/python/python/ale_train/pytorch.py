@@ -46,7 +46,8 @@ def load(path: str | os.PathLike[str], task: int | str = 0) -> Agent:
         task: The game that the agent shall play, by its name such as ``"breakout"`` or by its index in ``Agent.tasks``.
 
     Raises:
-        ValueError: The agent has no such game, has continuous actions, or the file lacks the metadata.
+        ValueError: The agent has no such game, has continuous actions or was trained by SAC, or the file lacks the
+            metadata.
     """
     with safe_open(os.fspath(path), framework="pt") as file:
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -83,6 +84,8 @@ class Agent(nn.Module):  # type: ignore[misc]
         self.task = _index(self.tasks, task)
         if any("num_components" in task for task in described):
             raise ValueError("the agent has continuous actions, but only agents with discrete actions can be loaded")
+        if metadata["algorithm"] == "sac":
+            raise ValueError("the agent was trained by SAC, which this module does not support; ale_train.load_agent does")
         self._actions = _Actions.of(described[self.task])
         self._is_ppo = metadata["algorithm"] == "ppo"
         self._is_shared = json.loads(metadata["head"]) == "shared"

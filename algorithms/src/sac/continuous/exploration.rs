@@ -6,7 +6,7 @@ use crate::networks::standard_normal;
 
 /// The noise of the actions of each environment, which may last for several steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Exploration {
+pub struct Exploration {
     width: usize,
     /// The last noise of each environment's components.
     noise: Vec<f32>,
@@ -16,7 +16,7 @@ pub(super) struct Exploration {
 
 impl Exploration {
     /// Creates the noise of `num_envs` environments with actions of up to `width` components.
-    pub(super) fn new(num_envs: usize, width: usize, rng: &mut ChaCha8Rng) -> Self {
+    pub(in crate::sac) fn new(num_envs: usize, width: usize, rng: &mut ChaCha8Rng) -> Self {
         let count = num_envs * width;
         Self {
             width,
@@ -28,7 +28,7 @@ impl Exploration {
     /// Returns the next noise of an environment. Each component has the standard normal distribution and the given
     /// correlation with the last noise: an autoregressive process, which is an Ornstein-Uhlenbeck process in discrete
     /// steps.
-    pub(super) fn noise(&mut self, env: usize, correlation: f32, rng: &mut ChaCha8Rng) -> &[f32] {
+    pub(in crate::sac) fn noise(&mut self, env: usize, correlation: f32, rng: &mut ChaCha8Rng) -> &[f32] {
         let own = &mut self.noise[env * self.width..][..self.width];
         let share = (1.0 - f64::from(correlation).powi(2)).sqrt();
         for noise in own.iter_mut() {
@@ -39,7 +39,7 @@ impl Exploration {
 
     /// Returns the next random action of an environment, uniform in -1..=1. With probability `repetition` it repeats
     /// the last one.
-    pub(super) fn random(&mut self, env: usize, repetition: f32, rng: &mut ChaCha8Rng) -> &[f32] {
+    pub(in crate::sac) fn random(&mut self, env: usize, repetition: f32, rng: &mut ChaCha8Rng) -> &[f32] {
         let own = &mut self.random[env * self.width..][..self.width];
         let repeats = rng.random::<f32>() < repetition;
         for component in own.iter_mut().filter(|_| !repeats) {
@@ -49,7 +49,7 @@ impl Exploration {
     }
 
     /// Returns true if `other` is for the same environments. Returns false for a damaged state.
-    pub(super) fn fits(&self, other: &Self) -> bool {
+    pub(in crate::sac) fn fits(&self, other: &Self) -> bool {
         self.width == other.width
             && [&self.noise, &self.random].iter().all(|values| values.len() == other.noise.len())
             && self.noise.iter().all(|noise| noise.is_finite())

@@ -8,14 +8,14 @@ use crate::{JointActions, categorical};
 /// The probability of an action is the product of the probabilities along its path, so the probabilities of all legal
 /// actions add up to 1.
 #[derive(Clone, Debug)]
-pub(super) struct JointPolicy {
+pub(crate) struct JointPolicy {
     /// The log-probabilities of the options of each node.
     nodes: Vec<Vec<f32>>,
 }
 
 impl JointPolicy {
     /// Creates the distribution with the given logits, one for each output. Those of illegal options have no effect.
-    pub(super) fn new(actions: &JointActions, logits: &[f32]) -> Self {
+    pub(crate) fn new(actions: &JointActions, logits: &[f32]) -> Self {
         let nodes = actions.nodes().iter().map(|node| {
             let mut log_probs: Vec<f32> = node.iter().map(|edge| logits[edge.column]).collect();
             categorical::log_softmax(&mut log_probs);
@@ -25,7 +25,7 @@ impl JointPolicy {
     }
 
     /// Samples an action. Returns its options and its log-probability. Draws one random number for each choice.
-    pub(super) fn sample(&self, actions: &JointActions, rng: &mut impl Rng) -> (Vec<i32>, f32) {
+    pub(crate) fn sample(&self, actions: &JointActions, rng: &mut impl Rng) -> (Vec<i32>, f32) {
         let mut log_prob = 0.0;
         let options = actions.walk(|node, _| {
             let log_probs = &self.nodes[node];
@@ -37,12 +37,18 @@ impl JointPolicy {
     }
 
     /// Returns the options of the most probable action, the first one if several are equal.
-    pub(super) fn greedy(&self, actions: &JointActions) -> Vec<i32> {
+    pub(crate) fn greedy(&self, actions: &JointActions) -> Vec<i32> {
         actions.best(|node, option| self.nodes[node][option])
     }
 
+    /// Returns the log-probability of a legal action.
+    #[cfg(test)]
+    pub(crate) fn log_prob(&self, actions: &JointActions, options: &[i32]) -> f32 {
+        actions.path(options).map(|(node, option)| self.nodes[node][option]).sum()
+    }
+
     /// Returns the log-probability of each action of a discrete space, or that of each option of each choice.
-    pub(super) fn log_probs(&self, actions: &JointActions) -> Vec<f32> {
+    pub(crate) fn log_probs(&self, actions: &JointActions) -> Vec<f32> {
         actions.sums(|node, option| self.nodes[node][option])
     }
 }
