@@ -23,8 +23,9 @@ macro_rules! embedded {
 
 /// The names and texts of all files, ordered by algorithm, then from the built-in game to special protocols.
 static FILES: &[(&str, &str)] = embedded! {
-    "harvest-ppo" "atari-ppo" "pong-ppo" "fast-ppo" "many-ppo" "atari57-ppo" "machado-ppo" "self-play-ppo"
-    "cartpole-ppo" "acrobot-ppo" "pendulum-ppo" "mujoco-ppo" "box2d-ppo" "bipedal-walker-ppo" "minigrid-ppo"
+    "harvest-ppo" "atari-ppo" "pong-ppo" "fast-ppo" "many-ppo" "atari57-ppo" "machado-ppo" "rnd-ppo"
+    "self-play-ppo" "cartpole-ppo" "acrobot-ppo" "pendulum-ppo" "mujoco-ppo" "box2d-ppo" "bipedal-walker-ppo"
+    "minigrid-ppo"
     "harvest-dqn" "atari-dqn" "pong-dqn" "many-dqn" "nature-dqn" "rainbow-dqn" "atari100k-dqn" "drq-dqn"
     "cartpole-dqn" "acrobot-dqn" "mountaincar-dqn"
     "harvest-pqn" "atari-pqn" "many-pqn" "cartpole-pqn" "toy-text-pqn"

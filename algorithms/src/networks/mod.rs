@@ -3,6 +3,7 @@
 mod actor_critic;
 mod body;
 mod convolutions;
+mod exploration;
 mod groups;
 mod heads;
 mod impala;
@@ -29,6 +30,8 @@ pub(crate) mod value_scale;
 mod weights;
 
 pub use actor_critic::ActorCritic;
+pub use exploration::Exploration;
+pub(crate) use exploration::ExplorationSizes;
 pub use heads::Heads;
 pub(crate) use init::standard_normal;
 pub use init::{Initializer, orthogonal};

@@ -58,7 +58,7 @@ pub(super) fn entropies(log_probs: Tensor<2>) -> Tensor<1> {
 }
 
 /// Change of the policy, estimated from the log-ratios of the actions taken.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct PolicyChange {
     /// `mean(-log_ratio)`: unbiased, but of high variance.
     pub(super) old_approx_kl: f32,
