@@ -459,7 +459,8 @@ def record(name, generator):
         tensors |= {f"weights.{key}": value.clone() for key, value in network.statistics.tensors().items()}
     rnd = Rnd(case, config["rnd"], WIDTH, generator) if "rnd" in config else None
     if rnd:
-        tensors |= {f"rnd_weights.{key}": in_crate(value) for key, value in (rnd.weights | rnd.target).items()}
+        before = {name: value.detach().clone() for name, value in (rnd.weights | rnd.target).items()}
+        tensors |= {f"rnd_weights.{key}": in_crate(value) for key, value in before.items()}
     trained = network.weights | rnd.weights if rnd else network.weights
     optimizer = adam(trained, config["learning_rate"], 1e-5)
     popart = PopArt(len(case.actions), policy["popart_beta"]) if "popart_beta" in policy else None
