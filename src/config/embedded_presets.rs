@@ -270,8 +270,8 @@ mod tests {
         assert_eq!(named("pong", Some(Algorithm::Dqn)).unwrap().name, "pong-dqn");
         let error = |name, algorithm| named(name, algorithm).unwrap_err().to_string();
         assert_eq!(
-            error("mny-ppo", Some(Algorithm::Ppo)),
-            "unknown preset 'mny-ppo'; did you mean many-ppo?"
+            error("manny-ppo", Some(Algorithm::Ppo)),
+            "unknown preset 'manny-ppo'; did you mean many-ppo?"
         );
         assert_eq!(
             error("rainbow-dqn", Some(Algorithm::Ppo)),

@@ -1,8 +1,6 @@
 use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
-use algorithms::ppo::{
-    Policy, Ppo, PpoAgent, PpoConfig, PpoMetrics, RecurrentState, RndConfig, RndMetrics,
-};
+use algorithms::ppo::{Policy, Ppo, PpoAgent, PpoConfig, PpoMetrics, RecurrentState, RndConfig, RndMetrics};
 use algorithms::{Learner as _, LearnerError, Overlapped, SpecError, UpdateOutcome, VectorSpec};
 use anyhow::{Result, ensure};
 use burn::tensor::Device;

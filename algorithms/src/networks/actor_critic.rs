@@ -6,8 +6,8 @@ use super::body::{Body, Hidden, VectorLayers};
 use super::lstm::Lstm;
 use super::norm::Activation;
 use super::{
-    Exploration, ExplorationSizes, Heads, Initializer, LstmState, ObservationLayout, Outputs, PolicyConfig, RowTasks, Sequences,
-    TaskNetwork, TorsoKind,
+    Exploration, ExplorationSizes, Heads, Initializer, LstmState, ObservationLayout, Outputs, PolicyConfig,
+    RowTasks, Sequences, TaskNetwork, TorsoKind,
 };
 use crate::VectorSpec;
 use crate::networks::value_scale::Rescaling;

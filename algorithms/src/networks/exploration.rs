@@ -8,7 +8,7 @@ use kernels::{Computation, fully_connected};
 use super::body::Hidden;
 use super::convolutions::{Convolutions, NATURE, small};
 use super::norm::Activation;
-use super::{Initializer, MIN_PICTURE_SIDE, ObservationLayout, PolicyConfig, RowTasks};
+use super::{ImageShape, Initializer, MIN_PICTURE_SIDE, ObservationLayout, PolicyConfig, RowTasks};
 
 /// The number of fully connected layers that only the predictor has.
 const FURTHER_LAYERS: usize = 2;
@@ -35,20 +35,13 @@ pub struct Exploration {
 /// A network that maps frames to features.
 #[derive(Module, Debug)]
 struct FrameNetwork {
-    layers: FrameLayers,
-    further: Vec<Hidden>,
+    /// The first layers for images.
+    convolutions: Option<Convolutions>,
+    layers: Vec<Hidden>,
     output: Linear,
-    /// Height, width and channels of a frame; a vector counts as one pixel.
+    /// Height, width and channels of an image.
     #[module(skip)]
-    frame: [usize; 3],
-}
-
-/// The layers that depend on the kind of frames.
-#[derive(Module, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a network has two of them and is moved a few times an update")]
-enum FrameLayers {
-    Images(Convolutions),
-    Vectors(Hidden),
+    image: [usize; 3],
 }
 
 impl Exploration {
@@ -80,52 +73,52 @@ impl Exploration {
 }
 
 impl FrameNetwork {
+    /// Creates a network with `num_layers` fully connected layers before its output. That for vectors has another one
+    /// instead of convolutions.
     fn new(
         ExplorationSizes { frames, features }: ExplorationSizes,
-        num_further: usize,
+        num_layers: usize,
         config: &PolicyConfig,
         initializer: &mut Initializer<'_>,
     ) -> Self {
-        let (layers, frame, inputs) = FrameLayers::new(frames, features, config, initializer);
+        let image = frames.images().next();
+        let convolutions = image.map(|image| convolutions(image, config, initializer));
+        let (convolutions, inputs) = convolutions.unzip();
+        let num_layers = num_layers + usize::from(convolutions.is_none());
+        let inputs = inputs.unwrap_or(frames.length());
         let inputs_of = |layer: usize| if layer == 0 { inputs } else { features };
-        let further = (0..num_further).map(|layer| rectified(inputs_of(layer), features, initializer)).collect();
-        let output = initializer.linear(inputs_of(num_further), features, 2f64.sqrt());
-        Self { layers, further, output, frame }
+        let layers =
+            (0..num_layers).map(|layer| rectified(inputs_of(layer), features, initializer)).collect();
+        let output = initializer.linear(inputs_of(num_layers), features, 2f64.sqrt());
+        let image = image.unwrap_or_default();
+        Self { convolutions, layers, output, image: [image.height, image.width, image.channels] }
     }
 
     /// Maps `[rows, length]` to `[rows, features]`.
     fn forward(&self, frames: Tensor<2>) -> Tensor<2> {
         let [rows, _] = frames.dims();
-        let [height, width, channels] = self.frame;
-        let features = match &self.layers {
-            FrameLayers::Images(layers) => {
-                layers.forward(frames.reshape([rows, height, width, channels])).flatten(1, 3)
+        let [height, width, channels] = self.image;
+        let features = match &self.convolutions {
+            Some(convolutions) => {
+                convolutions.forward(frames.reshape([rows, height, width, channels])).flatten(1, 3)
             }
-            FrameLayers::Vectors(layer) => layer.forward(frames),
+            None => frames,
         };
-        let features = self.further.iter().fold(features, |features, layer| layer.forward(features));
+        let features = self.layers.iter().fold(features, |features, layer| layer.forward(features));
         fully_connected(&self.output, features, Computation::plain(false))
     }
 }
 
-impl FrameLayers {
-    /// Creates the layers. Also returns height, width and channels of a frame, and the number of outputs.
-    fn new(
-        frames: ObservationLayout,
-        width: usize,
-        config: &PolicyConfig,
-        initializer: &mut Initializer<'_>,
-    ) -> (Self, [usize; 3], usize) {
-        let Some(image) = frames.images().next() else {
-            let length = frames.length();
-            return (Self::Vectors(rectified(length, width, initializer)), [1, 1, length], width);
-        };
-        let is_small = image.height.min(image.width) < MIN_PICTURE_SIDE;
-        let kernels = if is_small { small(image.height, image.width) } else { NATURE };
-        let frame = [image.height, image.width, image.channels];
-        let (layers, map) = Convolutions::new(kernels, frame, false, config, initializer);
-        (Self::Images(layers), frame, map.iter().product())
-    }
+/// Creates the convolutions for an image. Also returns the number of their outputs.
+fn convolutions(
+    ImageShape { height, width, channels }: ImageShape,
+    config: &PolicyConfig,
+    initializer: &mut Initializer<'_>,
+) -> (Convolutions, usize) {
+    let kernels = if height.min(width) < MIN_PICTURE_SIDE { small(height, width) } else { NATURE };
+    let image = [height, width, channels];
+    let (convolutions, map) = Convolutions::new(kernels, image, false, config, initializer);
+    (convolutions, map.iter().product())
 }
 
 /// Creates a fully connected layer with a ReLU.

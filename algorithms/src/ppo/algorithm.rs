@@ -34,8 +34,8 @@ use crate::experience::rollout::{Decision, Rollout};
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::value_scale::TaskScales;
 use crate::networks::{
-    ActorCritic, ExplorationSizes, NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork,
-    TransferError, layout_of,
+    ActorCritic, ExplorationSizes, NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig,
+    TrainedNetwork, TransferError, layout_of,
 };
 use crate::state_bytes::{Header, bad};
 use crate::{ConfigError, FixedSetting, LearnerError, SpecError, TaskActions, VectorSpec};
@@ -196,9 +196,7 @@ impl OnPolicyAlgorithm for PpoAgent {
     fn observe(&mut self, batch: &Batch, mode: AutoresetMode) -> Result<(), LearnerError> {
         self.recurrent.observe(batch, mode);
         let Self { actor, recurrent, rnd: Some(rnd), .. } = self else { return Ok(()) };
-        rnd.end_steps(batch, mode, || {
-            Ok(actor.evaluate_batch(batch, &recurrent.current())?.intrinsic_values)
-        })
+        rnd.end_steps(batch, mode, || Ok(actor.evaluate_batch(batch, &recurrent.current())?.intrinsic_values))
     }
 
     fn values(&self, successors: &[Successors<'_>]) -> Result<Vec<f32>, LearnerError> {

@@ -5,8 +5,8 @@ use kernels::host::{floats, indices};
 
 use super::Ppo;
 use super::device_targets::DeviceTargets;
-use super::row_actions::RowActions;
 use super::rnd::RndRows;
+use super::row_actions::RowActions;
 use super::row_targets::RowTargets;
 use super::targets::Targets;
 use crate::engine::minibatch_rows::MinibatchRows;

@@ -85,5 +85,5 @@ pub use config::{NormAdv, PpoConfig};
 pub use learner::{Ppo, PpoAgent};
 pub use metrics::{PpoMetrics, RndMetrics, TaskMetrics};
 pub use policy::Policy;
-pub use rnd::RndConfig;
 pub use recurrent::RecurrentState;
+pub use rnd::RndConfig;

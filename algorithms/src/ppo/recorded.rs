@@ -8,8 +8,8 @@ use crate::Learner;
 use crate::engine::OnPolicyAlgorithm;
 use crate::experience::batch_reader::rows;
 use crate::experience::rollout::Decision;
-use crate::networks::{ActorCritic, load_weights, weights};
 use crate::networks::observation_statistics::ObservationStatistics;
+use crate::networks::{ActorCritic, load_weights, weights};
 use crate::recording::Recording;
 use crate::tasks::ChosenAction;
 

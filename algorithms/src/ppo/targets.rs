@@ -177,7 +177,10 @@ pub(super) fn scale_by_task(
         let deviation = scales.deviation(task).unwrap_or(1.0);
         let of_entry = |&entry: &usize| {
             let scaled = advantages[entry] / deviation;
-            intrinsic.map_or(scaled, |intrinsic| ext_coef * scaled + int_coef * intrinsic[entry])
+            match intrinsic {
+                Some(intrinsic) => ext_coef * scaled + int_coef * intrinsic[entry],
+                None => scaled,
+            }
         };
         let mut values: Vec<f32> = own.iter().map(of_entry).collect();
         if config.norm_adv == NormAdv::Game {
@@ -221,7 +224,8 @@ mod tests {
         popart.observe(&[0.0, 100.0].map(|value| TaskReturn::new(1, value)));
         assert_eq!(scaled(NormAdv::None, &popart), [2.0, 1.0, -9.0, 4.0, 3.0, 6.0]);
         // Twice the advantages in the scale of the game, and once the intrinsic ones.
-        let (mut values, config) = (advantages, PpoConfig { norm_adv: NormAdv::None, ..PpoConfig::default() });
+        let (mut values, config) =
+            (advantages, PpoConfig { norm_adv: NormAdv::None, ..PpoConfig::default() });
         let intrinsic = [0.5, 0.0, 7.0, -1.0, 2.0, 0.0];
         scale_by_task(&mut values, &entries, 2, &config, &popart, Some(&intrinsic));
         assert_eq!(values, [4.5, 2.0, -9.0, 7.0, 8.0, 12.0]);

@@ -75,7 +75,12 @@ RECORDINGS = {
     ),
     "ppo_rnd_images": (IMAGES, 1, {"rnd": RND | {"features": 4}}, {}),
     "ppo_rnd_vectors": (VECTORS, 2, {"update_epochs": 2, "rnd": RND}, {}),
-    "ppo_rnd_same_step": (SAME_STEP, 2, {"norm_adv": "game", "rnd": RND}, {"value_scale": "popart", "popart_beta": 0.02}),
+    "ppo_rnd_same_step": (
+        SAME_STEP,
+        2,
+        {"norm_adv": "game", "rnd": RND},
+        {"value_scale": "popart", "popart_beta": 0.02},
+    ),
 }
 
 

@@ -20,10 +20,10 @@ class Rnd:
         self.case, self.config = case, config
         weights, width = {}, config["features"]
         random_linear(weights, VALUE, features, len(case.actions), generator)
-        for network, further in [(PREDICTOR, 2), (TARGET, 0)]:
-            inputs = self.random_layers(weights, network, width, generator)
-            for layer in range(further):
-                random_linear(weights, f"{network}.further.{layer}.linear", inputs, width, generator)
+        for network in [PREDICTOR, TARGET]:
+            inputs = self.random_convolutions(weights, network, generator)
+            for layer in range(self.num_layers(network)):
+                random_linear(weights, f"{network}.layers.{layer}.linear", inputs, width, generator)
                 inputs = width
             random_linear(weights, f"{network}.output", inputs, width, generator)
         weights = learnable(weights)
@@ -34,14 +34,17 @@ class Rnd:
         self.discounted = [[] for _ in range(tasks)]
         self.sums = [0.0] * case.num_envs
 
-    def random_layers(self, weights, network, width, generator):
-        """Adds the layers that depend on the kind of frames. Returns the number of their outputs."""
+    def num_layers(self, network):
+        """Returns the number of fully connected layers before the output. Vectors have one instead of convolutions."""
+        return (2 if network == PREDICTOR else 0) + (0 if self.case.is_image else 1)
+
+    def random_convolutions(self, weights, network, generator):
+        """Adds the convolutions for images. Returns the number of inputs of the next layer."""
         if not self.case.is_image:
-            random_linear(weights, f"{network}.layers.Vectors.linear", self.case.observation[0], width, generator)
-            return width
+            return self.case.observation[0]
         channels, side = 1, self.case.observation[1]
         for index, (outputs, kernel, stride) in enumerate(self.case.convolutions()):
-            name, shape = f"{network}.layers.Images.conv{index + 1}", (outputs, channels, kernel, kernel)
+            name, shape = f"{network}.convolutions.conv{index + 1}", (outputs, channels, kernel, kernel)
             weights[f"{name}.weight"] = torch.randn(shape, generator=generator) / math.sqrt(channels * kernel**2)
             weights[f"{name}.bias"] = torch.randn(outputs, generator=generator) / 10
             channels, side = outputs, (side - kernel) // stride + 1
@@ -62,18 +65,16 @@ class Rnd:
         return torch.stack(rows)
 
     def features(self, network, frames):
-        weights, further = (self.target, 0) if network == TARGET else (self.weights, 2)
+        weights = self.target if network == TARGET else self.weights
         if self.case.is_image:
             for index, (_, _, stride) in enumerate(self.case.convolutions()):
-                name = f"{network}.layers.Images.conv{index + 1}"
+                name = f"{network}.convolutions.conv{index + 1}"
                 frames = torch.relu(F.conv2d(frames, weights[f"{name}.weight"], weights[f"{name}.bias"], stride))
             # The channels of a pixel are next to each other.
-            features = frames.permute(0, 2, 3, 1).flatten(1)
-        else:
-            features = torch.relu(linear(weights, f"{network}.layers.Vectors.linear", frames))
-        for layer in range(further):
-            features = torch.relu(linear(weights, f"{network}.further.{layer}.linear", features))
-        return linear(weights, f"{network}.output", features)
+            frames = frames.permute(0, 2, 3, 1).flatten(1)
+        for layer in range(self.num_layers(network)):
+            frames = torch.relu(linear(weights, f"{network}.layers.{layer}.linear", frames))
+        return linear(weights, f"{network}.output", frames)
 
     def errors(self, frames):
         return ((self.features(PREDICTOR, frames) - self.features(TARGET, frames)) ** 2).mean(1)

@@ -18,8 +18,12 @@ fn intrinsic_rewards_are_refused_where_they_are_not_possible() {
             "ppo.rnd.enabled = true is not possible with experiment.device = cuda: it needs the CPU",
         ),
         (&[], &["policy.lstm=8"], "policy.lstm = 8 is invalid: it must be 0 with ppo.rnd.enabled = true"),
-        (&[], &["ppo.overlap=true"], "ppo.overlap = true is invalid: it must be false with ppo.rnd.enabled = true"),
-        (&[], &["ppo.rnd.int_gamma=2"], "ppo.rnd.int_gamma = 2.0 is invalid: it must be in 0..=1"),
+        (
+            &[],
+            &["ppo.overlap=true"],
+            "ppo.overlap = true is invalid: it must be false with ppo.rnd.enabled = true",
+        ),
+        (&[], &["ppo.rnd.int_gamma=2"], "ppo.rnd.int_gamma = 2 is invalid: it must be in 0..=1"),
     ] {
         assert!(refused(arguments, sets).contains(expected), "{}", refused(arguments, sets));
     }

@@ -15,8 +15,8 @@ settings! {
         pub int_coef: f32 = 1.0 => at_least(0.0),
         /// Weight of the advantages of the rewards of the environments.
         pub ext_coef: f32 = 2.0 => at_least(0.0),
-        /// Discount factor of intrinsic rewards per step. Intrinsic returns do not end with episodes. The paper has 0.999
-        /// for `ppo.gamma`.
+        /// Discount factor of intrinsic rewards per step. Intrinsic returns do not end with episodes. The paper has
+        /// 0.999 for `ppo.gamma`.
         pub int_gamma: f32 = 0.99 => between(0.0, 1.0),
         /// The share of the steps of a minibatch that the predictor learns from, in random order.
         pub update_proportion: f32 = 0.25 => above(0.0).up_to(1.0),
@@ -25,8 +25,8 @@ settings! {
         pub num_iterations_obs_norm_init: usize = 50,
         /// The number of features that the predictor learns, and the width of its hidden layers.
         pub features: usize = 512 => between(1.0, 65_536.0); fixed "the shapes of the networks depend on it",
-        /// The number of channels of the newest frame of an image, which are the last ones of an observation; 0 for all.
-        /// Set it to 0 for images that are not stacks of grey frames, such as those of MiniGrid.
+        /// The number of channels of the newest frame of an image, which are the last ones of an observation; 0 for
+        /// all. Set it to 0 for images that are not stacks of grey frames, such as those of MiniGrid.
         pub channels: usize = 1 => between(0.0, 65_536.0); fixed "the shapes of the networks depend on it",
     }
 }
@@ -45,7 +45,11 @@ pub(crate) mod in_text {
     use super::{Deserialize, Deserializer, RndConfig, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(config: &RndConfig, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() { config.serialize(serializer) } else { serializer.serialize_unit() }
+        if serializer.is_human_readable() {
+            config.serialize(serializer)
+        } else {
+            serializer.serialize_unit()
+        }
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RndConfig, D::Error> {

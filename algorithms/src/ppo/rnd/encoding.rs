@@ -8,6 +8,9 @@ use super::state::RndState;
 use crate::LearnerError;
 use crate::state_bytes::Header;
 
+/// The optional part.
+type Optional = Option<(RndConfig, RndState)>;
+
 const HEADER: Header = Header { magic: b"RNDSTATE", version: 1 };
 
 /// Writes the optional part, if there is one.
@@ -20,8 +23,7 @@ pub(in crate::ppo) fn write(
 }
 
 /// Reads the optional part, if `bytes` begin with it. Also returns the rest.
-#[expect(clippy::type_complexity, reason = "a pair of an optional pair and the rest")]
-pub(in crate::ppo) fn read(bytes: &[u8]) -> Result<(Option<(RndConfig, RndState)>, &[u8]), LearnerError> {
+pub(in crate::ppo) fn read(bytes: &[u8]) -> Result<(Optional, &[u8]), LearnerError> {
     if !bytes.starts_with(HEADER.magic) {
         return Ok((None, bytes));
     }

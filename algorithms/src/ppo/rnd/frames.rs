@@ -51,7 +51,9 @@ mod tests {
     fn the_newest_frame_is_the_last_one_of_a_stack() {
         let stack = ObservationLayout::Images { channels: 3, height: 1, width: 2 };
         let observation = [1, 2, 3, 4, 5, 6];
-        for (channels, expected) in [(1, &[5, 6][..]), (2, &[3, 4, 5, 6]), (0, &observation), (7, &observation)] {
+        for (channels, expected) in
+            [(1, &[5, 6][..]), (2, &[3, 4, 5, 6]), (0, &observation), (7, &observation)]
+        {
             assert_eq!(Frames::of(stack, channels).newest(&observation), expected);
         }
         let vector = ObservationLayout::Bytes { length: 6 };

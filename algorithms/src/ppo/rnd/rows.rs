@@ -22,7 +22,12 @@ pub(in crate::ppo) struct RndRows {
 
 impl RndRows {
     /// Collects the tensors of the transitions of a minibatch.
-    pub(in crate::ppo) fn gather(ppo: &Ppo, rnd: &Rnd, transitions: &[usize], targets: &IntrinsicTargets) -> Self {
+    pub(in crate::ppo) fn gather(
+        ppo: &Ppo,
+        rnd: &Rnd,
+        transitions: &[usize],
+        targets: &IntrinsicTargets,
+    ) -> Self {
         let device = &ppo.on_policy.training.device;
         let share = ppo.config.rnd.update_proportion * transitions.len() as f32;
         // Minibatches are in random order, so their first transitions are random ones.

@@ -41,8 +41,8 @@ impl Rnd {
         self.state.rollout.begin(envs, values);
     }
 
-    /// Ends the steps of a batch. If they complete the rollout of an environment, `values` computes the intrinsic values
-    /// of the observations of the batch.
+    /// Ends the steps of a batch. If they complete the rollout of an environment, `values` computes the intrinsic
+    /// values of the observations of the batch.
     pub(in crate::ppo) fn end_steps(
         &mut self,
         batch: &Batch,

@@ -131,7 +131,9 @@ impl Ppo {
             advantages.iter().zip(&values).map(|(advantage, value)| advantage + value).collect();
         let of_entries = |of_transitions: &[f32]| {
             let mut all = vec![0.0; spec.num_envs() * num_steps];
-            transitions.iter().zip(of_transitions).for_each(|(&entry, &value)| all[entry] = value);
+            for (&entry, &value) in transitions.iter().zip(of_transitions) {
+                all[entry] = value;
+            }
             all
         };
         let mean = rewards.iter().map(|&reward| f64::from(reward)).sum::<f64>() / rewards.len() as f64;

@@ -6,20 +6,14 @@ use rl_env::{AutoresetMode, Batch, Space};
 
 use super::RndConfig;
 use crate::cluster::Cluster;
-use crate::networks::{
-    NamedWeights, PolicyConfig, Precision, RowTasks, TrainedNetwork, ValueScale, weights,
-};
+use crate::networks::{NamedWeights, PolicyConfig, Precision, RowTasks, TrainedNetwork, ValueScale, weights};
 use crate::ppo::{Ppo, PpoConfig, PpoMetrics};
 use crate::testing::{RandomEnvs, images_and_floats, spec};
 use crate::{Learner, LearnerError, VectorSpec, check_learner};
 
 fn config() -> PpoConfig {
-    let rnd = RndConfig {
-        enabled: true,
-        num_iterations_obs_norm_init: 1,
-        features: 6,
-        ..RndConfig::default()
-    };
+    let rnd =
+        RndConfig { enabled: true, num_iterations_obs_norm_init: 1, features: 6, ..RndConfig::default() };
     PpoConfig { total_steps: 640, num_steps: 16, learning_rate: 1e-2, rnd, ..PpoConfig::default() }
 }
 
@@ -58,10 +52,10 @@ fn learners_with_intrinsic_rewards_follow_the_rules_of_learners() {
     let popart = PolicyConfig { value_scale: ValueScale::PopArt, ..policy() };
     let images = |mode| spec(Space::bytes([3, 6, 5]), mode);
     for mode in [AutoresetMode::NextStep, AutoresetMode::SameStep] {
-        for (policy, spec) in [(policy(), vectors(mode)), (popart.clone(), vectors(mode)), (policy(), images(mode))] {
-            let new = || {
-                Ppo::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7).unwrap()
-            };
+        for (policy, spec) in
+            [(policy(), vectors(mode)), (popart.clone(), vectors(mode)), (policy(), images(mode))]
+        {
+            let new = || Ppo::new(config.clone(), policy.clone(), spec.clone(), &Device::flex(), 7).unwrap();
             // Three moments for each of four minibatches of the second update, besides those of the statistics.
             let stops = check_learner(new, &Device::flex()).unwrap();
             assert!(stops >= 12, "{stops}");
@@ -238,11 +232,10 @@ fn combinations_that_are_not_supported_are_refused() {
 
 #[test]
 fn weights_are_exchanged_with_agents_without_intrinsic_rewards() {
-    let plain = || learner(PpoConfig { rnd: RndConfig::default(), ..config() }, vectors(AutoresetMode::SameStep));
-    let source = |ppo: &Ppo| TrainedNetwork {
-        description: ppo.description(),
-        weights: ppo.torch_weights().unwrap(),
-    };
+    let plain =
+        || learner(PpoConfig { rnd: RndConfig::default(), ..config() }, vectors(AutoresetMode::SameStep));
+    let source =
+        |ppo: &Ppo| TrainedNetwork { description: ppo.description(), weights: ppo.torch_weights().unwrap() };
     let mut exploring = learner(config(), vectors(AutoresetMode::SameStep));
     train(&mut exploring, 2);
     let mut other = plain();
