@@ -6,7 +6,7 @@
 //! step's intrinsic reward, divided by the standard deviation of discounted intrinsic returns. A second value head
 //! learns intrinsic returns, which do not end with episodes. The advantages of both returns are added with weights.
 //!
-//! * `frames`, `rollout`: the frames and the intrinsic values of a rollout
+//! * `frames`, `normalized`, `rollout`: the frames and the intrinsic values of a rollout
 //! * `rewards`, `returns`: plain arithmetic on slices
 //! * `state`: what a checkpoint contains, and `encoding`, how it is written
 //! * `targets`, `rows`: the targets of an update, and the tensors of a minibatch
@@ -16,6 +16,7 @@
 mod config;
 mod encoding;
 mod frames;
+mod normalized;
 mod returns;
 mod rewards;
 mod rollout;

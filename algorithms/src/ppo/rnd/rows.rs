@@ -1,16 +1,12 @@
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Tensor;
 use kernels::host::floats;
 
+use super::normalized::normalized_frames;
 use super::state::Rnd;
 use super::targets::IntrinsicTargets;
-use crate::engine::on_policy::OnPolicy;
-use crate::networks::observation_statistics::Normalizer;
-use crate::networks::{ActorCritic, RowTasks};
+use crate::networks::ActorCritic;
 use crate::ppo::Ppo;
 use crate::ppo::loss::{value_errors, value_loss};
-
-/// The largest absolute value of an element of a normalised frame, as in the paper.
-const MAX_NORMALIZED: f32 = 5.0;
 
 /// The tensors of a minibatch that the losses of intrinsic rewards need.
 pub(in crate::ppo) struct RndRows {
@@ -45,18 +41,4 @@ impl RndRows {
         let (exploration, values) = parts.expect("the networks of intrinsic rewards");
         [exploration.errors(self.frames).mean(), value_loss(value_errors(values, self.returns))]
     }
-}
-
-/// Returns the normalised frames after the steps of some entries, `[entries, length]`.
-pub(super) fn normalized_frames(
-    on_policy: &OnPolicy<ActorCritic>,
-    rnd: &Rnd,
-    entries: &[usize],
-    normalizer: &Normalizer,
-    device: &Device,
-) -> Tensor<2> {
-    let tasks = entries.iter().map(|&entry| on_policy.task(entry));
-    let rows = RowTasks::new(tasks, &on_policy.spec.tasks, device);
-    let frames = rnd.frames.layout.tensor(entries.iter().map(|&entry| rnd.frame(entry)), device);
-    normalizer.apply(frames, &rows).clamp(-MAX_NORMALIZED, MAX_NORMALIZED)
 }

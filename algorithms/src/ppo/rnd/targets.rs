@@ -5,8 +5,8 @@ use burn::tensor::Tensor;
 use kernels::host::to_host;
 
 use super::config::RndConfig;
+use super::normalized::normalized_frames;
 use super::returns::continued_advantages;
-use super::rows::normalized_frames;
 use super::state::{Rnd, RndState};
 use crate::LearnerError;
 use crate::engine::halt::{Halt, halt_if};
