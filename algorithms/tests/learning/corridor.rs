@@ -75,7 +75,7 @@ impl Env for Corridor {
 fn return_with(rnd: RndConfig) -> f64 {
     let corridor = || TimeLimit::new(Corridor::new(), 100);
     let config = PpoConfig {
-        total_steps: 50_000,
+        total_steps: 100_000,
         num_steps: 64,
         learning_rate: 1e-3,
         anneal_lr: false,
@@ -92,7 +92,7 @@ fn return_with(rnd: RndConfig) -> f64 {
 
 #[test]
 fn ppo_finds_the_end_of_a_corridor_with_intrinsic_rewards_and_only_with_them() {
-    let rnd = RndConfig { num_iterations_obs_norm_init: 1, features: 32, ..RndConfig::default() };
+    let rnd = RndConfig { num_iterations_obs_norm_init: 2, features: 64, ..RndConfig::default() };
     let without = return_with(rnd.clone());
     let with = return_with(RndConfig { enabled: true, ..rnd });
     println!("{with} with intrinsic rewards, {without} without");
