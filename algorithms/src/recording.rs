@@ -123,7 +123,7 @@ impl Recording {
     }
 
     /// Returns all weights whose names begin with `prefix`.
-    fn weights(&mut self, prefix: &str) -> Vec<NamedWeights> {
+    pub(crate) fn weights(&mut self, prefix: &str) -> Vec<NamedWeights> {
         let tensors = SafeTensors::deserialize(&self.bytes).unwrap();
         let names =
             tensors.names().into_iter().filter_map(|name| name.strip_prefix(prefix)?.strip_prefix('.'));
@@ -207,10 +207,21 @@ impl Recording {
     /// instead of weights.
     pub(crate) fn assert_networks<N>(
         &mut self,
-        [network, first, second]: [&N; 3],
+        networks: [&N; 3],
         torch_weights: impl Fn(&N) -> Result<Vec<NamedWeights>, LearnerError>,
     ) {
-        let before = self.weights("weights");
+        self.assert_part("", networks, torch_weights);
+    }
+
+    /// Like [`assert_networks`](Self::assert_networks), for a part of a network, whose tensors have names that begin
+    /// with `part`.
+    pub(crate) fn assert_part<N>(
+        &mut self,
+        part: &str,
+        [network, first, second]: [&N; 3],
+        weights_of: impl Fn(&N) -> Result<Vec<NamedWeights>, LearnerError>,
+    ) {
+        let before = self.weights(&format!("{part}weights"));
         let zero: Vec<NamedWeights> = before
             .iter()
             .map(|weights| NamedWeights { values: vec![0.0; weights.values.len()], ..weights.clone() })
@@ -220,7 +231,8 @@ impl Recording {
             (first, "first_moment", &zero),
             (second, "second_moment", &zero),
         ] {
-            let (ours, theirs) = (torch_weights(network).unwrap(), self.weights(prefix));
+            let prefix = format!("{part}{prefix}");
+            let (ours, theirs) = (weights_of(network).unwrap(), self.weights(&prefix));
             assert_eq!(ours.len(), theirs.len());
             for theirs in &theirs {
                 let find = |weights: &[NamedWeights]| {

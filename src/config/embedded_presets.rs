@@ -23,8 +23,9 @@ macro_rules! embedded {
 
 /// The names and texts of all files, ordered by algorithm, then from the built-in game to special protocols.
 static FILES: &[(&str, &str)] = embedded! {
-    "harvest-ppo" "atari-ppo" "pong-ppo" "fast-ppo" "many-ppo" "atari57-ppo" "machado-ppo" "self-play-ppo"
-    "cartpole-ppo" "acrobot-ppo" "pendulum-ppo" "mujoco-ppo" "box2d-ppo" "bipedal-walker-ppo" "minigrid-ppo"
+    "harvest-ppo" "atari-ppo" "pong-ppo" "fast-ppo" "many-ppo" "atari57-ppo" "machado-ppo" "rnd-ppo"
+    "self-play-ppo" "cartpole-ppo" "acrobot-ppo" "pendulum-ppo" "mujoco-ppo" "box2d-ppo" "bipedal-walker-ppo"
+    "minigrid-ppo"
     "harvest-dqn" "atari-dqn" "pong-dqn" "many-dqn" "nature-dqn" "rainbow-dqn" "atari100k-dqn" "drq-dqn"
     "cartpole-dqn" "acrobot-dqn" "mountaincar-dqn"
     "harvest-pqn" "atari-pqn" "many-pqn" "cartpole-pqn" "toy-text-pqn"
@@ -283,8 +284,8 @@ mod tests {
         assert_eq!(named("pong", Some(Algorithm::Dqn)).unwrap().name, "pong-dqn");
         let error = |name, algorithm| named(name, algorithm).unwrap_err().to_string();
         assert_eq!(
-            error("mny-ppo", Some(Algorithm::Ppo)),
-            "unknown preset 'mny-ppo'; did you mean many-ppo?"
+            error("manny-ppo", Some(Algorithm::Ppo)),
+            "unknown preset 'manny-ppo'; did you mean many-ppo?"
         );
         assert_eq!(
             error("rainbow-dqn", Some(Algorithm::Ppo)),

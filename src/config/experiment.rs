@@ -68,6 +68,10 @@ impl Config {
         algorithm.validate(&sections.policy, num_envs)?;
         let device = DeviceName::parse(&sections.run.device)?;
         device.check(sections.policy.precision)?;
+        ensure!(
+            device.is_cpu() || !algorithm.has_intrinsic_rewards(),
+            "ppo.rnd.enabled = true is not possible with experiment.device = {device}: it needs the CPU"
+        );
         let Sections { run, environments, policy, evaluation, checkpoints, distributed } = sections;
         Ok(Experiment {
             run,
@@ -261,6 +265,10 @@ fn check_self_play(games: &Games, sections: &Sections, algorithm: &dyn Algorithm
         algorithm.is_on_policy(),
         "{} cannot be trained on {id}, a game of several players; use `ale-train ppo` or `ale-train pqn`",
         sections.run.algorithm
+    );
+    ensure!(
+        !algorithm.has_intrinsic_rewards(),
+        "ppo.rnd.enabled = true is not possible with {id}: the last channel of its observations is not a frame"
     );
     ensure!(
         sections.policy.lstm == 0 || sections.environments.self_play.past_share == 0.0,

@@ -117,8 +117,9 @@ pub(super) fn is_unused(section: &str, algorithm: Algorithm) -> bool {
     !configures(section, algorithm) && Algorithm::ALL.iter().any(|&algorithm| configures(section, algorithm))
 }
 
-/// Returns true if a section configures an algorithm.
+/// Returns true if a section, or the one around it, configures an algorithm.
 fn configures(section: &str, algorithm: Algorithm) -> bool {
+    let (section, _) = key_path::split_first(section);
     algorithm.descriptor().sections.iter().any(|known| known.name == section)
 }
 

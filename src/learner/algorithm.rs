@@ -102,6 +102,11 @@ pub(crate) trait AlgorithmConfig: fmt::Debug {
         false
     }
 
+    /// Returns true if the agent learns from intrinsic rewards.
+    fn has_intrinsic_rewards(&self) -> bool {
+        false
+    }
+
     /// Sets the number of steps of all environments that training lasts.
     fn set_total_steps(&mut self, total_steps: u64);
 

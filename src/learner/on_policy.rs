@@ -44,6 +44,16 @@ pub(super) trait RolloutAlgorithm: OnPolicyAlgorithm<Config: fmt::Debug + Defaul
         false
     }
 
+    /// Returns true if the agent learns from intrinsic rewards.
+    fn has_intrinsic_rewards(_: &Self::Config) -> bool {
+        false
+    }
+
+    /// Returns the number of bytes that a rollout holds for each step besides those of all on-policy algorithms.
+    fn further_step_bytes(_: &Self::Config, _: &VectorSpec) -> usize {
+        0
+    }
+
     /// Creates a new learner.
     fn create(
         config: Self::Config,
@@ -127,6 +137,10 @@ impl<A: RolloutAlgorithm> AlgorithmConfig for RolloutSections<A> {
         A::clips_values(&self.config)
     }
 
+    fn has_intrinsic_rewards(&self) -> bool {
+        A::has_intrinsic_rewards(&self.config)
+    }
+
     fn set_total_steps(&mut self, total_steps: u64) {
         self.config = A::with_total_steps(&self.config, total_steps);
     }
@@ -138,7 +152,8 @@ impl<A: RolloutAlgorithm> AlgorithmConfig for RolloutSections<A> {
     fn workload(&self, spec: &VectorSpec) -> Result<Workload> {
         let RolloutPlan { num_steps, num_minibatches, update_epochs, .. } = A::plan(&self.config);
         let samples = spec.num_envs() * num_steps;
-        let rollout = (samples * (spec.observation_space.byte_len() + STEP)) as u64;
+        let further = A::further_step_bytes(&self.config, spec);
+        let rollout = (samples * (spec.observation_space.byte_len() + STEP + further)) as u64;
         // With overlap, one rollout is collected while the learner learns from the other. A checkpoint contains the
         // finished one.
         let overlaps = u64::from(A::overlaps(&self.config));

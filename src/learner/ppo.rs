@@ -1,6 +1,6 @@
 use algorithms::cluster::Cluster;
 use algorithms::networks::PolicyConfig;
-use algorithms::ppo::{Policy, Ppo, PpoAgent, PpoConfig, PpoMetrics, RecurrentState};
+use algorithms::ppo::{Policy, Ppo, PpoAgent, PpoConfig, PpoMetrics, RecurrentState, RndConfig, RndMetrics};
 use algorithms::{Learner as _, LearnerError, Overlapped, SpecError, UpdateOutcome, VectorSpec};
 use anyhow::{Result, ensure};
 use burn::tensor::Device;
@@ -27,6 +27,7 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
         "ale-train ppo --games atari57,-skiing",
         "ale-train ppo --games Acrobot-v1",
         "ale-train ppo --preset machado-ppo --games seaquest --seed 3",
+        "ale-train ppo --preset rnd-ppo --games venture",
         "ale-train ppo --games pong --set evaluation.interval_frames=1M --json --quiet > curves.jsonl",
     ],
     sections: &[Section::of::<PpoConfig>("ppo")],
@@ -42,7 +43,16 @@ impl RolloutAlgorithm for PpoAgent {
 
     fn for_trial(config: &PpoConfig, num_steps: usize) -> PpoConfig {
         let config = Self::with_total_steps(config, u64::MAX);
-        PpoConfig { num_steps, num_minibatches: 1, update_epochs: 1, overlap: false, ..config }
+        let rnd = RndConfig { num_iterations_obs_norm_init: 0, ..config.rnd.clone() };
+        PpoConfig { num_steps, num_minibatches: 1, update_epochs: 1, overlap: false, rnd, ..config }
+    }
+
+    fn has_intrinsic_rewards(config: &PpoConfig) -> bool {
+        config.rnd.enabled
+    }
+
+    fn further_step_bytes(config: &PpoConfig, spec: &VectorSpec) -> usize {
+        config.rnd.step_bytes(&spec.observation_space)
     }
 
     fn clips_values(config: &PpoConfig) -> bool {
@@ -93,7 +103,12 @@ impl RolloutAlgorithm for PpoAgent {
     }
 
     fn samples(spec: &VectorSpec, metrics: &PpoMetrics) -> Vec<Sample> {
-        samples(metrics).chain(samples_of_tasks(metrics, spec)).collect()
+        if metrics.epochs == 0 {
+            // Only statistics were initialised.
+            return Vec::new();
+        }
+        let of_rnd = metrics.rnd.iter().flat_map(samples_of_rnd);
+        samples(metrics).chain(of_rnd).chain(samples_of_tasks(metrics, spec)).collect()
     }
 
     fn player(ppo: &Ppo, spec: &VectorSpec, greedy: bool, seed: u64) -> Result<Box<dyn Player>, SpecError> {
@@ -171,6 +186,16 @@ fn samples(metrics: &PpoMetrics) -> impl Iterator<Item = Sample> {
     values.into_iter().map(|(metric, value)| Sample::new(metric, value))
 }
 
+fn samples_of_rnd(metrics: &RndMetrics) -> [Sample; 4] {
+    [
+        (Metric::IntrinsicReward, metrics.reward),
+        (Metric::PredictorLoss, metrics.predictor_loss),
+        (Metric::IntrinsicValueLoss, metrics.value_loss),
+        (Metric::IntrinsicExplainedVariance, metrics.explained_variance),
+    ]
+    .map(|(metric, value)| Sample::new(metric, f64::from(value)))
+}
+
 /// Returns the explained variance of the returns. With several games, the median over those whose returns differ: over
 /// the returns of all games together, one with large returns would hide the others.
 fn explained_variance(metrics: &PpoMetrics) -> f64 {
@@ -230,6 +255,7 @@ mod tests {
             epochs: 1,
             transitions: 1,
             tasks: explained.iter().map(of_task).collect(),
+            rnd: None,
         }
     }
 

@@ -35,6 +35,14 @@ pub(crate) enum Metric {
     Clipfrac,
     /// 1 - Var(returns - values) / Var(returns): 1 is perfect, 0 is as good as a constant.
     ExplainedVariance,
+    /// Mean intrinsic reward of a step, divided by the deviation of intrinsic returns.
+    IntrinsicReward,
+    /// Mean squared error of the predictor of intrinsic rewards.
+    PredictorLoss,
+    /// Half the squared error of the intrinsic values.
+    IntrinsicValueLoss,
+    /// Explained variance of the intrinsic returns.
+    IntrinsicExplainedVariance,
     /// Loss of the action values.
     TdLoss,
     /// Mean value of the chosen actions.
@@ -131,6 +139,10 @@ impl Metric {
             Self::ApproxKl => ("losses/approx_kl", "KL"),
             Self::Clipfrac => ("losses/clipfrac", ""),
             Self::ExplainedVariance => ("losses/explained_variance", ""),
+            Self::IntrinsicReward => ("charts/intrinsic_reward", "intrinsic reward"),
+            Self::PredictorLoss => ("losses/fwd_loss", ""),
+            Self::IntrinsicValueLoss => ("losses/intrinsic_value_loss", ""),
+            Self::IntrinsicExplainedVariance => ("losses/intrinsic_explained_variance", ""),
             Self::TdLoss => ("losses/td_loss", "TD loss"),
             Self::QValues => ("losses/q_values", "Q"),
             Self::QfLoss => ("losses/qf_loss", "critic loss"),

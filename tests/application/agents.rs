@@ -46,6 +46,16 @@ fn exported_agents_play_like_their_runs() {
         ),
         ("ppo", "harvest", &["ppo.num_steps=16", "policy.value_scale=popart"]),
         ("ppo", "harvest", &["ppo.num_steps=16", "environments.factored_actions=true"]),
+        (
+            "ppo",
+            "harvest",
+            &[
+                "ppo.num_steps=16",
+                "ppo.rnd.enabled=true",
+                "ppo.rnd.num_iterations_obs_norm_init=1",
+                "ppo.rnd.features=16",
+            ],
+        ),
         ("dqn", "CartPole-v1", &["dqn.learning_starts=40", "dqn.noisy=true", "dqn.num_atoms=5"]),
         ("pqn", "harvest", &["pqn.num_steps=16"]),
         (

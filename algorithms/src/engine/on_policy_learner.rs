@@ -31,7 +31,7 @@ use crate::networks::{
     TorchNames, TrainedNetwork, TransferError, Transferred, torch_weights, transfer,
 };
 use crate::state_bytes::Header;
-use crate::{ConfigError, LearnerError, SpecError, TaskActions, VectorSpec};
+use crate::{ConfigError, FixedSetting, LearnerError, SpecError, TaskActions, VectorSpec};
 
 /// An on-policy algorithm: its network, action selection, targets and loss. [`OnPolicyLearner`] implements everything
 /// else.
@@ -63,9 +63,6 @@ pub trait OnPolicyAlgorithm: Clone {
     const NAME: (&'static str, &'static str);
     /// The epsilon of Adam.
     const ADAM_EPSILON: f32;
-    /// The names of the terms of the [loss](Self::loss).
-    const TERMS: &'static [&'static str];
-
     /// Validates the settings. An error names the section and the key.
     fn validate(config: &Self::Config, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError>;
 
@@ -76,11 +73,25 @@ pub trait OnPolicyAlgorithm: Clone {
         spec: &VectorSpec,
     ) -> Result<ObservationLayout, LearnerError>;
 
+    /// Fails if a setting that is fixed differs from that in the settings before.
+    fn check_change(config: &Self::Config, before: &Self::Config) -> Result<(), FixedSetting> {
+        config.check_change(before)
+    }
+
+    /// Fails if the processes of a cluster cannot train the learner together.
+    fn check_cluster(_: &Self::Config, _: &Cluster) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    /// Returns the names of the terms of the [loss](Self::loss).
+    fn terms(config: &Self::Config) -> &'static [&'static str];
+
     /// Returns the settings that determine the course of training.
     fn plan(config: &Self::Config) -> RolloutPlan;
 
     /// Creates a network with fresh weights. `device` supports gradients.
     fn network(
+        config: &Self::Config,
         policy: &PolicyConfig,
         spec: &VectorSpec,
         layout: ObservationLayout,
@@ -91,6 +102,7 @@ pub trait OnPolicyAlgorithm: Clone {
     /// Creates what acts, with a network that does not track gradients on `device`.
     fn new(
         network: Self::Network,
+        config: &Self::Config,
         policy: &PolicyConfig,
         spec: &VectorSpec,
         layout: ObservationLayout,
@@ -138,7 +150,9 @@ pub trait OnPolicyAlgorithm: Clone {
     fn skip(actions: &TaskActions, rng: &mut ChaCha8Rng);
 
     /// Called with each batch that is observed.
-    fn observe(&mut self, _: &Batch, _: AutoresetMode) {}
+    fn observe(&mut self, _: &Batch, _: AutoresetMode) -> Result<(), LearnerError> {
+        Ok(())
+    }
 
     /// Returns the values of observations that follow an action, in the scale of rewards.
     fn values(&self, successors: &[Successors<'_>]) -> Result<Vec<f32>, LearnerError>;
@@ -181,6 +195,11 @@ pub trait OnPolicyAlgorithm: Clone {
     /// Computes the metrics of a step of the optimiser on some rows.
     fn read(learner: &OnPolicyLearner<Self>, rows: &MinibatchRows, result: &StepResult) -> Self::StepMetrics;
 
+    /// Returns the number of epochs of the next update.
+    fn epochs(learner: &OnPolicyLearner<Self>) -> usize {
+        learner.on_policy.plan.update_epochs
+    }
+
     /// Returns true if an update may end after any epoch.
     fn may_end_early(_: &Self::Config) -> bool {
         false
@@ -203,6 +222,20 @@ pub trait OnPolicyAlgorithm: Clone {
 
     /// Restores what [`state`](Self::state) returned. The network is set separately.
     fn restore(&mut self, state: Self::State) -> Result<(), LearnerError>;
+
+    /// Writes an optional part of the state, which follows the rest. `state` is that of what acts.
+    fn write_optional(_: &Self::Config, _state: &Self::State, _: &mut dyn Write) -> Result<(), LearnerError> {
+        Ok(())
+    }
+
+    /// Reads what [`write_optional`](Self::write_optional) wrote, if `bytes` begin with it. Returns the rest.
+    fn read_optional<'a>(
+        _: &mut Self::Config,
+        _state: &mut Self::State,
+        bytes: &'a [u8],
+    ) -> Result<&'a [u8], LearnerError> {
+        Ok(bytes)
+    }
 
     /// Returns what the exported weights contain besides those of the network.
     fn further_weights(&self) -> Vec<NamedWeights> {
@@ -263,9 +296,9 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         policy.precision.validate_on(device)?;
         let autodiff = device.clone().autodiff();
         let mut rng = Stream::Initialization.rng(seed);
-        let network = A::network(&policy, &spec, layout, &mut rng, &autodiff);
+        let network = A::network(&config, &policy, &spec, layout, &mut rng, &autodiff);
         let plain = autodiff.clone().without_autodiff();
-        let agent = A::new(network.valid(), &policy, &spec, layout, &plain);
+        let agent = A::new(network.valid(), &config, &policy, &spec, layout, &plain);
         let actions = match spec.max_components() {
             0 => ActionBuffer::Discrete(Vec::new()),
             _ => ActionBuffer::Continuous(Vec::new()),
@@ -280,6 +313,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
     /// processes. Every process must be in the same state and make the same updates. During a rollout, no single
     /// process holds the complete state of the learner.
     pub fn join(&mut self, cluster: Cluster) -> Result<(), LearnerError> {
+        A::check_cluster(&self.config, &cluster)?;
         Ok(self.on_policy.join(cluster)?)
     }
 
@@ -364,7 +398,7 @@ impl<A: OnPolicyAlgorithm> Learner for OnPolicyLearner<A> {
     fn observe(&mut self, batch: &Batch) -> Result<(), LearnerError> {
         self.agent.check_batch(batch)?;
         self.on_policy.check_observe(batch)?;
-        self.agent.observe(batch, self.on_policy.spec.autoreset_mode);
+        self.agent.observe(batch, self.on_policy.spec.autoreset_mode)?;
         let final_rows = self.on_policy.rows_with_final_values(batch);
         let [final_values, next_values] = self.values_after(batch, &final_rows)?;
         self.on_policy.end_steps(batch, &final_rows, final_values, next_values);

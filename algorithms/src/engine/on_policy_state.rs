@@ -36,7 +36,8 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
             on_policy: self.on_policy.state()?,
             agent: self.agent.state(),
         };
-        A::HEADER.write(&state, out)
+        A::HEADER.write(&state, out)?;
+        A::write_optional(&state.config, &state.agent, out)
     }
 
     /// Restores the learner that [`state`](crate::Learner::state) described. Compare [`spec`](crate::Learner::spec) to
@@ -61,7 +62,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         bytes: &'a [u8],
         device: &Device,
     ) -> Result<(Self, &'a [u8]), LearnerError> {
-        let (state, rest): (StateOf<'_, A>, _) = A::HEADER.decode_first(bytes)?;
+        let (state, rest) = Self::decode_first(bytes)?;
         Ok((Self::restored(state, bytes.len(), device)?, rest))
     }
 
@@ -72,12 +73,19 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         policy: PolicyConfig,
         device: &Device,
     ) -> Result<(Self, &'a [u8]), LearnerError> {
-        let (state, rest): (StateOf<'_, A>, _) = A::HEADER.decode_first(bytes)?;
-        config.check_change(&state.config)?;
+        let (state, rest) = Self::decode_first(bytes)?;
+        A::check_change(&config, &state.config)?;
         policy.check_change(&state.policy)?;
         let learner = Self::restored(State { config, policy, ..state }, bytes.len(), device)?;
         learner.on_policy.check_total()?;
         Ok((learner, rest))
+    }
+
+    /// Decodes the state that `bytes` begin with. Also returns the rest.
+    fn decode_first(bytes: &[u8]) -> Result<(StateOf<'_, A>, &[u8]), LearnerError> {
+        let (mut state, rest): (StateOf<'_, A>, _) = A::HEADER.decode_first(bytes)?;
+        let rest = A::read_optional(&mut state.config, &mut state.agent, rest)?;
+        Ok((state, rest))
     }
 
     /// Creates the learner of a state that was decoded from at most `length` bytes.

@@ -65,7 +65,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         targets: &A::Targets,
         stop: &dyn Fn() -> bool,
     ) -> Result<Update<A::StepMetrics>, Halt> {
-        let RolloutPlan { update_epochs, num_minibatches, .. } = self.on_policy.plan;
+        let (RolloutPlan { num_minibatches, .. }, update_epochs) = (self.on_policy.plan, A::epochs(self));
         let learning_rate = self.on_policy.step_options().learning_rate;
         let mut update =
             Update { steps: Vec::new(), epochs: 0, learning_rate, transitions: transitions.len() };
@@ -139,7 +139,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         let offsets: HashMap<(usize, usize), usize> =
             A::details(self, minibatch).into_iter().zip(0..).collect();
         let env = |unit| if self.agent.is_recurrent() { unit } else { self.on_policy.rollout.env(unit) };
-        self.on_policy.gradient(&minibatch.units, env, A::TERMS, offsets.len(), |units| {
+        self.on_policy.gradient(&minibatch.units, env, A::terms(&self.config), offsets.len(), |units| {
             let shard = self.rows_of(units);
             if shard.transitions.is_empty() {
                 return Ok(None);
@@ -168,7 +168,7 @@ impl<A: OnPolicyAlgorithm> OnPolicyLearner<A> {
         halt_if(stop)?;
         let weight = shard.transitions.len() as f32 / minibatch.transitions.len() as f32;
         let terms = terms.into_iter().map(|term| term.mul_scalar(weight));
-        let terms = A::TERMS.iter().copied().zip(terms).collect();
+        let terms = A::terms(&self.config).iter().copied().zip(terms).collect();
         Ok(training.gradient(&total.mul_scalar(weight), terms, details, split))
     }
 

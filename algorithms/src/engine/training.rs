@@ -222,7 +222,9 @@ impl<N: Module> Training<N> {
         [|moments: Moments| moments.first, |moments: Moments| moments.second].map(|values_of| {
             let mut weights = weights(&self.network).expect("weights on the CPU");
             for (parameter, moments) in weights.iter_mut().zip(&moments) {
-                parameter.values = values_of(moments.clone().expect("a step of the optimizer"));
+                // A parameter that is never trained has none.
+                let zeros = vec![0.0; parameter.values.len()];
+                parameter.values = moments.clone().map_or(zeros, values_of);
             }
             load_weights(self.network.clone(), weights).expect("the same parameters")
         })

@@ -6,8 +6,8 @@ use super::body::{Body, Hidden, VectorLayers};
 use super::lstm::Lstm;
 use super::norm::Activation;
 use super::{
-    Heads, Initializer, LstmState, ObservationLayout, Outputs, PolicyConfig, RowTasks, Sequences,
-    TaskNetwork, TorsoKind,
+    Exploration, ExplorationSizes, Heads, Initializer, LstmState, ObservationLayout, Outputs, PolicyConfig,
+    RowTasks, Sequences, TaskNetwork, TorsoKind,
 };
 use crate::VectorSpec;
 use crate::networks::value_scale::Rescaling;
@@ -22,6 +22,7 @@ pub struct ActorCritic {
     hidden: Hidden,
     lstm: Option<Lstm>,
     heads: Heads,
+    exploration: Option<Exploration>,
 }
 
 impl ActorCritic {
@@ -53,7 +54,26 @@ impl ActorCritic {
         let lstm = (config.lstm > 0).then(|| Lstm::new(width, config.lstm, &mut initializer));
         let features = if config.lstm > 0 { config.lstm } else { width };
         let heads = Heads::new(features, spec, config, &mut initializer);
-        Self { body, hidden, lstm, heads }
+        Self { body, hidden, lstm, heads, exploration: None }
+    }
+
+    /// Adds the networks of Random Network Distillation, and a value head for intrinsic returns.
+    #[must_use]
+    pub(crate) fn exploring(
+        self,
+        sizes: ExplorationSizes,
+        config: &PolicyConfig,
+        rng: &mut ChaCha8Rng,
+        device: &Device,
+    ) -> Self {
+        let mut initializer = Initializer { rng, device };
+        let exploration = Exploration::new(self.heads.shape(), sizes, config, &mut initializer);
+        Self { exploration: Some(exploration), ..self }
+    }
+
+    /// Returns the networks of Random Network Distillation, if the agent learns from intrinsic rewards.
+    pub(crate) fn exploration(&self) -> Option<&Exploration> {
+        self.exploration.as_ref()
     }
 
     /// Computes logits and values of observations `[rows, length]` from [`ObservationLayout::tensor`]. A recurrent
@@ -95,7 +115,9 @@ impl ActorCritic {
 
     /// Computes the third part: the heads of each row's task.
     pub(crate) fn outputs(&self, features: Tensor<2>, rows: &RowTasks) -> Outputs {
-        self.heads.forward(features, rows)
+        let values = |exploration: &Exploration| exploration.values(features.clone(), rows);
+        let intrinsic_values = self.exploration.as_ref().map(values);
+        Outputs { intrinsic_values, ..self.heads.forward(features, rows) }
     }
 }
 

@@ -117,6 +117,11 @@ impl Heads {
         Self { policy, value, log_deviations, log_deviation, squashes: config.squash_actions, columns }
     }
 
+    /// Returns the numbers of features and of tasks.
+    pub(super) fn shape(&self) -> [usize; 2] {
+        self.value.weight.dims()
+    }
+
     /// Returns the heads adapted to new value scales, one for each task, with the same predictions.
     pub(super) fn rescale_values(mut self, changes: &[Rescaling]) -> Self {
         self.value = ColumnRescaling::new(changes, 1).linear(self.value);
@@ -135,7 +140,13 @@ impl Heads {
             (None, None) => None,
         };
         let logits = if log_deviations.is_some() { outputs } else { mask_logits(outputs, rows.illegal()) };
-        Outputs { logits, log_deviations, squashes: self.squashes, values: values.squeeze_dim(1) }
+        Outputs {
+            logits,
+            log_deviations,
+            squashes: self.squashes,
+            values: values.squeeze_dim(1),
+            intrinsic_values: None,
+        }
     }
 }
 

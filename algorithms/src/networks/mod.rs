@@ -4,6 +4,7 @@ mod actor_critic;
 mod body;
 mod convolutions;
 mod discrete_soft_actor_critic;
+mod exploration;
 mod groups;
 mod heads;
 mod impala;
@@ -31,6 +32,8 @@ mod weights;
 
 pub use actor_critic::ActorCritic;
 pub use discrete_soft_actor_critic::{DiscreteSoftActorCritic, TwinQNetwork};
+pub use exploration::Exploration;
+pub(crate) use exploration::ExplorationSizes;
 pub use heads::Heads;
 pub(crate) use init::standard_normal;
 pub use init::{Initializer, orthogonal};

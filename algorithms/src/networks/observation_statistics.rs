@@ -62,6 +62,11 @@ impl ObservationStatistics {
         }
     }
 
+    /// Returns the variance of each element of the observations of a task.
+    pub(crate) fn variances(&self, task: usize) -> &[f64] {
+        &self.tasks[task].variances
+    }
+
     /// Returns the operation that normalises observations on `device`.
     pub(crate) fn normalizer(&self, device: &Device) -> Normalizer {
         let tensor = |of_task: &dyn Fn(&TaskStatistics) -> Vec<f32>| {

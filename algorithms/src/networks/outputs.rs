@@ -12,4 +12,6 @@ pub struct Outputs {
     pub squashes: bool,
     /// `[rows]`.
     pub values: Tensor<1>,
+    /// `[rows]`: the values of intrinsic returns, if the agent learns from intrinsic rewards.
+    pub intrinsic_values: Option<Tensor<1>>,
 }

@@ -156,12 +156,13 @@ pub trait TorchNames {
     fn feature_map(&self) -> [usize; 3];
 }
 
-/// Returns all parameters of a network with the names and axis order of PyTorch.
+/// Returns all parameters that acting needs, with the names and axis order of PyTorch.
 pub(crate) fn torch_weights(network: &(impl Module + TorchNames)) -> Result<Vec<NamedWeights>, LearnerError> {
     let weights = weights(network)?;
     let is_normalised = weights.iter().any(|weights| weights.name.contains("norm"));
     let (names, feature_map) = (network.names(&weights, is_normalised), network.feature_map());
-    Ok(weights.into_iter().map(|weights| names.for_torch(weights, feature_map)).collect())
+    let exported = weights.into_iter().filter(|weights| is_exported(&weights.name));
+    Ok(exported.map(|weights| names.for_torch(weights, feature_map)).collect())
 }
 
 /// Mapping of layer names.
@@ -281,6 +282,11 @@ pub(super) fn with_torch_values(
         _ => values,
     };
     NamedWeights { name, shape, values }
+}
+
+/// Returns true for parameters that acting needs. False for those of Random Network Distillation.
+pub(super) fn is_exported(name: &str) -> bool {
+    !name.starts_with("exploration.")
 }
 
 /// Returns true for parameters that belong to no layer but have a row for each task.

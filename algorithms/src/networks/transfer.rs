@@ -10,7 +10,7 @@ use burn::module::Module;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::torch::{TorchNames, is_of_tasks, with_torch_values, within_network};
+use super::torch::{TorchNames, is_exported, is_of_tasks, with_torch_values, within_network};
 use super::{HeadKind, NamedWeights, PolicyConfig, load_weights, weights};
 use crate::networks::value_scale::{Rescaling, TaskScales};
 use crate::tasks::task::{max_components, max_outputs};
@@ -206,7 +206,7 @@ pub(crate) struct NewScales {
 
 /// Returns `network` with the weights of `source`, and the resulting value scales. `own` describes `network`. If
 /// another algorithm trained the source, its heads are left out, and normalisations that it lacks keep their initial
-/// weights.
+/// weights. So do the networks of Random Network Distillation, which no source has.
 pub(crate) fn transfer<N: Module + TorchNames>(
     network: N,
     own: &NetworkDescription,
@@ -222,9 +222,14 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     let layers = || source.weights.iter().filter(|weights| weights.is_of_layer());
     let names = network.names(&parameters, is_normalised(layers()));
     let mut used = Vec::new();
-    let (mut merged, mut tensors) = (Vec::with_capacity(parameters.len()), 0);
+    let (mut merged, mut tensors, mut total) = (Vec::with_capacity(parameters.len()), 0, 0);
     let mut has_task_heads = false;
     for parameter in parameters {
+        if !is_exported(&parameter.name) {
+            merged.push(parameter);
+            continue;
+        }
+        total += 1;
         let rows = rows_of(&parameter.name, own.policy.head);
         has_task_heads |= rows != Rows::Shared && !parameter.name.starts_with("body.");
         let ours = names.for_torch(parameter.clone(), network.feature_map());
@@ -270,7 +275,6 @@ pub(crate) fn transfer<N: Module + TorchNames>(
     }
     let is_fresh = |task: &&Task| !is_same || (has_task_heads && !is_known(task));
     let fresh_heads = own.tasks.iter().filter(is_fresh).map(|task| task.name.clone()).collect();
-    let total = merged.len();
     let mut scales = own.scales.clone();
     let changes = if is_same { scales.adopt(&own.tasks, &from.scales, &from.tasks) } else { Vec::new() };
     let network = load_weights(network, merged)?;

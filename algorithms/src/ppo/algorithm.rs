@@ -1,5 +1,6 @@
 //! The implementation of [`OnPolicyAlgorithm`] for PPO.
 
+use std::io::Write;
 use std::ops::Range;
 
 use burn::tensor::Device;
@@ -7,6 +8,7 @@ use kernels::PackedRows;
 use rand_chacha::ChaCha8Rng;
 use rl_env::{AutoresetMode, Batch};
 use serde::{Deserialize, Serialize};
+use settings::Settings;
 
 use super::learner::{Ppo, PpoAgent};
 use super::metrics::{self, MinibatchMetrics};
@@ -14,6 +16,7 @@ use super::minibatch::Minibatch;
 use super::objective;
 use super::policy::{Evaluation, Inputs};
 use super::recurrent::RecurrentRollout;
+use super::rnd::{self, Frames, Rnd, RndState};
 use super::row_policy::RowPolicy;
 use super::targets::Targets;
 use super::{Policy, PpoConfig, PpoMetrics};
@@ -31,11 +34,11 @@ use crate::experience::rollout::{Decision, Rollout};
 use crate::networks::observation_statistics::ObservationStatistics;
 use crate::networks::value_scale::TaskScales;
 use crate::networks::{
-    ActorCritic, NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig, TrainedNetwork,
-    TransferError, layout_of,
+    ActorCritic, ExplorationSizes, NamedWeights, NetworkDescription, ObservationLayout, PolicyConfig,
+    TrainedNetwork, TransferError, layout_of,
 };
 use crate::state_bytes::{Header, bad};
-use crate::{ConfigError, LearnerError, SpecError, TaskActions, VectorSpec};
+use crate::{ConfigError, FixedSetting, LearnerError, SpecError, TaskActions, VectorSpec};
 
 /// The state of what acts.
 #[derive(Serialize, Deserialize)]
@@ -43,6 +46,9 @@ pub struct State {
     scales: TaskScales,
     recurrent: RecurrentRollout,
     statistics: Option<ObservationStatistics>,
+    /// Written behind the rest.
+    #[serde(skip)]
+    rnd: Option<RndState>,
 }
 
 impl OnPolicyAlgorithm for PpoAgent {
@@ -60,10 +66,10 @@ impl OnPolicyAlgorithm for PpoAgent {
     const NAME: (&'static str, &'static str) = ("ppo", "a policy and values");
     /// As in `CleanRL` and the original implementation.
     const ADAM_EPSILON: f32 = 1e-5;
-    const TERMS: &'static [&'static str] = objective::TERMS;
 
     fn validate(config: &PpoConfig, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError> {
         config.validate(num_envs).map_err(|error| error.within("ppo"))?;
+        config.validate_rnd(policy)?;
         let of_policy = policy.validate();
         let of_policy =
             of_policy.and_then(|()| policy.validate_minibatches(config.num_minibatches, num_envs));
@@ -71,16 +77,30 @@ impl OnPolicyAlgorithm for PpoAgent {
     }
 
     fn checked_layout(
-        _: &PpoConfig,
+        config: &PpoConfig,
         policy: &PolicyConfig,
         spec: &VectorSpec,
     ) -> Result<ObservationLayout, LearnerError> {
         let layout = layout_of(&spec.observation_space)?;
         policy.validate_observations(layout)?;
+        config.validate_frames(layout)?;
         if policy.squash_actions {
             spec.check_bounded()?;
         }
         Ok(layout)
+    }
+
+    fn check_change(config: &PpoConfig, before: &PpoConfig) -> Result<(), FixedSetting> {
+        config.check_change(before)?;
+        config.rnd.check_change(&before.rnd)
+    }
+
+    fn check_cluster(config: &PpoConfig, cluster: &Cluster) -> Result<(), ConfigError> {
+        config.validate_cluster(cluster)
+    }
+
+    fn terms(config: &PpoConfig) -> &'static [&'static str] {
+        objective::terms(config)
     }
 
     fn plan(config: &PpoConfig) -> RolloutPlan {
@@ -88,17 +108,25 @@ impl OnPolicyAlgorithm for PpoAgent {
     }
 
     fn network(
+        config: &PpoConfig,
         policy: &PolicyConfig,
         spec: &VectorSpec,
         layout: ObservationLayout,
         rng: &mut ChaCha8Rng,
         device: &Device,
     ) -> ActorCritic {
-        ActorCritic::new(layout, spec, policy, rng, device)
+        let network = ActorCritic::new(layout, spec, policy, rng, device);
+        if !config.rnd.enabled {
+            return network;
+        }
+        let frames = Frames::of(layout, config.rnd.channels).layout;
+        let sizes = ExplorationSizes { frames, features: config.rnd.features };
+        network.exploring(sizes, policy, rng, device)
     }
 
     fn new(
         network: ActorCritic,
+        config: &PpoConfig,
         policy: &PolicyConfig,
         spec: &VectorSpec,
         layout: ObservationLayout,
@@ -107,10 +135,13 @@ impl OnPolicyAlgorithm for PpoAgent {
         let reader = BatchReader::new(spec, layout, device.clone());
         let scales = policy.scales(spec.tasks.len());
         let statistics = || ObservationStatistics::new(spec.tasks.len(), layout.length());
+        let frames = Frames::of(layout, config.rnd.channels);
+        let rnd = || Rnd::new(frames, config.num_steps, spec);
         let mut agent = Self {
             actor: Policy::new(network, reader, scales, policy.lstm),
             recurrent: RecurrentRollout::new(spec.num_envs(), policy.lstm),
             statistics: None,
+            rnd: config.rnd.enabled.then(rnd),
         };
         agent.set_statistics(policy.normalize_observations.then(statistics));
         agent
@@ -147,6 +178,9 @@ impl OnPolicyAlgorithm for PpoAgent {
     fn begin_steps(ppo: &mut Ppo, batch: &Batch, evaluation: &Evaluation) {
         let step_of = |env| ppo.on_policy.rollout.steps(env);
         ppo.agent.recurrent.record(&batch.env_ids, &evaluation.state, step_of);
+        if let Some(rnd) = &mut ppo.agent.rnd {
+            rnd.begin_steps(&batch.env_ids, &evaluation.intrinsic_values);
+        }
     }
 
     /// Samples an action. Draws one random number per choice or two per component.
@@ -159,8 +193,10 @@ impl OnPolicyAlgorithm for PpoAgent {
         RowPolicy::skip(actions, rng);
     }
 
-    fn observe(&mut self, batch: &Batch, mode: AutoresetMode) {
+    fn observe(&mut self, batch: &Batch, mode: AutoresetMode) -> Result<(), LearnerError> {
         self.recurrent.observe(batch, mode);
+        let Self { actor, recurrent, rnd: Some(rnd), .. } = self else { return Ok(()) };
+        rnd.end_steps(batch, mode, || Ok(actor.evaluate_batch(batch, &recurrent.current())?.intrinsic_values))
     }
 
     fn values(&self, successors: &[Successors<'_>]) -> Result<Vec<f32>, LearnerError> {
@@ -204,6 +240,10 @@ impl OnPolicyAlgorithm for PpoAgent {
         MinibatchMetrics::new(ppo, rows, result)
     }
 
+    fn epochs(ppo: &Ppo) -> usize {
+        if ppo.is_initializing() { 0 } else { ppo.config.update_epochs }
+    }
+
     fn may_end_early(config: &PpoConfig) -> bool {
         config.target_kl.is_some()
     }
@@ -216,6 +256,7 @@ impl OnPolicyAlgorithm for PpoAgent {
         let num_tasks = ppo.on_policy.spec.tasks.len();
         let metrics = PpoMetrics::new(&ppo.config, num_tasks, &targets, &update);
         ppo.agent.set_statistics(targets.next_statistics);
+        ppo.agent.rnd.iter_mut().for_each(Rnd::clear);
         metrics
     }
 
@@ -224,10 +265,11 @@ impl OnPolicyAlgorithm for PpoAgent {
             scales: self.actor.scales.clone(),
             recurrent: self.recurrent.clone(),
             statistics: self.statistics.clone(),
+            rnd: self.rnd.as_ref().map(|rnd| rnd.state.clone()),
         }
     }
 
-    fn restore(&mut self, State { scales, recurrent, statistics }: State) -> Result<(), LearnerError> {
+    fn restore(&mut self, State { scales, recurrent, statistics, rnd }: State) -> Result<(), LearnerError> {
         self.actor.scales.restore(scales)?;
         if !recurrent.has_shape_of(&self.recurrent) {
             return Err(bad("the recurrent state does not match the environments and the network"));
@@ -237,7 +279,27 @@ impl OnPolicyAlgorithm for PpoAgent {
             return Err(bad("the statistics of the observations do not match the environments"));
         }
         self.set_statistics(statistics);
-        Ok(())
+        let fits = match (&mut self.rnd, rnd) {
+            (Some(own), Some(state)) => own.restore(state),
+            (own, state) => own.is_none() && state.is_none(),
+        };
+        if fits { Ok(()) } else { Err(bad("the state of intrinsic rewards does not match the environments")) }
+    }
+
+    fn write_optional(config: &PpoConfig, state: &State, out: &mut dyn Write) -> Result<(), LearnerError> {
+        rnd::write(&config.rnd, state.rnd.as_ref(), out)
+    }
+
+    fn read_optional<'a>(
+        config: &mut PpoConfig,
+        state: &mut State,
+        bytes: &'a [u8],
+    ) -> Result<&'a [u8], LearnerError> {
+        let (optional, rest) = rnd::read(bytes)?;
+        if let Some((settings, rnd)) = optional {
+            (config.rnd, state.rnd) = (settings, Some(rnd));
+        }
+        Ok(rest)
     }
 
     fn further_weights(&self) -> Vec<NamedWeights> {

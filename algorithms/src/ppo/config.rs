@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 use settings::{Settings, above, at_least, between, choices, settings};
 
+use super::rnd::RndConfig;
+use crate::cluster::Cluster;
 use crate::engine::rollout_plan::RolloutPlan;
+use crate::networks::{ObservationLayout, PolicyConfig, Precision};
 use crate::{ConfigError, TaskActions};
 
 choices! {
@@ -69,6 +72,9 @@ settings! {
         /// rollout. Useful if the device would otherwise wait for the environments. Not possible with several
         /// processes or shards.
         pub overlap: bool = false; fixed "with overlap, the state holds two learners",
+        /// Intrinsic rewards.
+        #[serde(with = "super::rnd::in_text")]
+        pub rnd: RndConfig = RndConfig::default(),
     }
 }
 
@@ -77,6 +83,34 @@ impl PpoConfig {
     pub fn validate(&self, num_envs: usize) -> Result<(), ConfigError> {
         self.check()?;
         self.plan().validate(num_envs)
+    }
+
+    /// Checks that the network and the updates allow intrinsic rewards, if there are any.
+    pub(super) fn validate_rnd(&self, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        if !self.rnd.enabled {
+            return Ok(());
+        }
+        let precision = policy.precision;
+        let allowed = "false with ppo.rnd.enabled = true";
+        ConfigError::unless(!self.overlap, "ppo.overlap", &self.overlap, allowed)?;
+        let allowed = "0 with ppo.rnd.enabled = true";
+        ConfigError::unless(policy.lstm == 0, "policy.lstm", &policy.lstm, allowed)?;
+        let allowed = "f32 with ppo.rnd.enabled = true";
+        ConfigError::unless(precision == Precision::F32, "policy.precision", &precision.name(), allowed)
+    }
+
+    /// Checks that observations have frames for intrinsic rewards, if there are any.
+    pub(super) fn validate_frames(&self, layout: ObservationLayout) -> Result<(), ConfigError> {
+        let is_possible = !self.rnd.enabled || !matches!(layout, ObservationLayout::Mixed { .. });
+        let allowed = "false for observations of several parts";
+        ConfigError::unless(is_possible, "ppo.rnd.enabled", &true, allowed)
+    }
+
+    /// Checks that the processes of a cluster can train together.
+    pub(super) fn validate_cluster(&self, cluster: &Cluster) -> Result<(), ConfigError> {
+        let is_possible = !self.rnd.enabled || cluster.has_single_shard();
+        let allowed = "false with several processes or shards";
+        ConfigError::unless(is_possible, "ppo.rnd.enabled", &true, allowed)
     }
 
     /// Returns the weight of the entropy of policies over these actions.

@@ -5,6 +5,7 @@ use super::Policy;
 use super::device_sampling::threshold;
 use super::policy::Evaluation;
 use super::recurrent::RecurrentRollout;
+use super::rnd::Rnd;
 use crate::LearnerError;
 use crate::engine::OnPolicyLearner;
 use crate::experience::batch_reader::{Observed, rows};
@@ -21,6 +22,8 @@ pub struct PpoAgent {
     pub(super) recurrent: RecurrentRollout,
     /// Present if observations are normalised.
     pub(super) statistics: Option<ObservationStatistics>,
+    /// Present if the agent learns from intrinsic rewards.
+    pub(super) rnd: Option<Rnd>,
 }
 
 impl PpoAgent {

@@ -52,7 +52,7 @@ pub(super) fn clipped_value_errors(
 }
 
 /// Change of the policy, estimated from the log-ratios of the actions taken.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct PolicyChange {
     /// `mean(-log_ratio)`: unbiased, but of high variance.
     pub(super) old_approx_kl: f32,

@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::explained::Explained;
 use super::loss::PolicyChange;
+use super::rnd::IntrinsicTargets;
 use super::targets::Targets;
 use super::{Ppo, PpoConfig};
 use crate::engine::minibatch_rows::MinibatchRows;
@@ -42,6 +43,22 @@ pub struct PpoMetrics {
     pub transitions: usize,
     /// The metrics of each task, if there are several.
     pub tasks: Vec<TaskMetrics>,
+    /// The metrics of intrinsic rewards, if the update learned from any. No state with metrics has them.
+    #[serde(skip)]
+    pub rnd: Option<RndMetrics>,
+}
+
+/// Metrics of intrinsic rewards. The losses are those of the update's last minibatch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RndMetrics {
+    /// The mean intrinsic reward of a transition, in the scale in which it is learned.
+    pub reward: f32,
+    /// The mean squared error of the predictor.
+    pub predictor_loss: f32,
+    /// Half the squared error of the intrinsic values.
+    pub value_loss: f32,
+    /// The fraction of the intrinsic returns' variance that the values explained before the update.
+    pub explained_variance: f32,
 }
 
 /// Metrics of an update for one of several tasks: means over its transitions in the last epoch.
@@ -64,6 +81,7 @@ pub struct TaskMetrics {
 }
 
 /// Metrics of one minibatch.
+#[derive(Default)]
 pub struct MinibatchMetrics {
     policy_loss: f32,
     value_loss: f32,
@@ -71,6 +89,8 @@ pub struct MinibatchMetrics {
     change: PolicyChange,
     grad_norm: f32,
     dead_units: f32,
+    /// The losses of the predictor and of the intrinsic values, if there are intrinsic rewards.
+    intrinsic_losses: Option<[f32; 2]>,
     /// The transitions of the minibatch, if there are several tasks.
     rows: Vec<LearnedRow>,
 }
@@ -89,6 +109,7 @@ impl MinibatchMetrics {
             change: PolicyChange::of(log_ratios, ppo.config.clip_coef),
             grad_norm: result.grad_norm,
             dead_units: result.dead_units,
+            intrinsic_losses: result.terms[3..].first_chunk().copied(),
             rows: LearnedRow::split(&result.details, &tasks),
         }
     }
@@ -100,7 +121,7 @@ impl MinibatchMetrics {
 }
 
 impl PpoMetrics {
-    /// Summarises an update of `num_tasks` tasks.
+    /// Summarises an update of `num_tasks` tasks. Without steps of the optimiser, losses are 0.
     pub(super) fn new(
         config: &PpoConfig,
         num_tasks: usize,
@@ -108,7 +129,8 @@ impl PpoMetrics {
         update: &Update<MinibatchMetrics>,
     ) -> Self {
         let Update { steps, epochs, learning_rate, transitions } = update;
-        let (_, last) = steps.last().expect("two steps of an environment contain a transition");
+        let no_step = MinibatchMetrics::default();
+        let last = steps.last().map_or(&no_step, |(_, last)| last);
         let clipfracs = steps.iter().map(|(_, minibatch)| minibatch.change.clipfrac);
         let last_epoch = steps.iter().filter(|(epoch, _)| epoch == epochs);
         let learned: Vec<LearnedRow> =
@@ -119,7 +141,7 @@ impl PpoMetrics {
             entropy: last.entropy,
             old_approx_kl: last.change.old_approx_kl,
             approx_kl: last.change.approx_kl,
-            clipfrac: clipfracs.sum::<f32>() / steps.len() as f32,
+            clipfrac: clipfracs.sum::<f32>() / steps.len().max(1) as f32,
             explained_variance: targets.explained.variance(),
             learning_rate: *learning_rate,
             grad_norm: last.grad_norm,
@@ -127,7 +149,15 @@ impl PpoMetrics {
             epochs: *epochs,
             transitions: *transitions,
             tasks: task_metrics(num_tasks, &learned, &targets.explained, config.clip_coef),
+            rnd: last.intrinsic_losses.zip(targets.intrinsic.as_ref()).map(RndMetrics::new),
         }
+    }
+}
+
+impl RndMetrics {
+    fn new(([predictor_loss, value_loss], targets): ([f32; 2], &IntrinsicTargets)) -> Self {
+        let (reward, explained_variance) = (targets.mean_reward, targets.explained.variance());
+        Self { reward, predictor_loss, value_loss, explained_variance }
     }
 }
 

@@ -5,6 +5,7 @@ use kernels::host::{floats, indices};
 
 use super::Ppo;
 use super::device_targets::DeviceTargets;
+use super::rnd::RndRows;
 use super::row_actions::RowActions;
 use super::row_targets::RowTargets;
 use super::targets::Targets;
@@ -24,6 +25,8 @@ pub struct Minibatch {
     pub(super) actions: RowActions,
     pub(super) advantages: Tensor<1>,
     pub(super) targets: RowTargets,
+    /// Present if the update learns from intrinsic rewards.
+    pub(super) rnd: Option<RndRows>,
 }
 
 /// The tensors of a minibatch that come from the host or from the device.
@@ -57,6 +60,7 @@ impl Minibatch {
             None => observations,
         };
         let advantages = targets.advantages_of(transitions, &minibatch.transitions, &ppo.config);
+        let rnd = ppo.agent.rnd.as_ref().zip(targets.intrinsic.as_ref());
         Self {
             observations,
             rows,
@@ -65,6 +69,7 @@ impl Minibatch {
             actions,
             advantages: floats(advantages, [transitions.len()], device),
             targets: row_targets,
+            rnd: rnd.map(|(rnd, targets)| RndRows::gather(ppo, rnd, transitions, targets)),
         }
     }
 }
@@ -78,6 +83,7 @@ pub(super) fn select(outputs: Outputs, indices: Option<&Tensor<1, Int>>) -> Outp
         log_deviations: outputs.log_deviations.map(rows),
         squashes: outputs.squashes,
         values: outputs.values.select(0, indices.clone()),
+        intrinsic_values: outputs.intrinsic_values.map(|values| values.select(0, indices.clone())),
     }
 }
 

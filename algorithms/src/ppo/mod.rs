@@ -50,7 +50,8 @@
 //! 5. `policy`, `row_policy`, `recurrent`: acting without learning, and the state of recurrent networks
 //! 6. `device_sampling`, `device_targets`: sampling and the targets of a rollout on a device
 //! 7. `overlapped` and `reevaluation`: collecting the next rollout during an update, by an older policy
-//! 8. `config`, `metrics`, `explained`: hyperparameters and reports
+//! 8. `rnd`: intrinsic rewards
+//! 9. `config`, `metrics`, `explained`: hyperparameters and reports
 
 mod algorithm;
 mod choices;
@@ -71,6 +72,7 @@ mod policy;
 mod recorded;
 mod recurrent;
 mod reevaluation;
+mod rnd;
 mod row_actions;
 mod row_policy;
 mod row_targets;
@@ -80,6 +82,7 @@ mod tests;
 
 pub use config::{NormAdv, PpoConfig};
 pub use learner::{Ppo, PpoAgent};
-pub use metrics::{PpoMetrics, TaskMetrics};
+pub use metrics::{PpoMetrics, RndMetrics, TaskMetrics};
 pub use policy::Policy;
 pub use recurrent::RecurrentState;
+pub use rnd::RndConfig;

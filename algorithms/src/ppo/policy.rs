@@ -74,6 +74,8 @@ pub struct Evaluation {
     pub(super) policies: Vec<RowPolicy>,
     /// The value of each row.
     pub(super) values: Vec<f32>,
+    /// The intrinsic value of each row, if the agent learns from intrinsic rewards.
+    pub(super) intrinsic_values: Vec<f32>,
     /// The recurrent state of these rows after the step.
     pub(super) state: RecurrentState,
     /// The packed observations, if they are on a device.
@@ -85,6 +87,7 @@ impl Evaluation {
     pub(super) fn append(mut self, other: Self) -> Self {
         self.policies.extend(other.policies);
         self.values.extend(other.values);
+        self.intrinsic_values.extend(other.intrinsic_values);
         self.state.extend(other.state);
         self.packed = self
             .packed
@@ -243,9 +246,12 @@ impl Policy {
         let Inputs { envs, state, .. } = inputs;
         let [_, max_outputs] = outputs.logits.dims();
         let (values, squashes) = (outputs.values.unsqueeze_dim(1), outputs.squashes);
-        let deviations = outputs.log_deviations.into_iter();
-        let columns: Vec<_> = [outputs.logits, values].into_iter().chain(deviations).collect();
+        let intrinsic_values = outputs.intrinsic_values.map(|values| values.unsqueeze_dim(1));
+        let has_intrinsic_values = intrinsic_values.is_some();
+        let further = outputs.log_deviations.into_iter().chain(intrinsic_values);
+        let columns: Vec<_> = [outputs.logits, values].into_iter().chain(further).collect();
         let (mut columns, state) = read(columns, next, state)?;
+        let intrinsic_values = columns.pop_if(|_| has_intrinsic_values).unwrap_or_default();
         let log_deviations = columns.split_off(2).pop().unwrap_or_default();
         let width = log_deviations.len() / rows.len().max(1);
         let policies = envs
@@ -258,7 +264,8 @@ impl Policy {
             })
             .collect::<Result<_, _>>()?;
         let values = self.expand(&envs, &columns[1])?;
-        Ok(Evaluation { policies, values, state, packed })
+        check_values(&envs, &intrinsic_values)?;
+        Ok(Evaluation { policies, values, intrinsic_values, state, packed })
     }
 
     /// Returns true if actions are [sampled on the device](Self::evaluate_and_sample).
@@ -281,7 +288,11 @@ impl Policy {
         let thresholds = rows.iter().map(|row| thresholds[row.row]).collect();
         let thresholds = floats(thresholds, [rows.len(), 1], self.reader.device());
         let sampled = device_sampling::sample(outputs.logits, tasks.illegal(), thresholds);
-        let (columns, state) = read(vec![sampled, outputs.values.unsqueeze_dim(1)], next, state)?;
+        let values = outputs.values.unsqueeze_dim(1);
+        let intrinsic_values = outputs.intrinsic_values.map(|values| values.unsqueeze_dim(1));
+        let columns = [sampled, values].into_iter().chain(intrinsic_values).collect();
+        let (mut columns, state) = read(columns, next, state)?;
+        let intrinsic_values = columns.split_off(2).pop().unwrap_or_default();
         let sampled = envs.iter().zip(columns[0].chunks_exact(3));
         let policies = sampled.map(|(&env, sampled)| {
             if !sampled[2].is_finite() {
@@ -291,7 +302,8 @@ impl Policy {
         });
         let policies = policies.collect::<Result<_, _>>()?;
         let values = self.expand(&envs, &columns[1])?;
-        Ok(Evaluation { policies, values, state, packed })
+        check_values(&envs, &intrinsic_values)?;
+        Ok(Evaluation { policies, values, intrinsic_values, state, packed })
     }
 
     /// Returns the values of observations. Waits for the device once.
@@ -314,11 +326,7 @@ impl Policy {
 
     /// Returns values in the scale of the rewards. Fails if one is not finite.
     fn expand(&self, envs: &[usize], values: &[f32]) -> Result<Vec<f32>, LearnerError> {
-        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-            return Err(LearnerError::NonFinite {
-                what: format!("the value of environment {}", envs[index]),
-            });
-        }
+        check_values(envs, values)?;
         let expand = |(&env, &value): (&usize, &f32)| self.scales.expand(self.reader.task(env), value);
         Ok(envs.iter().zip(values).map(expand).collect())
     }
@@ -347,6 +355,16 @@ impl Policy {
     /// Fails unless a batch holds some of the policy's environments, each at most once and in order.
     pub(super) fn check(&self, batch: &Batch) -> Result<(), LearnerError> {
         self.reader.check(batch)
+    }
+}
+
+/// Fails if the value of an environment is not finite.
+fn check_values(envs: &[usize], values: &[f32]) -> Result<(), LearnerError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(index) => {
+            Err(LearnerError::NonFinite { what: format!("the value of environment {}", envs[index]) })
+        }
+        None => Ok(()),
     }
 }
 

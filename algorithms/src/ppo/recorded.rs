@@ -1,13 +1,15 @@
 //! Updates of PPO equal those recorded from PyTorch.
 
+use burn::module::Module;
 use burn::tensor::Device;
 
-use super::{Ppo, PpoMetrics};
+use super::{Ppo, PpoMetrics, RndMetrics};
 use crate::Learner;
+use crate::engine::OnPolicyAlgorithm;
 use crate::experience::batch_reader::rows;
 use crate::experience::rollout::Decision;
-use crate::networks::ActorCritic;
 use crate::networks::observation_statistics::ObservationStatistics;
+use crate::networks::{ActorCritic, load_weights, weights};
 use crate::recording::Recording;
 use crate::tasks::ChosenAction;
 
@@ -54,6 +56,9 @@ fn repeat(name: &'static str, updates: usize) -> Ppo {
     let (config, policy) = recording.settings();
     let mut ppo = Ppo::new(config, policy, recording.spec(), &Device::flex(), 1).unwrap();
     recording.load("weights", &mut ppo);
+    if ppo.agent.rnd.is_some() {
+        load_exploration(&mut recording, &mut ppo);
+    }
     let batches = recording.batches(updates);
     let actions = RecordedActions::read(&mut recording);
     let [log_probs, values] = ["log_probs", "values"].map(|name| recording.floats(name));
@@ -85,6 +90,9 @@ fn repeat(name: &'static str, updates: usize) -> Ppo {
         ] {
             recording.assert_metric(name, update, value);
         }
+        for (name, value) in metrics.rnd.iter().flat_map(metrics_of_rnd) {
+            recording.assert_metric(name, update, value);
+        }
         // Some but not all of the ratios are clipped.
         assert!((0.1..0.9).contains(&clipfrac), "{clipfrac}");
     }
@@ -93,8 +101,56 @@ fn repeat(name: &'static str, updates: usize) -> Ppo {
     if let Some(statistics) = &ppo.agent.statistics {
         recording.assert_weights("statistics", &ObservationStatistics::weights(statistics));
     }
+    if let Some(rnd) = &ppo.agent.rnd {
+        assert_exploration(&mut recording, &ppo);
+        recording.assert_weights("rnd_statistics", &rnd.state.statistics.weights());
+    }
     recording.finish();
     ppo
+}
+
+/// Loads the recorded networks of intrinsic rewards.
+fn load_exploration(recording: &mut Recording, ppo: &mut Ppo) {
+    let network = ppo.on_policy.training.network.clone();
+    let recorded = recording.weights("rnd_weights");
+    let mut all = weights(&network).unwrap();
+    for theirs in &recorded {
+        let own = all.iter_mut().find(|own| own.name == theirs.name);
+        *own.unwrap_or_else(|| panic!("{}", theirs.name)) = theirs.clone();
+    }
+    let network = load_weights(network, all).unwrap();
+    ppo.agent.set_network(network.valid());
+    ppo.on_policy.training.network = network;
+}
+
+fn metrics_of_rnd(metrics: &RndMetrics) -> [(&'static str, f32); 4] {
+    let RndMetrics { reward, predictor_loss, value_loss, explained_variance } = *metrics;
+    [
+        ("intrinsic_reward", reward),
+        ("predictor_loss", predictor_loss),
+        ("intrinsic_value_loss", value_loss),
+        ("intrinsic_explained_variance", explained_variance),
+    ]
+}
+
+/// Asserts that the trained networks of intrinsic rewards have changed as recorded.
+fn assert_exploration(recording: &mut Recording, ppo: &Ppo) {
+    let training = &ppo.on_policy.training;
+    let [first, second] = training.moments();
+    recording.assert_part("rnd_", [&training.network, &first, &second], |network| {
+        let mut trained = weights(network)?;
+        trained.retain(|weights| {
+            weights.name.starts_with("exploration.") && !weights.name.starts_with("exploration.target.")
+        });
+        Ok(trained)
+    });
+}
+
+#[test]
+fn updates_with_intrinsic_rewards_equal_those_of_pytorch() {
+    for (name, updates) in [("ppo_rnd_images", 1), ("ppo_rnd_vectors", 2), ("ppo_rnd_same_step", 2)] {
+        assert!(repeat(name, updates).agent.rnd.is_some());
+    }
 }
 
 #[test]

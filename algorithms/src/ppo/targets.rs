@@ -3,7 +3,8 @@
 use super::device_targets::DeviceTargets;
 use super::explained::Explained;
 use super::normalization::Normalization;
-use super::{NormAdv, Ppo, PpoConfig};
+use super::rnd::IntrinsicTargets;
+use super::{NormAdv, Ppo, PpoConfig, RndConfig};
 use crate::LearnerError;
 use crate::engine::halt::Halt;
 use crate::engine::on_policy::OnPolicy;
@@ -27,6 +28,8 @@ pub struct Targets {
     /// The statistics of observations with those of the rollout, for the policy that acts next.
     pub(super) next_statistics: Option<ObservationStatistics>,
     pub(super) explained: Explained,
+    /// Present if the update learns from intrinsic rewards.
+    pub(super) intrinsic: Option<IntrinsicTargets>,
 }
 
 impl Targets {
@@ -79,9 +82,11 @@ impl Ppo {
             spec.tasks.iter().map(|task| self.config.entropy_weight(&task.actions)).collect();
         // Before anything changes, because an observation may be infinite.
         let next_statistics = self.next_statistics()?;
+        let intrinsic = self.intrinsic_targets(transitions, stop)?;
         let tasks = transitions.iter().map(|&entry| self.on_policy.task(entry)).collect();
         let explained = Explained::new(tasks, transitions, &estimates);
-        let Estimates { advantages, returns, values } = self.rescale(transitions, estimates);
+        let Estimates { advantages, returns, values } =
+            self.rescale(transitions, estimates, intrinsic.as_ref());
         let mut targets = Targets {
             advantages,
             returns,
@@ -91,6 +96,7 @@ impl Ppo {
             normalizer,
             next_statistics,
             explained,
+            intrinsic,
         };
         let uploaded = self.on_policy.uploaded();
         targets.on_device = uploaded.map(|uploaded| {
@@ -118,8 +124,13 @@ impl Ppo {
     }
 
     /// Updates the value scales with the returns of transitions, and adapts the network. Returns the estimates in the
-    /// new scales, with the advantages scaled as configured.
-    fn rescale(&mut self, transitions: &[usize], estimates: Estimates) -> Estimates {
+    /// new scales, with the advantages scaled as configured, together with those of intrinsic rewards.
+    fn rescale(
+        &mut self,
+        transitions: &[usize],
+        estimates: Estimates,
+        intrinsic: Option<&IntrinsicTargets>,
+    ) -> Estimates {
         let OnPolicy { spec, training, rollout, .. } = &mut self.on_policy;
         let scales = &mut self.agent.actor.scales;
         let task = |entry: usize| spec.task_ids[rollout.env(entry)];
@@ -142,26 +153,36 @@ impl Ppo {
         }
         let transitions: Vec<(usize, usize)> =
             transitions.iter().map(|&entry| (entry, task(entry))).collect();
-        scale_by_task(&mut advantages, &transitions, spec.tasks.len(), &self.config, scales);
+        let intrinsic = intrinsic.map(|targets| &*targets.advantages);
+        scale_by_task(&mut advantages, &transitions, spec.tasks.len(), &self.config, scales, intrinsic);
         Estimates { values, advantages, returns }
     }
 }
 
 /// Scales the advantages of all tasks equally. Divides them by the standard deviation of the task's returns if the
-/// value scale has one, and normalises them per task if configured. `entries` are the transitions of a rollout, each
-/// with its task.
+/// value scale has one, adds the `intrinsic` ones, and normalises them per task if configured. `entries` are the
+/// transitions of a rollout, each with its task.
 pub(super) fn scale_by_task(
     advantages: &mut [f32],
     entries: &[(usize, usize)],
     num_tasks: usize,
     config: &PpoConfig,
     scales: &TaskScales,
+    intrinsic: Option<&[f32]>,
 ) {
+    let RndConfig { ext_coef, int_coef, .. } = config.rnd;
     for task in 0..num_tasks {
         let own: Vec<usize> =
             entries.iter().filter(|(_, other)| *other == task).map(|(entry, _)| *entry).collect();
         let deviation = scales.deviation(task).unwrap_or(1.0);
-        let mut values: Vec<f32> = own.iter().map(|&entry| advantages[entry] / deviation).collect();
+        let of_entry = |&entry: &usize| {
+            let scaled = advantages[entry] / deviation;
+            match intrinsic {
+                Some(intrinsic) => ext_coef * scaled + int_coef * intrinsic[entry],
+                None => scaled,
+            }
+        };
+        let mut values: Vec<f32> = own.iter().map(of_entry).collect();
         if config.norm_adv == NormAdv::Game {
             Normalization::of(&values, config.norm_adv_floor).apply(&mut values);
         }
@@ -186,7 +207,7 @@ mod tests {
         let scaled = |norm_adv, scales: &TaskScales| {
             let mut values = advantages;
             let config = PpoConfig { norm_adv, ..PpoConfig::default() };
-            scale_by_task(&mut values, &entries, 2, &config, scales);
+            scale_by_task(&mut values, &entries, 2, &config, scales, None);
             values
         };
         let plain = TaskScales::new(ValueScale::H, 0.1, LEAST_DEVIATION, 2);
@@ -202,5 +223,11 @@ mod tests {
         let mut popart = TaskScales::new(ValueScale::PopArt, 0.1, LEAST_DEVIATION, 2);
         popart.observe(&[0.0, 100.0].map(|value| TaskReturn::new(1, value)));
         assert_eq!(scaled(NormAdv::None, &popart), [2.0, 1.0, -9.0, 4.0, 3.0, 6.0]);
+        // Twice the advantages in the scale of the game, and once the intrinsic ones.
+        let (mut values, config) =
+            (advantages, PpoConfig { norm_adv: NormAdv::None, ..PpoConfig::default() });
+        let intrinsic = [0.5, 0.0, 7.0, -1.0, 2.0, 0.0];
+        scale_by_task(&mut values, &entries, 2, &config, &popart, Some(&intrinsic));
+        assert_eq!(values, [4.5, 2.0, -9.0, 7.0, 8.0, 12.0]);
     }
 }

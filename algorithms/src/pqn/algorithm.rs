@@ -51,7 +51,6 @@ impl OnPolicyAlgorithm for PqnAgent {
     const NAME: (&'static str, &'static str) = ("pqn", "mean returns");
     /// The default of Kingma and Ba 2015.
     const ADAM_EPSILON: f32 = 1e-8;
-    const TERMS: &'static [&'static str] = loss::TERMS;
 
     fn validate(config: &PqnConfig, policy: &PolicyConfig, num_envs: usize) -> Result<(), ConfigError> {
         config.validate(num_envs).map_err(|error| error.within("pqn"))?;
@@ -68,11 +67,16 @@ impl OnPolicyAlgorithm for PqnAgent {
         Ok(layout_of(&spec.observation_space)?)
     }
 
+    fn terms(_: &PqnConfig) -> &'static [&'static str] {
+        loss::TERMS
+    }
+
     fn plan(config: &PqnConfig) -> RolloutPlan {
         config.plan()
     }
 
     fn network(
+        _: &PqnConfig,
         policy: &PolicyConfig,
         spec: &VectorSpec,
         layout: ObservationLayout,
@@ -85,6 +89,7 @@ impl OnPolicyAlgorithm for PqnAgent {
 
     fn new(
         network: QNetwork,
+        _: &PqnConfig,
         policy: &PolicyConfig,
         spec: &VectorSpec,
         layout: ObservationLayout,

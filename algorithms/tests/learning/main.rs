@@ -2,6 +2,7 @@
 //! `MountainCar`.
 
 mod composite;
+mod corridor;
 mod dqn;
 mod ppo;
 mod pqn;

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Trains until the learner is complete.
-fn train(envs: &mut dyn VectorEnv, config: PpoConfig, seed: u64) -> Ppo {
+pub(super) fn train(envs: &mut dyn VectorEnv, config: PpoConfig, seed: u64) -> Ppo {
     train_network(envs, config, PolicyConfig::default(), seed)
 }
 

@@ -17,6 +17,7 @@ from networks import (
     random_body,
     random_linear,
 )
+from rnd import Rnd, in_crate
 
 STEPS = 8
 WIDTH = 6
@@ -33,6 +34,16 @@ CONFIG = {
     "vf_coef": 0.7,
     "max_grad_norm": 0.4,
     "update_epochs": 1,
+}
+# The predictor learns from all steps, because the order of steps is not recorded.
+RND = {
+    "enabled": True,
+    "int_coef": 0.8,
+    "ext_coef": 1.5,
+    "int_gamma": 0.95,
+    "update_proportion": 1.0,
+    "num_iterations_obs_norm_init": 0,
+    "features": 5,
 }
 IMAGES = Case([2, 36, 36], [[6, 3], [0, 1, 2, 3, 4]], [0, 1])
 GRIDS = Case([3, 7, 7], [[6, 3], [0, 1, 2, 3, 4]], [0, 1])
@@ -61,6 +72,14 @@ RECORDINGS = {
         2,
         {"clip_vloss": False, "norm_adv": "game", "ent_coef": 0.3},
         {"normalize_observations": True, "deviation": "state", "squash_actions": True},
+    ),
+    "ppo_rnd_images": (IMAGES, 1, {"rnd": RND | {"features": 4}}, {}),
+    "ppo_rnd_vectors": (VECTORS, 2, {"update_epochs": 2, "rnd": RND}, {}),
+    "ppo_rnd_same_step": (
+        SAME_STEP,
+        2,
+        {"norm_adv": "game", "rnd": RND},
+        {"value_scale": "popart", "popart_beta": 0.02},
     ),
 }
 
@@ -347,7 +366,7 @@ def normalized(values):
     return (values - values.mean()) / (values.std() + 1e-8)
 
 
-def update(case, network, optimizer, popart, rollout, config):
+def update(case, network, optimizer, popart, rnd, rollout, config):
     """Learns from a rollout in epochs with one minibatch. Returns the metrics."""
     weights, coefficient = network.weights, config["clip_coef"]
     advantages = rollout.advantages(case, config["gamma"], config["gae_lambda"])
@@ -374,6 +393,10 @@ def update(case, network, optimizer, popart, rollout, config):
                     weights["critic.bias"][task] = (deviation * bias + mean - new_mean) / new_deviation
                 outputs = (outputs * deviation + mean - new_mean) / new_deviation
             old_values[all_own] = outputs
+    if rnd:
+        intrinsic, intrinsic_returns, frames, rnd_metrics = rnd.observe(network, rollout, config["gae_lambda"])
+        intrinsic_returns = intrinsic_returns[kept]
+        advantages = rnd.config["ext_coef"] * advantages + rnd.config["int_coef"] * intrinsic
     kind = config.get("norm_adv", "batch")
     if kind == "game":
         for task in range(len(case.actions)):
@@ -399,9 +422,14 @@ def update(case, network, optimizer, popart, rollout, config):
         entropies = network.policy.entropies(policies, actions)
         bonus = (entropies / largest).mean() if config.get("norm_ent") else entropies.mean()
         loss = -surrogate.mean() + config["vf_coef"] * value_loss - config["ent_coef"] * bonus
+        if rnd:
+            intrinsic_values = rnd.values(network, rollout.observations[:STEPS])[kept]
+            intrinsic_value_loss = ((intrinsic_values - intrinsic_returns) ** 2).mean() / 2
+            predictor_loss = rnd.errors(frames).mean()
+            loss = loss + predictor_loss + config["vf_coef"] * intrinsic_value_loss
         optimizer.zero_grad()
         loss.backward()
-        norm = clip(weights, config["max_grad_norm"])
+        norm = clip(weights | rnd.weights if rnd else weights, config["max_grad_norm"])
         optimizer.step()
         clipped.append(((ratio - 1).abs() > coefficient).double().mean())
         # A recording in which nothing is clipped would prove little.
@@ -411,7 +439,7 @@ def update(case, network, optimizer, popart, rollout, config):
     if network.statistics:
         for task in range(len(case.actions)):
             network.statistics.add(task, rollout.observations[:STEPS][kept & (tasks == task)])
-    return {
+    metrics = {
         "policy_loss": -surrogate.mean(),
         "value_loss": value_loss,
         "entropy": entropies.mean(),
@@ -421,6 +449,9 @@ def update(case, network, optimizer, popart, rollout, config):
         "explained_variance": explained,
         "grad_norm": norm,
     }
+    if rnd:
+        metrics |= rnd_metrics | {"predictor_loss": predictor_loss, "intrinsic_value_loss": intrinsic_value_loss}
+    return metrics
 
 
 def record(name, generator):
@@ -431,7 +462,12 @@ def record(name, generator):
     tensors = {f"weights.{key}": value.detach().clone() for key, value in network.weights.items()}
     if network.statistics:
         tensors |= {f"weights.{key}": value.clone() for key, value in network.statistics.tensors().items()}
-    optimizer = adam(network.weights, config["learning_rate"], 1e-5)
+    rnd = Rnd(case, config["rnd"], WIDTH, generator) if "rnd" in config else None
+    if rnd:
+        before = {name: value.detach().clone() for name, value in (rnd.weights | rnd.target).items()}
+        tensors |= {f"rnd_weights.{key}": in_crate(value) for key, value in before.items()}
+    trained = network.weights | rnd.weights if rnd else network.weights
+    optimizer = adam(trained, config["learning_rate"], 1e-5)
     popart = PopArt(len(case.actions), policy["popart_beta"]) if "popart_beta" in policy else None
     total_updates = config["total_steps"] // (STEPS * case.num_envs)
     state, first, begins = network.start(), None, torch.zeros(case.num_envs, dtype=torch.bool)
@@ -439,7 +475,7 @@ def record(name, generator):
         scales = [popart.scale(task) if popart else (0.0, 1.0) for task in range(len(case.actions))]
         rollout = Rollout(case, network, state, first, begins, scales, generator)
         optimizer.param_groups[0]["lr"] = config["learning_rate"] * (1 - number / total_updates)
-        metrics = update(case, network, optimizer, popart, rollout, config)
+        metrics = update(case, network, optimizer, popart, rnd, rollout, config)
         for key, value in [*rollout.tensors().items(), *metrics.items()]:
             tensors.setdefault(key, []).append(value)
         state, begins = rollout.next_state, rollout.begins[STEPS]
@@ -448,6 +484,11 @@ def record(name, generator):
     tensors |= moments(network.weights, optimizer)
     if network.statistics:
         tensors |= {f"statistics.{key}": value for key, value in network.statistics.tensors().items()}
+    if rnd:
+        tensors |= {f"rnd_new_weights.{key}": in_crate(value) for key, value in rnd.weights.items()}
+        of_rnd = moments(rnd.weights, optimizer)
+        tensors |= {f"rnd_{key}": in_crate(value) for key, value in of_rnd.items()}
+        tensors |= {f"rnd_statistics.{key}": value for key, value in rnd.statistics().items()}
     description = case.description() | network.policy.description() | {
         "learner": config,
         "policy": {"width": 0.125, "hidden_size": WIDTH} | policy,

@@ -69,7 +69,7 @@ fn only_the_sections_of_the_algorithm_are_kept() {
 fn changed_keys_are_named() {
     let ours = experiment(&[]).unwrap().to_toml().unwrap();
     assert!(changed_keys(&ours, &ours).unwrap().is_empty());
-    let theirs = ours.replace("gamma = 0.99", "gamma = 0.9").replace("seed = 1\n", "");
+    let theirs = ours.replace("\ngamma = 0.99", "\ngamma = 0.9").replace("seed = 1\n", "");
     assert_eq!(changed_keys(&ours, &theirs).unwrap(), ["experiment.seed", "ppo.gamma"]);
     assert!(changed_keys(&ours, "[ppo").is_err());
 }

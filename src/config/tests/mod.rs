@@ -5,6 +5,7 @@ mod keys;
 mod layers;
 mod presets;
 mod progress;
+mod rnd;
 mod settled;
 mod values;
 

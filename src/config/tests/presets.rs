@@ -95,7 +95,7 @@ fn a_file_may_start_from_a_preset() {
     let empty = with_file("preset = \"cartpole-dqn\"\n", "dqn", &[]).unwrap().to_toml().unwrap();
     assert_eq!(empty, experiment_by("dqn", &["--preset", "cartpole-dqn"]).unwrap().to_toml().unwrap());
     for (text, algorithm, expected) in [
-        ("preset = \"mny-ppo\"\n", "ppo", "unknown preset 'mny-ppo'; did you mean many-ppo?"),
+        ("preset = \"manny-ppo\"\n", "ppo", "unknown preset 'manny-ppo'; did you mean many-ppo?"),
         ("preset = \"many-ppo\"\n", "dqn", "preset = many-ppo requires `ale-train ppo`, not `ale-train dqn`"),
         ("preset = 3\n", "ppo", "preset = 3 is invalid: it must be the name of a preset in quotes"),
     ] {

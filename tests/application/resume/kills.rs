@@ -7,15 +7,15 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    BUDGET, CART_POLE, DISCRETE_SAC, DQN, EVALUATED, HALVES, HARVEST, OVERLAP, PENDULUM, PQN, RECURRENT, SAC,
-    loss, resume, train, updates,
+    BUDGET, CART_POLE, DISCRETE_SAC, DQN, EVALUATED, HALVES, HARVEST, OVERLAP, PENDULUM, PQN, RECURRENT, RND,
+    SAC, loss, resume, train, updates,
 };
 use crate::program::{self, checkpoints, outcome, signal, wait_for};
 
 #[test]
 fn a_killed_run_continues_bit_for_bit_with_another_number_of_threads() {
-    for settings in [HARVEST, CART_POLE, DQN, EVALUATED, BUDGET, HALVES, OVERLAP, PENDULUM, SAC, DISCRETE_SAC]
-    {
+    let all = [HARVEST, CART_POLE, DQN, EVALUATED, BUDGET, HALVES, OVERLAP, PENDULUM, RND, SAC, DISCRETE_SAC];
+    for settings in all {
         let temp = TempDir::new().expect("a directory");
         let [whole, parts] = ["whole", "parts"].map(|name| temp.path().join(name));
         train(&whole, 2, settings).succeed();
@@ -56,7 +56,7 @@ fn a_run_that_was_killed_before_its_first_checkpoint_starts_again() {
 #[test]
 fn halves_that_take_turns_learn_the_same() {
     // A recurrent network has separate states for the halves.
-    for settings in [HARVEST, PQN, RECURRENT] {
+    for settings in [HARVEST, PQN, RECURRENT, RND] {
         let temp = TempDir::new().expect("a directory");
         let [together, halves] = ["together", "halves"].map(|name| temp.path().join(name));
         train(&together, 2, settings).succeed();

@@ -39,6 +39,9 @@ const PENDULUM: &str = "ppo --games Pendulum-v1 --total-frames 20000";
 const HALVES: &str = "ppo --games CartPole-v1 --total-frames 20000 --set environments.halves=true";
 /// A run that collects rollouts during updates.
 const OVERLAP: &str = "ppo --games CartPole-v1 --total-frames 20000 --set ppo.overlap=true";
+/// A run with intrinsic rewards, after two updates that only initialise statistics.
+const RND: &str = "ppo --games CartPole-v1 --total-frames 20000 --set ppo.rnd.enabled=true \
+    --set ppo.rnd.num_iterations_obs_norm_init=2 --set ppo.rnd.features=32";
 const PQN: &str = "pqn --games CartPole-v1 --total-frames 100000";
 /// A run with continuous actions, correlated noise and a replay that is full before the run ends.
 const SAC: &str = "sac --games Pendulum-v1 --num-envs 2 --total-frames 16000 --set sac.buffer_size=3000 \
