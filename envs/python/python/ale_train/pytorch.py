@@ -85,7 +85,7 @@ class Agent(nn.Module):  # type: ignore[misc]
         if any("num_components" in task for task in described):
             raise ValueError("the agent has continuous actions, but only agents with discrete actions can be loaded")
         if metadata["algorithm"] == "sac":
-            raise ValueError("the agent was trained by SAC, which this module does not support; ale_train.load_agent does")
+            raise ValueError("the agent was trained by SAC, which this module lacks; ale_train.load_agent can load it")
         self._actions = _Actions.of(described[self.task])
         self._is_ppo = metadata["algorithm"] == "ppo"
         self._is_shared = json.loads(metadata["head"]) == "shared"
