@@ -1,24 +1,20 @@
-use ale::{ACTION_NAMES, Action, AtariEnv, RgbImage};
-use anyhow::{Context, Result};
+use ale::{Action, AtariEnv, RgbImage};
+use anyhow::Result;
 use rl_env::{Actions, Env};
 
+use super::console_actions::{ConsoleActions, name, pressed};
 use super::{Description, ShownEnv, ShownStep, TELEVISION};
-
-/// The directions that turn a paddle, and what they stand for if a person presses them.
-const PADDLE_TURNS: [(&str, &str); 4] =
-    [("UP", "RIGHT"), ("DOWN", "LEFT"), ("UPFIRE", "RIGHTFIRE"), ("DOWNFIRE", "LEFTFIRE")];
 
 /// An Atari game.
 pub(super) struct ShownAtari {
     env: AtariEnv,
-    /// The console's code of each action of the agent; the environment's own list may differ.
-    codes: Vec<u8>,
+    agent_actions: ConsoleActions,
 }
 
 impl ShownAtari {
     /// Shows a game, with sound, for an agent with actions of these codes.
     pub(super) fn new(env: AtariEnv, codes: Vec<u8>) -> Self {
-        Self { env: env.with_sound(), codes }
+        Self { env: env.with_sound(), agent_actions: ConsoleActions::new(codes) }
     }
 
     pub(super) fn description(&self, steps_per_second: f64) -> Description {
@@ -27,7 +23,7 @@ impl ShownAtari {
             steps_per_second,
             aspect_ratio: Some(TELEVISION),
             has_joystick: true,
-            options: self.codes.iter().filter_map(|&code| Action::new(code)).map(name).collect(),
+            options: self.agent_actions.names(),
             observation_bytes: self.env.observation_space().byte_len(),
         }
     }
@@ -41,7 +37,7 @@ impl ShownAtari {
             reward: f64::from(step.raw_reward),
             ends_episode: step.ends_episode(),
             action: name(action),
-            chosen: self.codes.iter().position(|&code| code == action.code()).into_iter().collect(),
+            chosen: self.agent_actions.index(action).into_iter().collect(),
         })
     }
 }
@@ -53,13 +49,11 @@ impl ShownEnv for ShownAtari {
     }
 
     fn step(&mut self, actions: Actions<'_>, observation: &mut [u8]) -> Result<ShownStep> {
-        let choices = actions.discrete().context("the agent has continuous actions")?;
-        let code = choices.first().and_then(|&choice| self.codes.get(choice as usize));
-        self.step_with(code.and_then(|&code| Action::new(code)).unwrap_or_default(), observation)
+        self.step_with(self.agent_actions.first(actions)?, observation)
     }
 
     fn press(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
-        self.step_with(if self.env.game().has_paddles() { turned(action) } else { action }, observation)
+        self.step_with(pressed(action, self.env.game().has_paddles()), observation)
     }
 
     fn screen(&self) -> Result<RgbImage> {
@@ -73,16 +67,4 @@ impl ShownEnv for ShownAtari {
     fn sound(&self) -> &[u8] {
         self.env.sound()
     }
-}
-
-/// Returns the action that turns a paddle, for a person who presses up or down: Pong's paddle then moves that way.
-pub(super) fn turned(action: Action) -> Action {
-    let name = action.to_string();
-    let turn = PADDLE_TURNS.iter().find(|(pressed, _)| *pressed == name);
-    let code = turn.and_then(|(_, turn)| ACTION_NAMES.iter().position(|name| name == turn));
-    code.and_then(|code| Action::new(code as u8)).unwrap_or(action)
-}
-
-pub(super) fn name(action: Action) -> String {
-    action.to_string().to_lowercase()
 }

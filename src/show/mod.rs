@@ -2,6 +2,7 @@
 
 mod atari;
 pub(crate) mod bars;
+mod console_actions;
 pub(crate) mod picture;
 mod players;
 mod rendered;

@@ -2,7 +2,7 @@ use ale::{Action, AtariPlayersEnv, RgbImage};
 use anyhow::{Context, Result};
 use rl_env::{Actions, Batch};
 
-use super::atari::{name, turned};
+use super::console_actions::{ConsoleActions, name, pressed};
 use super::{Description, ShownEnv, ShownStep, TELEVISION};
 use crate::environments::copy_side;
 use crate::learner::Player;
@@ -13,8 +13,7 @@ const SHOWN: usize = 0;
 /// A game of several players. An agent plays all sides except for the first one.
 pub(super) struct ShownPlayers {
     env: AtariPlayersEnv,
-    /// The console's code of each action of the agent; the environment's own list may differ.
-    codes: Vec<u8>,
+    agent_actions: ConsoleActions,
     title: String,
     /// Plays the other sides, each of which is an environment.
     opponent: Box<dyn Player>,
@@ -41,7 +40,7 @@ impl ShownPlayers {
         Self {
             title: env.ale().game().title.to_owned(),
             env: env.with_sound(),
-            codes,
+            agent_actions: ConsoleActions::new(codes),
             opponent,
             observations: vec![0; players * row_bytes],
             sides: Batch::new(players, row_bytes, false),
@@ -56,7 +55,7 @@ impl ShownPlayers {
             steps_per_second,
             aspect_ratio: Some(TELEVISION),
             has_joystick: true,
-            options: self.codes.iter().filter_map(|&code| Action::new(code)).map(name).collect(),
+            options: self.agent_actions.names(),
             observation_bytes: self.opposing.observations.row_bytes(),
         }
     }
@@ -85,7 +84,7 @@ impl ShownPlayers {
         // A person may press a button that the game lacks. That does nothing.
         let mut actions = vec![index(action.code()).unwrap_or(0)];
         for &reply in replies {
-            let code = self.agent_action(reply)?.code();
+            let code = self.agent_actions.action(reply)?.code();
             actions.push(index(code).with_context(|| format!("the game has no action {code}"))?);
         }
         let steps = self.env.advance(&actions)?;
@@ -95,14 +94,8 @@ impl ShownPlayers {
             reward: f64::from(step.raw_reward),
             ends_episode: steps.iter().any(rl_env::Step::ends_episode),
             action: name(action),
-            chosen: self.codes.iter().position(|&code| code == action.code()).into_iter().collect(),
+            chosen: self.agent_actions.index(action).into_iter().collect(),
         })
-    }
-
-    /// Returns the console's action that the agent chose.
-    fn agent_action(&self, choice: i32) -> Result<Action> {
-        let code = usize::try_from(choice).ok().and_then(|choice| self.codes.get(choice));
-        code.and_then(|&code| Action::new(code)).with_context(|| format!("the agent has no action {choice}"))
     }
 }
 
@@ -117,15 +110,11 @@ impl ShownEnv for ShownPlayers {
     }
 
     fn step(&mut self, actions: Actions<'_>, observation: &mut [u8]) -> Result<ShownStep> {
-        let choices = actions.discrete().context("the agent has continuous actions")?;
-        let &choice = choices.first().context("the agent chose no action")?;
-        let action = self.agent_action(choice)?;
-        self.step_with(action, observation)
+        self.step_with(self.agent_actions.first(actions)?, observation)
     }
 
     fn press(&mut self, action: Action, observation: &mut [u8]) -> Result<ShownStep> {
-        let has_paddles = self.env.ale().game().has_paddles();
-        self.step_with(if has_paddles { turned(action) } else { action }, observation)
+        self.step_with(pressed(action, self.env.ale().game().has_paddles()), observation)
     }
 
     fn screen(&self) -> Result<RgbImage> {

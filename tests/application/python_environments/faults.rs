@@ -55,7 +55,8 @@ fn a_fault_ends_the_run_with_a_checkpoint_of_the_learner() {
         for part in [cause, "error: training failed: environment ", "python:envs:Failing (seed ", &expected] {
             assert!(messages.contains(part), "{settings}: {messages}");
         }
-        assert_eq!(messages.lines().count(), 1, "{messages}");
+        // A machine with one core adds a warning about the number of threads.
+        assert_eq!(messages.lines().filter(|line| !line.starts_with("warning: ")).count(), 1, "{messages}");
         let newest = checkpoints(&modules.run(&name)).pop().expect("a checkpoint");
         let progress = fs::read_to_string(newest.join("progress.json")).expect("the progress");
         let progress: Value = serde_json::from_str(&progress).expect("JSON");

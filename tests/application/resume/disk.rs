@@ -191,7 +191,7 @@ fn damaged_and_changed_runs_have_different_errors() {
 
     // A modified configuration file.
     let config = fs::read_to_string(run.join("config.toml")).expect("a configuration");
-    fs::write(run.join("config.toml"), config.replace("gamma = 0.99", "gamma = 0.5")).expect("a file");
+    fs::write(run.join("config.toml"), config.replace("\ngamma = 0.99", "\ngamma = 0.5")).expect("a file");
     let stderr = resume(&run).messages();
     assert!(stderr.contains("changes ppo.gamma; the run continues with the configuration"), "{stderr}");
     fs::write(run.join("config.toml"), config).expect("a file");
