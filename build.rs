@@ -2,6 +2,9 @@
 
 use std::process::Command;
 
+/// A file in which `git archive` writes the commit.
+const SOURCE_COMMIT: &str = ".source-commit";
+
 fn main() {
     // The sources and the files that they include, and the reflog, which grows with every commit and checkout.
     for path in [
@@ -15,6 +18,7 @@ fn main() {
         "benches/reference_scores.toml",
         "Cargo.toml",
         "Cargo.lock",
+        SOURCE_COMMIT,
     ] {
         println!("cargo::rerun-if-changed={path}");
     }
@@ -31,8 +35,11 @@ fn features() -> Vec<String> {
     enabled.split(',').filter(|name| !name.is_empty() && *name != "default").map(str::to_owned).collect()
 }
 
-/// Returns the commit, with `+changes` if files differ from it, or `None` outside a git checkout.
+/// Returns the commit, with `+changes` if files of a checkout differ from it, or `None` if it is unknown.
 fn commit() -> Option<String> {
+    if let Some(commit) = std::fs::read_to_string(SOURCE_COMMIT).ok().filter(|text| !text.starts_with('$')) {
+        return Some(commit.trim().to_owned());
+    }
     let commit = git(&["rev-parse", "HEAD"])?;
     let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
     Some(if changes.is_empty() { commit } else { format!("{commit}+changes") })
