@@ -21,6 +21,7 @@ from pathlib import Path
 
 import atari_100k
 import index
+import self_play
 from aggregates import AGGREGATES, RESAMPLES, interval, normalised, resample, standard_error
 from presets import cores, means, number, records_of, results_of, runs_of_games, spread
 
@@ -257,6 +258,7 @@ def tables_of_pages(program):
         continuous_lines(published_scores()),
         together_lines(),
         in_python_lines(),
+        self_play.lines(),
         toy_text_lines(best_scores),
     ]
     return {PAGE: evidence, INDEX: [index.run_lines(), index.learner_lines()]}

@@ -29,7 +29,8 @@ HUMAN_NORMALISED = (
 MANY = 5
 DAY = 86_400
 # Presets whose fastest runs shared their machine with other work (README.md), so that their times are upper bounds.
-UPPER_BOUNDS = {"atari-ppo", "bipedal-walker-ppo", "box2d-ppo", "drq-dqn", "many-pqn", "minigrid-ppo", "mujoco-sac"}
+UPPER_BOUNDS = {"atari-ppo", "bipedal-walker-ppo", "box2d-ppo", "drq-dqn", "many-pqn", "minigrid-ppo", "mujoco-sac",
+                "self-play-ppo"}
 SEED = re.compile(r"-s(eed)?(?P<seed>\d+)$")
 
 
