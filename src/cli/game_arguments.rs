@@ -67,7 +67,7 @@ pub(crate) struct GamesArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("acts").args(["actions", "random_actions"]).required(true)))]
+#[command(group(ArgGroup::new("source_of_actions").args(["actions", "random_actions"]).required(true)))]
 #[command(after_help = "\
 Prints one JSON object per step: frame, action, reward, lives, terminal, truncated, ram (256 hexadecimal digits) \
 and screen (CRC-32 of the palette indices of all pixels). A game that has ended is reset before the next step.
@@ -86,7 +86,8 @@ pub(crate) struct TraceArgs {
     /// Text file with one action code (0 to 17) per line
     #[arg(long, value_name = "FILE")]
     pub(crate) actions: Option<PathBuf>,
-    /// Take random actions: legal[MT19937(SEED).next() mod number of legal actions]
+    /// Take random actions: each is the legal action at index N mod the number of legal actions, where N is the next
+    /// output of MT19937 with this seed
     #[arg(long, value_name = "SEED", requires = "steps", value_parser = number::at_least::<u32>(0))]
     pub(crate) random_actions: Option<u32>,
     /// Number of steps with --random-actions

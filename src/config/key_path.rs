@@ -18,7 +18,7 @@ pub(super) fn split_last(path: &str) -> (&str, &str) {
     path.rsplit_once('.').unwrap_or(("", path))
 }
 
-/// Returns a name as it stands in a path.
+/// Returns a name as it is written in a path.
 pub(super) fn quoted(name: &str) -> Cow<'_, str> {
     if name.contains('.') { Cow::Owned(format!("\"{name}\"")) } else { Cow::Borrowed(name) }
 }

@@ -10,7 +10,7 @@ use crate::learner::to_table;
 use crate::threads::too_many_threads;
 
 /// The keys of `environments` that only emulated games use, except for `frame_skip`, which is 1 for other tasks.
-const EMULATION: [&str; 13] = [
+const EMULATION_KEYS: [&str; 13] = [
     "repeat_action_probability",
     "img_height",
     "img_width",
@@ -34,27 +34,27 @@ impl Experiment {
             self.late_start(),
             self.unscaled_clipping(),
             self.unused_emulation(),
-            self.emulated_arithmetic(),
+            self.slow_arithmetic(),
         ];
         self.notes.iter().cloned().chain(warnings.into_iter().flatten()).collect()
     }
 
-    /// Warns if training ends before learning starts.
+    /// Returns a warning if training ends before learning starts.
     fn late_start(&self) -> Option<String> {
         let (algorithm, frames_per_step) = (self.run.algorithm, self.frames_per_step());
         let (starts, steps) = (self.algorithm.learning_starts(), self.total_frames() / frames_per_step);
         (starts >= steps).then(|| {
             format!(
                 "nothing will be learned: {algorithm}.learning_starts = {starts}, but {} frames are {steps} steps; set \
-                 experiment.total_frames above {} or {algorithm}.learning_starts lower",
+                 experiment.total_frames above {} or lower {algorithm}.learning_starts",
                 self.total_frames(),
                 starts.saturating_mul(frames_per_step)
             )
         })
     }
 
-    /// Warns if this processor has no instructions for the 16-bit products of the run.
-    fn emulated_arithmetic(&self) -> Option<String> {
+    /// Returns a warning if this processor has no instructions for the 16-bit products of the run.
+    fn slow_arithmetic(&self) -> Option<String> {
         let arithmetic = self.policy.bf16_arithmetic?;
         (self.has_16_bit_products() && !arithmetic.is_native()).then(|| {
             format!(
@@ -65,8 +65,8 @@ impl Experiment {
         })
     }
 
-    /// Warns if the CPU continues in 32 bits a run whose precision is `bf16`, because no arithmetic was chosen when it
-    /// began.
+    /// Returns a warning if a run with precision `bf16` continues in 32 bits on the CPU, because it began without a
+    /// `policy.bf16_arithmetic`.
     pub(crate) fn unused_precision(&self) -> Option<String> {
         (self.has_16_bit_products() && self.policy.bf16_arithmetic.is_none()).then(|| {
             format!(
@@ -77,14 +77,14 @@ impl Experiment {
         })
     }
 
-    /// Warns if keys of the emulation are set for tasks that are not emulated.
+    /// Returns a warning if keys of the emulation are set for tasks that are not emulated.
     fn unused_emulation(&self) -> Option<String> {
         if matches!(self.games, Games::Atari(_)) {
             return None;
         }
         let (current, defaults) =
             (to_table(&self.environments).ok()?, to_table(&EnvironmentSettings::default()).ok()?);
-        let changed = EMULATION.into_iter().filter(|key| current.get(*key) != defaults.get(*key));
+        let changed = EMULATION_KEYS.into_iter().filter(|key| current.get(*key) != defaults.get(*key));
         let mut keys: Vec<String> = changed.map(|key| format!("environments.{key}")).collect();
         if self.evaluation.repeat_action_probability.is_some_and(|value| value > 0.0) {
             keys.push("evaluation.repeat_action_probability".to_owned());
@@ -92,7 +92,7 @@ impl Experiment {
         (!keys.is_empty()).then(|| without_effect(&keys))
     }
 
-    /// Warns if values are clipped to a range that is made for clipped rewards.
+    /// Returns a warning if values are clipped to a range that is made for clipped rewards.
     fn unscaled_clipping(&self) -> Option<String> {
         let is_atari = matches!(self.games, Games::Atari(_));
         let is_scaled = self.environments.reward_clipping || self.policy.value_scale != ValueScale::None;

@@ -9,8 +9,9 @@ use rl_env::{
 
 use super::Environments;
 
-/// Two or more vector environments with equal observation spaces, whose batches are joined into one. The batches of
-/// each hold all its environments. Ids are those of the joined environments.
+/// Two or more vector environments that are stepped as one. They must have equal observation spaces, reset in the same
+/// step, and put all their environments into every batch. Arguments and batches of `Joined` use ids of the joined
+/// environments.
 pub(super) struct Joined {
     parts: Vec<Part>,
     tasks: Vec<String>,
@@ -23,15 +24,15 @@ pub(super) struct Joined {
 
 struct Part {
     environments: Box<dyn Environments>,
-    /// The id of each environment.
-    envs: Vec<usize>,
+    /// For each environment of this part, its id among the joined environments.
+    joined_ids: Vec<usize>,
     /// True if its next batch has not been received.
     is_pending: bool,
 }
 
 impl Joined {
-    /// Joins vector environments, so that the environments are ordered by the tasks `tasks`, each of which belongs to
-    /// one part.
+    /// Joins vector environments. The joined environments are in the order of `tasks`; each task occurs in exactly one
+    /// part.
     pub(super) fn new(parts: Vec<Box<dyn Environments>>, tasks: &[&str]) -> Self {
         let mut joined = Self {
             tasks: tasks.iter().map(|&task| task.to_owned()).collect(),
@@ -44,9 +45,9 @@ impl Joined {
         for (task_id, task) in tasks.iter().enumerate() {
             for (part_id, part) in joined.parts.iter_mut().enumerate() {
                 let environments = &part.environments;
-                for (env, &id) in environments.task_ids().iter().enumerate() {
-                    if environments.tasks()[id] == *task {
-                        part.envs[env] = joined.places.len();
+                for (env, &part_task_id) in environments.task_ids().iter().enumerate() {
+                    if environments.tasks()[part_task_id] == *task {
+                        part.joined_ids[env] = joined.places.len();
                         joined.places.push((part_id, env));
                         joined.task_ids.push(task_id);
                         joined.action_spaces.push(environments.action_spaces()[env].clone());
@@ -64,7 +65,7 @@ impl Joined {
         for part in &self.parts {
             let batch = part.environments.batch();
             for (row, &env) in batch.env_ids.iter().enumerate() {
-                copy_row(batch, row, &mut self.batch, part.envs[env]);
+                copy_row(batch, row, &mut self.batch, part.joined_ids[env]);
             }
         }
         &self.batch
@@ -79,8 +80,8 @@ impl Joined {
 
 impl Part {
     fn new(environments: Box<dyn Environments>) -> Self {
-        let envs = vec![0; environments.num_envs()];
-        Self { environments, envs, is_pending: false }
+        let joined_ids = vec![0; environments.num_envs()];
+        Self { environments, joined_ids, is_pending: false }
     }
 }
 
@@ -115,8 +116,9 @@ impl VectorEnv for Joined {
 
     fn reset(&mut self, seeds: ResetSeeds<'_>) -> Result<&Batch, VectorError> {
         for part in &mut self.parts {
-            let seeds: Vec<Option<u64>> = part.envs.iter().map(|&env| seeds.of(env)).collect();
-            part.environments.reset(ResetSeeds::Each(&seeds))?;
+            let seeds: Vec<Option<u64>> = part.joined_ids.iter().map(|&env| seeds.of(env)).collect();
+            let result = part.environments.reset(ResetSeeds::Each(&seeds));
+            result.map_err(|error| with_joined_id(error, &part.joined_ids))?;
             part.is_pending = false;
         }
         Ok(self.join())
@@ -127,14 +129,15 @@ impl VectorEnv for Joined {
         self.send_to(actions, &env_ids)
     }
 
-    /// Receives the batches of all parts, also after an error of one of them.
+    /// Receives the batches of all parts, even if one fails. Returns the first error.
     fn recv(&mut self) -> Result<&Batch, VectorError> {
         let mut failure = None;
         for part in self.parts.iter_mut().filter(|part| part.is_pending) {
             match part.environments.recv() {
                 Ok(_) => part.is_pending = false,
+                // Stays pending: the next call receives its truncated steps and keeps the batches of the other parts.
                 Err(error) => {
-                    failure.get_or_insert(numbered(error, &part.envs));
+                    failure.get_or_insert(with_joined_id(error, &part.joined_ids));
                 }
             }
         }
@@ -160,7 +163,8 @@ impl VectorEnv for Joined {
             return Err(VectorError::BadSnapshot(reason));
         }
         for (part, snapshot) in self.parts.iter_mut().zip(&parts) {
-            part.environments.restore(snapshot)?;
+            let result = part.environments.restore(snapshot);
+            result.map_err(|error| with_joined_id(error, &part.joined_ids))?;
             part.is_pending = false;
         }
         Ok(self.join())
@@ -175,17 +179,17 @@ impl Environments for Joined {
         if got != expected {
             return Err(VectorError::WrongLength { what: "action values", got, expected });
         }
-        let mut ids = vec![Vec::new(); self.parts.len()];
-        let mut of_parts = vec![empty_like(actions); self.parts.len()];
+        let mut part_env_ids = vec![Vec::new(); self.parts.len()];
+        let mut part_actions = vec![empty_like(actions); self.parts.len()];
         let mut start = 0;
         for ((part, id), length) in places.into_iter().zip(lengths) {
-            append(&mut of_parts[part], actions, start..start + length);
-            ids[part].push(id);
+            append(&mut part_actions[part], actions, start..start + length);
+            part_env_ids[part].push(id);
             start += length;
         }
-        for (part, (actions, ids)) in self.parts.iter_mut().zip(of_parts.iter().zip(&ids)) {
+        for (part, (actions, ids)) in self.parts.iter_mut().zip(part_actions.iter().zip(&part_env_ids)) {
             let sent = part.environments.send_to(actions.as_actions(), ids);
-            sent.map_err(|error| numbered(error, &part.envs))?;
+            sent.map_err(|error| with_joined_id(error, &part.joined_ids))?;
             part.is_pending = true;
         }
         Ok(())
@@ -193,12 +197,14 @@ impl Environments for Joined {
 
     fn screen(&self, env: usize) -> Result<Option<RgbImage>, VectorError> {
         let (part, id) = self.place(env)?;
-        self.parts[part].environments.screen(id)
+        let Part { environments, joined_ids, .. } = &self.parts[part];
+        environments.screen(id).map_err(|error| with_joined_id(error, joined_ids))
     }
 
     fn limit_steps(&mut self, env: usize, steps: Option<u64>) -> Result<(), VectorError> {
         let (part, id) = self.place(env)?;
-        self.parts[part].environments.limit_steps(id, steps)
+        let Part { environments, joined_ids, .. } = &mut self.parts[part];
+        environments.limit_steps(id, steps).map_err(|error| with_joined_id(error, joined_ids))
     }
 
     fn why_state_cannot_be_saved(&self) -> Option<String> {
@@ -235,12 +241,19 @@ fn append(buffer: &mut ActionBuffer, actions: Actions<'_>, elements: Range<usize
     }
 }
 
-/// Returns an error of a part with the id of its environment among all of them.
-fn numbered(error: VectorError, envs: &[usize]) -> VectorError {
-    match error {
-        VectorError::Env { env, error } if env < envs.len() => VectorError::Env { env: envs[env], error },
-        error => error,
+/// Replaces the part's id of an environment in an error with its id among the joined environments.
+fn with_joined_id(mut error: VectorError, joined_ids: &[usize]) -> VectorError {
+    if let VectorError::Env { env, .. }
+    | VectorError::Panicked { env, .. }
+    | VectorError::InFlight { env }
+    | VectorError::Duplicate { env }
+    | VectorError::MissingPlayer { env, .. }
+    | VectorError::EpisodeOver { env } = &mut error
+        && let Some(&id) = joined_ids.get(*env)
+    {
+        *env = id;
     }
+    error
 }
 
 /// Copies a row of a batch to row `env` of another one, of environment `env`.
@@ -337,6 +350,11 @@ mod tests {
         }
         check_steps(&mut envs, &mut generator, 60);
         assert!(envs[1].limit_steps(6, None).is_err());
+        // Environment 4 has another id in its part.
+        for envs in &mut envs {
+            let error = envs.send_to(Actions::Discrete(&[0, 0]), &[4, 4]).unwrap_err();
+            assert_eq!(error, VectorError::Duplicate { env: 4 });
+        }
         let actions = Actions::Discrete(&[0; 5]);
         assert!(matches!(envs[1].send(actions), Err(VectorError::WrongLength { got: 5, expected: 6, .. })));
     }

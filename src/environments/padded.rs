@@ -10,28 +10,31 @@ pub(super) struct Padded {
     space: Space,
     /// The size of an observation of `env` in bytes.
     row_bytes: usize,
-    picture: Option<Picture>,
+    picture: Option<PictureSource>,
 }
 
-/// The picture of a task.
-pub(super) enum Picture {
+/// The way in which pictures of a task are made.
+pub(super) enum PictureSource {
     /// It is drawn from observations.
     Drawn {
         drawing: Drawing,
-        /// The bounds of each element that is rescaled.
+        /// For each element, the bounds that were rescaled to -1..=1, or `None` if it was not. Empty if nothing was
+        /// rescaled.
         ranges: Vec<Option<(f64, f64)>>,
     },
     /// The environment renders it.
     Rendered { frames_per_second: f64 },
 }
 
-/// Returns an observation in the units of the task, given the bounds of each element that is rescaled.
-fn original(row: &[u8], ranges: &[Option<(f64, f64)>]) -> Vec<f32> {
+/// Returns an observation in the units of its task. `ranges` is that of [`PictureSource::Drawn`].
+fn in_task_units(row: &[u8], ranges: &[Option<(f64, f64)>]) -> Vec<f32> {
     let mut observation: Vec<f32> =
         row.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect();
     for (value, range) in observation.iter_mut().zip(ranges) {
         if let Some((low, high)) = range {
-            *value = (low + f64::midpoint(f64::from(*value), 1.0) * (high - low)) as f32;
+            // The fraction of the way from the lower to the upper bound.
+            let fraction = f64::midpoint(f64::from(*value), 1.0);
+            *value = (low + fraction * (high - low)) as f32;
         }
     }
     observation
@@ -51,16 +54,16 @@ impl Padded {
         })
     }
 
-    /// Adds a picture.
-    pub(super) fn with_picture(self, picture: Option<Picture>) -> Self {
+    /// Sets the source of pictures; without one, [`draw`](Self::draw) returns none.
+    pub(super) fn with_picture(self, picture: Option<PictureSource>) -> Self {
         Self { picture, ..self }
     }
 
     /// Returns the number of pictures in a second at the usual speed, if there are pictures.
     pub(super) fn frames_per_second(&self) -> Option<f64> {
         Some(match self.picture.as_ref()? {
-            Picture::Drawn { drawing, .. } => drawing.frames_per_second,
-            Picture::Rendered { frames_per_second } => *frames_per_second,
+            PictureSource::Drawn { drawing, .. } => drawing.frames_per_second,
+            PictureSource::Rendered { frames_per_second } => *frames_per_second,
         })
     }
 
@@ -68,11 +71,11 @@ impl Padded {
     pub(super) fn draw(&self) -> Result<Option<RgbImage>> {
         match &self.picture {
             None => Ok(None),
-            Some(Picture::Rendered { .. }) => Ok(self.env.render()?),
-            Some(Picture::Drawn { drawing, ranges }) => {
+            Some(PictureSource::Rendered { .. }) => Ok(self.env.render()?),
+            Some(PictureSource::Drawn { drawing, ranges }) => {
                 let mut row = vec![0; self.row_bytes];
                 self.env.observe(&mut row);
-                drawing.draw(&original(&row, ranges)).map(Some)
+                drawing.draw(&in_task_units(&row, ranges)).map(Some)
             }
         }
     }
@@ -97,7 +100,7 @@ pub(super) fn padded_length(observations: &Space) -> Option<usize> {
     length_of(observations).filter(|&length| *observations == unbounded(length))
 }
 
-/// The space of padded observations. Those of all tasks must be equal, so it has no bounds.
+/// Returns the space of padded observations of this length. Those of all tasks must be equal, so it has no bounds.
 fn unbounded(length: usize) -> Space {
     Space::floats(length, f32::NEG_INFINITY, f32::INFINITY)
 }

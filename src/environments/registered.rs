@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use rl_env::{BoxedEnv, Env as _, FlattenObservation, RescaleObservation, TimeLimit};
 
-use super::padded::{Padded, Picture, length_of};
+use super::padded::{Padded, PictureSource, length_of};
 use super::{MAX_EPISODE_STEPS, Purpose};
 use crate::drawing;
 use crate::selection;
@@ -41,11 +41,12 @@ pub(super) fn longest_observation<'a>(
 
 /// Returns an environment whose observations are vectors, rescaled to -1..=1 if `rescale` is true, and the picture that
 /// is drawn from them, if there is one.
-fn make(id: &str, rescale: bool) -> Result<(BoxedEnv, Option<Picture>)> {
+fn make(id: &str, rescale: bool) -> Result<(BoxedEnv, Option<PictureSource>)> {
     let env = TimeLimit::new(selection::registry().make(id)?, MAX_EPISODE_STEPS);
     let env = FlattenObservation::new(env);
-    let picture =
-        |ranges: &[_]| drawing::of(id).map(|drawing| Picture::Drawn { drawing, ranges: ranges.to_vec() });
+    let picture = |ranges: &[_]| {
+        drawing::of(id).map(|drawing| PictureSource::Drawn { drawing, ranges: ranges.to_vec() })
+    };
     if !rescale {
         return Ok((BoxedEnv::new(env), picture(&[])));
     }
@@ -56,9 +57,9 @@ fn make(id: &str, rescale: bool) -> Result<(BoxedEnv, Option<Picture>)> {
 
 /// Returns the picture that the environment of a task renders, if there is one. It takes long and may need a library
 /// that is not installed, so that only shown environments have one.
-fn rendered(id: &str, purpose: Purpose) -> Option<Picture> {
+fn rendered(id: &str, purpose: Purpose) -> Option<PictureSource> {
     let frames_per_second = selection::spec(id)?.frames_per_second?;
-    (purpose == Purpose::Showing).then_some(Picture::Rendered { frames_per_second })
+    (purpose == Purpose::Showing).then_some(PictureSource::Rendered { frames_per_second })
 }
 
 fn unreadable(id: &str) -> String {

@@ -19,18 +19,21 @@ use crate::interrupt::Interrupt;
 use crate::learner::Learner;
 use crate::output::quoted;
 use crate::quantity;
-use crate::scores::Scores;
+use crate::scores::{FinalScores, Scores};
 use crate::telemetry::{Extent, Forecast, Media, Printer, ProgressLine, Telemetry};
 
 /// The message that the first signal prints.
 pub(super) const STOPPING: &str =
     "stopping now and writing a checkpoint; interrupt again to stop without one";
 
+/// The largest number of games that the first line names.
+const NAMED_GAMES: usize = 6;
+
 /// The initial state of the environments.
 pub(super) enum InitialState {
     /// The first episodes.
     Fresh,
-    /// The first episodes of an agent with the weights of another one.
+    /// The first episodes; the weights come from another agent.
     Transferred,
     /// The state in a checkpoint.
     Restored { environments: Vec<u8>, checkpoint: PathBuf },
@@ -56,16 +59,16 @@ pub(super) struct Run {
 
 /// The amount and format of the output of a run.
 pub(super) struct OutputOptions {
-    /// True if only errors and the final scores are printed.
+    /// True if only results, warnings and errors are printed.
     pub(super) quiet: bool,
     /// True if standard output consists of the records as JSON.
     pub(super) json: bool,
-    /// True if the table of games is shown wherever the output goes.
+    /// True if the table of games is shown in small terminals and outside terminals too.
     pub(super) per_game: bool,
 }
 
 impl OutputOptions {
-    /// Prints the scores: to standard error if standard output is for records.
+    /// Prints the scores. If standard output is for records, prints them to standard error, unless quiet.
     pub(super) fn print(&self, table: &[u8], printer: &Printer, out: &mut impl Write) -> Result<()> {
         if table.is_empty() {
             return Ok(());
@@ -85,20 +88,16 @@ impl Run {
             return self.follow();
         }
         let printer = Printer::new(output.quiet);
-        let interrupt = Interrupt::on_first_signal(printer.clone(), STOPPING);
+        let local_interrupt = Interrupt::on_first_signal(printer.clone(), STOPPING);
         let mut writer = self.checkpoint_writer()?;
-        if let InitialState::Restored { .. } = self.initial_state
-            && self.is_finished()
-            && self.changes.is_empty()
-            && let Some(scores) = self.known_scores()
-        {
+        if let Some(scores) = self.scores_to_repeat() {
             self.publish_changes().context(RuntimeFailure("the run cannot continue"))?;
             Interrupt::exit_on_next_signal(self.resume_command());
-            return self.repeat_scores(scores, &interrupt, &printer, output, out);
+            return self.repeat_scores(scores, &local_interrupt, &printer, output, out);
         }
         self.announce(&printer);
         let forecast =
-            self.present(&printer, &interrupt).context(RuntimeFailure("the measurement failed"))?;
+            self.present(&printer, &local_interrupt).context(RuntimeFailure("the measurement failed"))?;
         let progress_line = ProgressLine::new(printer.clone(), self.extent(forecast)?, output.per_game);
         self.abandon_newer_checkpoints(&writer, &printer)
             .and_then(|()| self.discard_stale_scores())
@@ -112,13 +111,14 @@ impl Run {
         )?;
         self.record_changes(&mut telemetry, &mut writer, &printer)
             .context(RuntimeFailure("the run cannot continue"))?;
+        // If the directory is deleted later, it is created again with these files.
         writer.remember_files();
-        let team = Team::new(&interrupt);
+        let team = Team::new(&local_interrupt);
         let team_interrupt = team.interrupt().clone();
         let services = Services {
             telemetry: &mut telemetry,
             writer: &mut writer,
-            local_interrupt: &interrupt,
+            local_interrupt: &local_interrupt,
             printer: &printer,
         };
         self.train(team, services).context(RuntimeFailure("training failed"))?;
@@ -127,25 +127,32 @@ impl Run {
         if self.learner.is_complete() {
             // The checkpoint is written, and a resumed run repeats the evaluation.
             Interrupt::exit_on_next_signal(self.resume_command());
-            self.close(&mut telemetry, &interrupt, &printer, &mut table)
+            self.close(&mut telemetry, &local_interrupt, &printer, &mut table)
                 .context(RuntimeFailure("evaluation failed"))?;
-            if !interrupt.is_requested() {
+            if !local_interrupt.is_requested() {
                 telemetry.show(&self.progress.moment, &Media::SessionEnd);
             }
         }
         // This erases the progress line from the terminal, and the lines below it, where the scores are printed next.
         drop(telemetry);
         output.print(&table, &printer, out)?;
-        self.fail_if_stopped(&interrupt)?;
+        self.fail_if_stopped(&local_interrupt)?;
         printer.say(&format!("the run is in {}", self.directory.display()));
         printer.say_lines(&self.next_commands());
         Ok(())
     }
 
+    /// Returns the scores of a resumed run in which nothing is left to do except to print them.
+    fn scores_to_repeat(&self) -> Option<FinalScores> {
+        let is_resumed = matches!(self.initial_state, InitialState::Restored { .. });
+        if is_resumed && self.is_finished() && self.changes.is_empty() { self.known_scores() } else { None }
+    }
+
     fn announce(&self, printer: &Printer) {
         let experiment = &self.experiment;
         let games = experiment.games.labels();
-        let games = if games.len() > 6 { format!("{} games", games.len()) } else { games.join(", ") };
+        let games =
+            if games.len() > NAMED_GAMES { format!("{} games", games.len()) } else { games.join(", ") };
         printer.say(&format!(
             "{} on {games}, seed {}, run directory {}",
             experiment.run.algorithm.descriptor().title,
@@ -220,7 +227,7 @@ impl Run {
         Err(Interrupted { signal, resume_command: Some(self.resume_command()) }.into())
     }
 
-    /// Returns the command that continues the run.
+    /// Returns the command that continues the run, in backticks, for messages.
     pub(super) fn resume_command(&self) -> String {
         format!("`ale-train resume {}`", quoted(&self.directory))
     }
